@@ -60,13 +60,18 @@ Result<std::vector<UniqueFd>> copies_above(const std::vector<int>& descriptors) 
   return out;
 }
 
+// As exec takes them, with a null behind the last one.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
 // By posix_spawn, not fork: other threads may hold locks.
 Result<pid_t> spawn(const HelperProcess::Program& program, int socket) {
   H5_ASSIGN(const auto passed, copies_above(program.descriptors));
-  std::vector<char*> words;
-  words.reserve(program.words.size() + 1);
-  for (const std::string& word : program.words) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
+  const auto words = pointers_to(program.words), environment = pointers_to(program.environment);
   // A serving thread may be bound to a processor, which the helper would inherit.
   note_long_work();
   SpawnPlan plan;
@@ -76,10 +81,9 @@ Result<pid_t> spawn(const HelperProcess::Program& program, int socket) {
   posix_spawn_file_actions_addopen(&plan.actions, 2, "/dev/null", O_WRONLY, 0);
   for (int number = kFirstPassed; const UniqueFd& one : passed)
     posix_spawn_file_actions_adddup2(&plan.actions, one.get(), number++);
-  char* environment[] = {nullptr};
   pid_t pid = 0;
-  const int trouble =
-      ::posix_spawn(&pid, program.path.c_str(), &plan.actions, &plan.attributes, words.data(), environment);
+  const int trouble = ::posix_spawn(&pid, program.path.c_str(), &plan.actions, &plan.attributes, words.data(),
+                                    environment.data());
   if (trouble != 0) return fail(io_error(trouble, fmt::format("start the helper {}", program.path)));
   return pid;
 }

@@ -10,7 +10,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <thread>
 
@@ -266,10 +265,9 @@ class Checker {
 
   // A file, or all of a directory and what they are together. The exit code.
   int check(const std::string& source) {
-    std::error_code none;
     const std::string path = remote::shown_url(source);
     auto sources = open_sources({{source}}, options_, use_of_salvage(command_, threads_, salvaging_));
-    if (!std::filesystem::is_directory(path, none)) {
+    if (!has_files_below(source)) {
       if (!sources) return check_file(path, {}, fail(std::move(sources).error()));
       return check_file(path, {}, std::move(sources->files));
     }
@@ -290,7 +288,7 @@ class Checker {
     int code = kFsckClean;
     for (const auto& [name, type] : *items) {
       if (g_interrupted.load()) break;
-      const std::string place = path + "/" + name;
+      const std::string place = path + (path.ends_with('/') ? "" : "/") + name;
       const auto entry = directory.look(name);
       if (!entry) continue;  // it was removed
       if (entry->kind == tree::ForestEntry::Kind::Hdf5)
@@ -392,15 +390,14 @@ int run_fsck(int count, const char* const* words) {
     std::fputs(said->c_str(), stdout);
     return kFsckClean;
   }
-  auto options = parse_mount_options(
-      command->external.empty() ? std::vector<std::string>() : std::vector{"external=" + command->external},
-      false);
+  auto options = parse_mount_options(command->options, false);
   const auto sources =
       options ? sources_of(*command) : Result<std::vector<std::string>>(fail(options.error()));
   if (!sources) {
     fmt::print(stderr, "fsck.h5: {}\n", sources.error().text());
     return sources.error().code() == ErrorCode::InvalidValue ? kFsckUsage : kFsckCouldNotRun;
   }
+  if (options->log_level) set_log_level(*options->log_level);
   options->force = true;
   options->swmr = Swmr::Off;
   cancel_on_signals();

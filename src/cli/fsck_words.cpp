@@ -61,7 +61,11 @@ Result<FsckCommand> parse_fsck_words(int count, const char* const* words, std::o
                  "findings then go to stderr")
       ->check(CLI::IsMember({"sha256"}));
   app.add_flag("--json", command.json, "print a JSON object for each finding and each file");
-  app.add_option("--external", command.external, "files that a file names: as the option of h5mount");
+  std::string external;
+  app.add_option("--external", external, "files that a file names: as the option of h5mount");
+  app.add_option("-o", command.options, "options of h5mount, such as those of URLs: profile=, timeout=")
+      ->allow_extra_args(false)
+      ->type_name("OPT,...");
   app.footer(
       "  -n [NUMBER]                 threads; one for each core by default\n"
       "  -C [DESCRIPTOR]             progress: on the terminal, or to a descriptor as fsck(8) reads it");
@@ -80,6 +84,7 @@ Result<FsckCommand> parse_fsck_words(int count, const char* const* words, std::o
     return fail({ErrorCode::InvalidValue, std::string(error.what()) + " (see fsck.h5 --help)"});
   }
   if (command.sources.empty()) return fail({ErrorCode::InvalidValue, "no file is named; see fsck.h5 --help"});
+  if (!external.empty()) command.options.push_back("external=" + external);
   command.checksums = !algorithm.empty();
   command.salvage = !salvage.empty();
   command.salvage_far = salvage == "far";

@@ -18,9 +18,9 @@ struct FsckCommand {
   bool salvage = false;      // tell what the option salvage would find, and check what it shows
   bool salvage_far = false;  // also of a URL
   bool progress = false;
-  int progress_descriptor = -1;  // -C FD: lines as fsck(8) reads them; -1: a bar on stderr
-  unsigned threads = 0;          // 0: one a core
-  std::string external;          // as the mount option
+  int progress_descriptor = -1;      // -C FD: lines as fsck(8) reads them; -1: a bar on stderr
+  unsigned threads = 0;              // 0: one a core
+  std::vector<std::string> options;  // as h5mount has them after -o
 };
 
 // `said`: words to print in place of a check.

@@ -324,6 +324,8 @@ constexpr Option kOptions[] = {
      [](Value v, MountOptions& o) { return set_text(v, o.remote.s3_endpoint); }},
     {"s3_region", "REGION", "a region", "of s3://: the bucket's region; asked for by default",
      [](Value v, MountOptions& o) { return set_text(v, o.remote.s3_region); }},
+    {"profile", "NAME", "a profile", "of s3://: the profile of ~/.aws that credentials are of",
+     [](Value v, MountOptions& o) { return set_text(v, o.remote.profile); }},
     {"anonymous", "", "", "of s3://: requests are not signed",
      [](Value, MountOptions& o) { return o.remote.anonymous = true; }},
     {"requester_pays", "", "", "of s3://: you pay for the requests",

@@ -156,6 +156,17 @@ Result<tree::ForestDirectoryPtr> open_directory(const std::string& path, const M
   return tree::make_local_directory(*std::move(top), {mount.match, mount.passthrough}, open);
 }
 
+// A directory, or a prefix of a bucket; null: a file.
+Result<tree::ForestDirectoryPtr> open_below(const std::string& path, const MountOptions& options,
+                                            const std::shared_ptr<SharedCache>& memory,
+                                            const SalvageUse& salvage) {
+  if (!has_files_below(path)) return nullptr;
+  if (!remote::is_url(path)) return open_directory(path, options, memory, salvage);
+  const auto open = [how = open_options(options, options_of_many(options, memory), salvage)](
+                        const std::string& url) { return open_source(url, how); };
+  return make_prefix_directory(path, {options.match, options.passthrough}, options.remote, open);
+}
+
 // What the lines of a catalogue are remembered in; null where nothing is. Lines depend on the program and on
 // options; those of another form have another number.
 Result<std::shared_ptr<tree::LineStore>> open_remembered(const MountOptions& options) {
@@ -187,6 +198,7 @@ Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions&
   const auto memory = shared ? shared : std::make_shared<SharedCache>();
   OpenedSources out{words.name(), nullptr, nullptr, memory, words.paths.front(), nullptr};
   if (options.max_open) io::set_descriptor_budget(*options.max_open);
+  H5_TRY(prepare_urls(words.paths, options.remote));
   if (!words.many()) {
     H5_ASSIGN(out.files, open_source(words.paths.front(),
                                      open_options(options, metadata_options(options, memory), salvage)));
@@ -197,10 +209,12 @@ Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions&
   if (words.far()) H5_TRY(make_remote_opener(external_access(options), options.remote));
   std::vector<tree::NamedSource> named;
   for (const std::string& path : words.paths) {
-    std::error_code none;
     tree::NamedSource source{path, remote::shown_url(path)};
-    if (std::filesystem::is_directory(path, none)) {
-      H5_ASSIGN(source.directory, open_directory(path, options, memory, salvage));
+    H5_ASSIGN(source.directory, open_below(path, options, memory, salvage));
+    if (source.directory && remote::is_url(path) && words.paths.size() == 1)
+      H5_TRY(check_prefix(path, options.remote));
+    if (source.directory) {
+      while (source.shown.size() > 1 && source.shown.ends_with('/')) source.shown.pop_back();
     } else if (!remote::is_url(path) && !is_there(path)) {
       return fail(why_not_opened(path, Error(ErrorCode::NotFound, "no such file: " + path)));
     }

@@ -8,6 +8,7 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/sign/percent.h"
+#include "h5mount/tree/names.h"
 
 namespace h5mount::cli {
 namespace {
@@ -105,6 +106,19 @@ class RemoteOpener final : public object::SourceOpener {
 
 }  // namespace
 
+Status prepare_urls(const std::vector<std::string>& paths, const remote::Options& options) {
+  bool any = false, s3 = false;
+  for (const std::string& path : paths) {
+    if (!remote::is_url(path)) continue;
+    any = true;
+    const auto url = remote::parse_url(path);
+    s3 = s3 || (url && url->scheme == "s3");
+  }
+  if (!any) return {};
+  H5_ASSIGN(const auto client, client_for(options));
+  return s3 ? client->prepare_s3() : Status{};
+}
+
 Result<std::shared_ptr<object::SourceOpener>> make_remote_opener(const object::ExternalAccess& access,
                                                                  const remote::Options& options) {
   H5_ASSIGN(auto client, client_for(options));
@@ -113,6 +127,42 @@ Result<std::shared_ptr<object::SourceOpener>> make_remote_opener(const object::E
 
 void finish_remote() {
   if (const auto client = client_so_far()) client->finish();
+}
+
+Result<tree::ForestDirectoryPtr> make_prefix_directory(const std::string& url, tree::ShownFiles shown,
+                                                       const remote::Options& options, tree::OpenNamed open) {
+  H5_ASSIGN(const auto client, client_for(options));
+  H5_ASSIGN(const remote::Url top, remote::parse_url(url));
+  tree::ListedFiles out;
+  out.name = top.shown();
+  out.shown = std::move(shown);
+  out.list = [client, top](const std::string& directory, const std::string& begin, const std::string& next,
+                           unsigned most) -> Result<tree::ListedPage> {
+    remote::Url at = top;
+    at.target += directory;
+    H5_ASSIGN(remote::ListedPage page, client->list(at, {begin, next, most}));
+    tree::ListedPage listed{{}, std::move(page.next)};
+    for (remote::ListedName& one : page.names)
+      listed.names.push_back(
+          {std::move(one.name), one.directory, one.size, one.modified, tree::fnv1a(one.entity_tag)});
+    return listed;
+  };
+  out.open = [url, open = std::move(open)](const std::string& path) { return open(url + path); };
+  out.open_plain = [client, top](const std::string& path) {
+    remote::Url at = top;
+    at.target += path;
+    return client->open(at);
+  };
+  return tree::make_listed_directory(std::move(out));
+}
+
+Status check_prefix(const std::string& url, const remote::Options& options) {
+  H5_ASSIGN(const auto client, client_for(options));
+  H5_ASSIGN(const remote::Url top, remote::parse_url(url));
+  const auto page = client->list(top, {.begin = {}, .next = {}, .most = 1});
+  if (!page) return fail(Error(ErrorCode::Io, page.error().text()));
+  if (page->names.empty()) return fail(Error(ErrorCode::NotFound, "no key begins as " + top.shown()));
+  return {};
 }
 
 remote::Counters remote_counters() {

@@ -66,8 +66,14 @@ bool SourceWords::far() const {
 }
 
 bool SourceWords::many() const {
+  return paths.size() > 1 || has_files_below(paths.front());
+}
+
+bool has_files_below(const std::string& path) {
   std::error_code none;
-  return paths.size() > 1 || fs::is_directory(paths.front(), none);
+  if (!remote::is_url(path)) return fs::is_directory(path, none);
+  const auto url = remote::parse_url(path);
+  return url && url->is_prefix();
 }
 
 Result<SourceWords> read_source_words(const std::vector<std::string>& words) {
@@ -90,7 +96,7 @@ Result<std::string> automatic_mountpoint(const std::vector<std::string>& words) 
   const std::string shown = remote::shown_url(list ? word.substr(1) : word);
   const fs::path source = fs::absolute(shown).lexically_normal();
   std::string name = (source.has_filename() ? source : source.parent_path()).filename().string();
-  const bool whole = list || fs::is_directory(source, none);
+  const bool whole = list || has_files_below(word);
   if (!whole) {
     const fs::path stem = fs::path(name).stem();
     name = stem == fs::path(name) ? name + ".mount" : stem.string();

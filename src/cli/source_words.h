@@ -13,11 +13,14 @@ struct SourceWords {
   std::vector<std::string> paths;
   // For messages, df and findmnt: the path, or the first one and how many more there are.
   std::string name() const;
-  // Whether they are shown as one tree of many files: several, or a directory.
+  // Whether they are shown as one tree of many files: several, or what has files below it.
   bool many() const;
   // Whether one of them is a URL.
   bool far() const;
 };
+
+// Whether a source has files below it: a directory, or s3://BUCKET/PREFIX/.
+bool has_files_below(const std::string& path);
 
 // Each word is a path, a URL, `@FILE`, which stands for the sources that FILE names, a line each, or `@-`,
 // which reads them from standard input; empty lines and those that begin with `#` do not count. Relative

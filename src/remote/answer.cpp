@@ -110,8 +110,7 @@ Judged judge_unsatisfied(const Wanted& wanted, const HttpAnswer& answer) {
 
 }  // namespace
 
-Judged judge(const Wanted& wanted, long status, const HttpAnswer& answer) {
-  if (status == 200 || status == 206) return judge_bytes(wanted, status, answer);
+Judged judge_failure(long status, const HttpAnswer& answer) {
   switch (status) {
     case 301:
     case 302:
@@ -129,14 +128,17 @@ Judged judge(const Wanted& wanted, long status, const HttpAnswer& answer) {
     case 408:
     case 429:
       return again(fmt::format("the server cannot answer now ({})", status));
-    case 416:
-      return judge_unsatisfied(wanted, answer);
     default:
       break;
   }
   if (status >= 500) return again(fmt::format("the server failed ({})", status));
   if (status < 300) return again(fmt::format("an answer that was not asked for ({})", status));
   return {Verdict::Refused, fmt::format("the server does not answer it ({})", status), {}};
+}
+
+Judged judge(const Wanted& wanted, long status, const HttpAnswer& answer) {
+  if (status == 200 || status == 206) return judge_bytes(wanted, status, answer);
+  return status == 416 ? judge_unsatisfied(wanted, answer) : judge_failure(status, answer);
 }
 
 }  // namespace h5mount::remote

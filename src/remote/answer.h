@@ -4,9 +4,15 @@
 #include <optional>
 #include <string>
 
-#include "far_object.h"
+#include "transfers.h"
 
 namespace h5mount::remote {
+
+// What every answer must say again.
+struct Version {
+  std::uint64_t length = 0;
+  std::string entity_tag, modified;  // empty: the server names none
+};
 
 // The range that was asked for; `known`: the object's version, nothing before the first answer.
 struct Wanted {
@@ -33,6 +39,7 @@ struct Judged {
 };
 
 // By status and fields alone.
+Judged judge_failure(long status, const HttpAnswer& answer);  // one that is neither 200 nor 206
 Judged judge(const Wanted& wanted, long status, const HttpAnswer& answer);
 
 }  // namespace h5mount::remote

@@ -1,16 +1,9 @@
 #include "aws_identity.h"
 
-#include <cstdlib>
-
 #include "h5mount/sign/percent.h"
 
 namespace h5mount::remote {
 namespace {
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? std::string() : value;
-}
 
 std::string first_of(std::initializer_list<std::string> texts) {
   for (const std::string& text : texts)
@@ -18,19 +11,15 @@ std::string first_of(std::initializer_list<std::string> texts) {
   return {};
 }
 
-std::optional<sign::Credentials> from_environment() {
-  const std::string key = environment("AWS_ACCESS_KEY_ID"), secret = environment("AWS_SECRET_ACCESS_KEY");
-  if (key.empty() || secret.empty()) return {};
-  return sign::Credentials{key, secret, environment("AWS_SESSION_TOKEN")};
-}
-
 }  // namespace
 
-AwsIdentity::AwsIdentity(const Options& options) : options_(options) {
-  endpoint_ =
-      first_of({options.s3_endpoint, environment("AWS_ENDPOINT_URL_S3"), environment("AWS_ENDPOINT_URL")});
-  region_ = first_of({options.s3_region, environment("AWS_REGION"), environment("AWS_DEFAULT_REGION")});
-  if (!options.anonymous) credentials_ = from_environment();
+AwsIdentity::AwsIdentity(const Options& options, const AwsProfiles& profiles) : options_(options) {
+  const std::string profile = first_of({options.profile, aws_environment("AWS_PROFILE"), "default"});
+  endpoint_ = first_of({options.s3_endpoint, aws_environment("AWS_ENDPOINT_URL_S3"),
+                        aws_environment("AWS_ENDPOINT_URL"), profiles.endpoint(profile, "s3")});
+  configured_ = region_ =
+      first_of({options.s3_region, aws_environment("AWS_REGION"), aws_environment("AWS_DEFAULT_REGION"),
+                profiles.field(profile, "region")});
 }
 
 std::string AwsIdentity::region() const {
@@ -38,9 +27,14 @@ std::string AwsIdentity::region() const {
   return region_.empty() ? "us-east-1" : region_;
 }
 
-void AwsIdentity::set_region(const std::string& region) {
+bool AwsIdentity::take_region(const HttpAnswer& answer) {
+  if (answer.status != 301 && answer.status != 307 && answer.status != 400 && answer.status != 403)
+    return false;
+  const std::string* const named = answer.field("x-amz-bucket-region");
+  if (named == nullptr || *named == region()) return false;
   const MutexLock lock(mutex_);
-  region_ = region;
+  region_ = *named;
+  return true;
 }
 
 // The bucket stands in the path where the endpoint is one's own, and where its dots would not fit a
@@ -56,12 +50,8 @@ Url AwsIdentity::place_of(const Url& s3) const {
       .value_or(Url{"https", {}, {}, amazon, {}, "/"});
 }
 
-Result<sign::Fields> AwsIdentity::sign(const Url& url, std::int64_t now) const {
-  std::optional<sign::Credentials> credentials;
-  {
-    const MutexLock lock(mutex_);
-    credentials = credentials_;
-  }
+Result<sign::Fields> AwsIdentity::sign(const Url& url, const std::optional<sign::Credentials>& credentials,
+                                       std::int64_t now) const {
   sign::Fields extra;
   if (options_.requester_pays) extra.emplace_back("x-amz-request-payer", "requester");
   if (!credentials) return extra;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "aws_identity.h"
+#include "credential_keeper.h"
 #include "disk_cache.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/remote/remote.h"
@@ -29,8 +30,15 @@ struct Segment {
 using SegmentPtr = std::shared_ptr<Segment>;
 
 struct ClientParts {
-  ClientParts(const Options& chosen, HostSecrets loaded, std::unique_ptr<DiskCache> kept_on_disk)
-      : options(chosen), secrets(std::move(loaded)), disk(std::move(kept_on_disk)), identity(chosen) {}
+  ClientParts(const Options& chosen, HostSecrets loaded, std::unique_ptr<DiskCache> kept_on_disk,
+              const AwsProfiles& profiles)
+      : options(chosen),
+        secrets(std::move(loaded)),
+        disk(std::move(kept_on_disk)),
+        identity(chosen, profiles),
+        credentials(chosen, {chosen, profiles, identity.configured_region()}, transfers) {}
+  // What callbacks use is still there while they end.
+  ~ClientParts() { transfers.end(); }
 
   static constexpr unsigned kMaxAtOnce = 16;
   static constexpr std::uint64_t kMaxKeptBytes = 64U << 20;  // that have come or are under way
@@ -45,8 +53,8 @@ struct ClientParts {
   std::uint64_t held_bytes H5_GUARDED_BY(mutex) = 0;
 
   AwsIdentity identity;
-  // Last, so that it ends while what its callbacks use is still there.
   Transfers transfers{kMaxAtOnce};
+  CredentialKeeper credentials;
 };
 
 }  // namespace h5mount::remote

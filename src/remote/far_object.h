@@ -7,16 +7,11 @@
 #include <optional>
 #include <string>
 
+#include "answer.h"
 #include "client.h"
 #include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::remote {
-
-// What every answer must say again.
-struct Version {
-  std::uint64_t length = 0;
-  std::string entity_tag, modified;  // empty: the server names none
-};
 
 class FarObject {
  public:
@@ -58,8 +53,8 @@ class FarObject {
 
 using FetchDone = std::function<void(Result<std::string>)>;
 // Fetches [begin, end) of the object, or, where its version is not known yet, what there is of it, and then
-// calls `done` in the transfers' thread. Errors: Stale, AccessDenied, NotFound (an object that is not there,
-// before its version is known), Io.
+// calls `done`, in a thread that must not wait. Errors: Stale, AccessDenied, NotFound (an object that is not
+// there, before its version is known), Io.
 void fetch(std::shared_ptr<FarObject> object, std::uint64_t begin, std::uint64_t end, bool urgent,
            FetchDone done);
 

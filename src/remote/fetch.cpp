@@ -1,35 +1,16 @@
 #include <algorithm>
-#include <charconv>
 #include <ctime>
-#include <random>
 
 #include "answer.h"
 #include "far_object.h"
 #include "h5mount/base/log.h"
+#include "tries.h"
 
 namespace h5mount::remote {
 namespace {
 
-constexpr unsigned kMaxTries = 4;
 constexpr unsigned kMaxHops = 10;
-constexpr std::chrono::milliseconds kFirstPause{250}, kLongestPause{5'000};
 constexpr std::chrono::milliseconds kShortTry{1'000};
-
-std::chrono::milliseconds jittered(std::chrono::milliseconds pause) {
-  thread_local std::minstd_rand generator{std::random_device{}()};
-  return std::chrono::milliseconds(
-      std::uniform_int_distribution<std::int64_t>(pause.count() / 2, pause.count())(generator));
-}
-
-// Seconds, as most servers write it; dates are not heeded.
-std::chrono::milliseconds retry_after(const HttpAnswer& answer) {
-  const std::string* const text = answer.field("retry-after");
-  unsigned seconds = 0;
-  if (text == nullptr ||
-      std::from_chars(text->data(), text->data() + text->size(), seconds).ec != std::errc())
-    return {};
-  return std::chrono::seconds(std::min(seconds, 3600U));
-}
 
 class Fetch : public std::enable_shared_from_this<Fetch> {
  public:
@@ -44,11 +25,23 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
 
   void attempt() {
     if (object_->stale()) return finish(std::unexpected(object_->stale_error()));
-    const auto left = time_left();
-    if (left <= left.zero()) return give_up();
+    if (time_left() <= std::chrono::milliseconds(0)) return give_up();
+    if (!is_signed_for_s3()) return send({});
+    client_.credentials.give([self = shared_from_this()](const CredentialKeeper::Given& given) {
+      if (given) return self->send(*given);
+      self->finish(fail(self->io_failure(given.error().text())));
+    });
+  }
+
+ private:
+  bool is_signed_for_s3() const { return object_->asked().scheme == "s3" && !object_->redirected(); }
+
+  void send(const std::optional<sign::Credentials>& credentials) {
+    used_ = credentials;
     const Url at = object_->location();
     auto request = request_to(at);
     if (!request) return finish(std::unexpected(request.error()));
+    const auto left = std::max(time_left(), std::chrono::milliseconds(100));
     const auto third = std::chrono::duration_cast<std::chrono::milliseconds>(client_.options.timeout) / 3;
     request->silence = std::min(object_->silent() ? std::min(third, kShortTry) : third, left);
     client_.requests.fetch_add(1, std::memory_order_relaxed);
@@ -59,7 +52,6 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
         urgent_);
   }
 
- private:
   Wanted wanted() const {
     return {begin_ + body_.size(), end_, object_->version(), client_.options.validate_size};
   }
@@ -79,8 +71,8 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     out.fresh = tries_ > 0;
     out.only_public = object_->only_public() || hop_is_public_;
     client_.secrets.add(object_->asked(), at, out);
-    if (object_->asked().scheme == "s3" && !object_->redirected()) {
-      H5_ASSIGN(const auto signed_fields, client_.identity.sign(at, std::time(nullptr)));
+    if (is_signed_for_s3()) {
+      H5_ASSIGN(const auto signed_fields, client_.identity.sign(at, used_, std::time(nullptr)));
       out.headers.insert(out.headers.end(), signed_fields.begin(), signed_fields.end());
     }
     out.on_fields = [range](long status, const sign::Fields& fields) {
@@ -117,7 +109,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
       case Verdict::Redirect:
         return follow(at, answer);
       case Verdict::Denied:
-        if (renew()) return attempt();
+        if (renew() || renew_credentials()) return attempt();
         return finish(fail(Error(ErrorCode::AccessDenied, object_->shown() + ": " + judged.why)));
       case Verdict::Gone:
         if (renew()) return attempt();
@@ -149,8 +141,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     why_ = why;
     if (++tries_ >= (object_->silent() ? 1 : kMaxTries)) return give_up();
     client_.retries.fetch_add(1, std::memory_order_relaxed);
-    auto pause = jittered(std::min(kFirstPause * (1 << tries_), kLongestPause));
-    pause = std::max(pause, retry_after(answer));
+    const auto pause = pause_before(tries_, answer);
     if (pause >= time_left()) {
       if (answer.status == 0) object_->set_silent(true);  // no try fits into what is left of the time
       return give_up();
@@ -163,15 +154,9 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     finish(fail(io_failure(why_.empty() ? "no answer" : why_)));
   }
 
-  // The answer of a bucket in another region names it.
   bool follow_region(const HttpAnswer& answer) {
-    if (object_->asked().scheme != "s3" ||
-        (answer.status != 301 && answer.status != 400 && answer.status != 403))
-      return false;
-    const std::string* const region = answer.field("x-amz-bucket-region");
-    if (region == nullptr || *region == client_.identity.region() || ++hops_ > kMaxHops) return false;
-    client_.identity.set_region(*region);
-    return true;
+    return object_->asked().scheme == "s3" && hops_ < kMaxHops && client_.identity.take_region(answer) &&
+           ++hops_ > 0;
   }
 
   void follow(const Url& at, const HttpAnswer& answer) {
@@ -191,6 +176,10 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     return true;
   }
 
+  bool renew_credentials() {
+    return is_signed_for_s3() && !std::exchange(asked_anew_, true) && client_.credentials.renew(used_);
+  }
+
   Error io_failure(const std::string& why) const { return {ErrorCode::Io, object_->shown() + ": " + why}; }
 
   void finish(Result<std::string> out) {
@@ -205,8 +194,9 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   FetchDone done_;
   std::string body_;
   std::string why_;
+  std::optional<sign::Credentials> used_;  // the last request was signed with
   unsigned tries_ = 0, hops_ = 0;
-  bool renewed_ = false, hop_is_public_ = false;
+  bool renewed_ = false, asked_anew_ = false, hop_is_public_ = false;
   Clock::time_point useful_at_ = Clock::now(), sent_at_;
 };
 

@@ -1,4 +1,4 @@
-// In place of all else, where the build has no libcurl.
+// In place of all else, where the build has no libcurl, expat or nlohmann-json.
 #include "h5mount/remote/remote.h"
 
 namespace h5mount::remote {
@@ -8,8 +8,8 @@ bool can_fetch() {
 }
 
 Result<std::shared_ptr<Client>> Client::make(const Options&) {
-  return fail(
-      Error(ErrorCode::UnsupportedFeature, "this h5mount was built without libcurl, which URLs need"));
+  return fail(Error(ErrorCode::UnsupportedFeature,
+                    "this h5mount was built without libcurl, expat or nlohmann-json, which URLs need"));
 }
 
 }  // namespace h5mount::remote

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 
+#include "bucket_listing.h"
 #include "h5mount/base/checked.h"
 #include "object_identity.h"
 #include "segments.h"
@@ -157,7 +158,9 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
 class CurlClient final : public Client, public std::enable_shared_from_this<CurlClient> {
  public:
   CurlClient(const Options& options, HostSecrets secrets, std::unique_ptr<DiskCache> disk)
-      : parts_(options, std::move(secrets), std::move(disk)) {}
+      : parts_(options, std::move(secrets), std::move(disk), AwsProfiles::read()) {}
+
+  Status prepare_s3() override { return parts_.credentials.prepare(); }
 
   Result<std::shared_ptr<io::ByteSource>> open(const Url& url) override {
     const auto object = std::make_shared<FarObject>(parts_, url);
@@ -176,6 +179,10 @@ class CurlClient final : public Client, public std::enable_shared_from_this<Curl
       return fail(Error(why.code() == ErrorCode::NotFound ? why.code() : ErrorCode::Io, why.text()));
     }
     return std::make_shared<RemoteSource>(shared_from_this(), object, **std::move(first));
+  }
+
+  Result<ListedPage> list(const Url& prefix, const ListQuery& query) override {
+    return list_bucket(parts_, prefix, query);
   }
 
   Counters counters() const override {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
+#include "h5mount/base/long_work.h"
 #include "h5mount/base/thread.h"
 #include "h5mount/remote/url.h"
 
@@ -113,31 +115,40 @@ struct Transfers::Transfer {
   }
 };
 
-Transfers::Transfers(unsigned most_at_once)
-    : most_at_once_(most_at_once),
-      multi_([] {
+Transfers::Handles::Handles()
+    : multi([] {
         static const GlobalCurl global;
         return curl_multi_init();
       }()),
-      share_(curl_share_init()) {
-  curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(most_at_once));
-  curl_share_setopt(share_, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE);
-  curl_share_setopt(share_, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+      share(curl_share_init()) {
+  curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE);
+  curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+}
+
+Transfers::Handles::~Handles() {
+  curl_multi_cleanup(multi);
+  curl_share_cleanup(share);
+}
+
+Transfers::Transfers(unsigned most_at_once) : most_at_once_(most_at_once) {
+  curl_multi_setopt(handles_.multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(most_at_once));
 }
 
 Transfers::~Transfers() {
+  end();
+}
+
+void Transfers::end() {
   {
     const MutexLock lock(mutex_);
     stop_ = true;
   }
   wake();
   if (thread_.joinable()) thread_.join();
-  curl_multi_cleanup(multi_);
-  curl_share_cleanup(share_);
 }
 
 void Transfers::wake() {
-  curl_multi_wakeup(multi_);
+  curl_multi_wakeup(handles_.multi);
 }
 
 void Transfers::start(HttpRequest request, Done done, bool urgent) {
@@ -147,10 +158,29 @@ void Transfers::start(HttpRequest request, Done done, bool urgent) {
   transfer->urgent = urgent;
   {
     const MutexLock lock(mutex_);
-    added_.push_back(std::move(transfer));
-    if (!std::exchange(started_, true)) thread_ = start_thread("h5-fetch", [this] { run(); });
+    if (!stop_) added_.push_back(std::move(transfer));
+    if (!stop_ && !std::exchange(started_, true)) thread_ = start_thread("h5-fetch", [this] { run(); });
   }
+  if (transfer) return refuse(*transfer);
   wake();
+}
+
+HttpAnswer Transfers::ask(HttpRequest request) {
+  Mutex mutex;
+  Condition came;
+  std::optional<HttpAnswer> out;
+  note_long_work();
+  start(
+      std::move(request),
+      [&](HttpAnswer answer) {
+        const MutexLock lock(mutex);
+        out = std::move(answer);
+        came.notify_all();
+      },
+      true);
+  MutexLock lock(mutex);
+  while (!out) came.wait(lock);
+  return *std::move(out);
 }
 
 void Transfers::later(Clock::duration delay, std::function<void()> call) {
@@ -201,12 +231,17 @@ void Transfers::begin(std::unique_ptr<Transfer> transfer) {
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, 256L << 10);
   curl_easy_setopt(handle, CURLOPT_USERAGENT, "h5mount/" H5MOUNT_VERSION);
-  curl_easy_setopt(handle, CURLOPT_SHARE, share_);
+  curl_easy_setopt(handle, CURLOPT_SHARE, handles_.share);
   curl_easy_setopt(handle, CURLOPT_COOKIEFILE, "");
   curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, request.fresh ? 1L : 0L);
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.silence.count()));
   curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   if (request.method != "GET") curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  if (!request.body.empty()) {
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE, static_cast<long>(request.body.size()));
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.c_str());
+  }
+  if (request.direct) curl_easy_setopt(handle, CURLOPT_PROXY, "");
   if (!request.user.empty()) {
     curl_easy_setopt(handle, CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
     curl_easy_setopt(handle, CURLOPT_USERNAME, request.user.c_str());
@@ -223,7 +258,7 @@ void Transfers::begin(std::unique_ptr<Transfer> transfer) {
   curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, Transfer::on_connected);
   curl_easy_setopt(handle, CURLOPT_PREREQDATA, &self);
   active_.emplace(handle, std::move(transfer));
-  curl_multi_add_handle(multi_, handle);
+  curl_multi_add_handle(handles_.multi, handle);
 }
 
 void Transfers::finish(CURL* handle, CURLcode code) {
@@ -232,7 +267,7 @@ void Transfers::finish(CURL* handle, CURLcode code) {
   active_.erase(found);
   HttpAnswer& answer = transfer->answer;
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer.status);
-  curl_multi_remove_handle(multi_, handle);
+  curl_multi_remove_handle(handles_.multi, handle);
   // An answer that nobody wants to read on is whole as far as it is of interest.
   if (code != CURLE_OK && !transfer->not_wanted) {
     answer.trouble = transfer->too_long ? "its body is longer than what was asked for"
@@ -256,6 +291,11 @@ void Transfers::run_due(Clock::time_point now) {
   }
 }
 
+void Transfers::refuse(Transfer& transfer) {
+  transfer.answer.trouble = "the program ends";
+  transfer.done(std::move(transfer.answer));
+}
+
 // Whoever waits for them goes on.
 void Transfers::end_all() {
   while (!active_.empty()) finish(active_.begin()->first, CURLE_ABORTED_BY_CALLBACK);
@@ -264,10 +304,7 @@ void Transfers::end_all() {
     for (auto& transfer : added_) waiting_.push_back(std::move(transfer));
     added_.clear();
   }
-  for (const auto& transfer : waiting_) {
-    transfer->answer.trouble = "the program ends";
-    transfer->done(std::move(transfer->answer));
-  }
+  for (const auto& transfer : waiting_) refuse(*transfer);
   waiting_.clear();
 }
 
@@ -279,8 +316,8 @@ void Transfers::run() {
     }
     take_new();
     int running = 0, left = 0;
-    curl_multi_perform(multi_, &running);
-    while (const CURLMsg* const message = curl_multi_info_read(multi_, &left))
+    curl_multi_perform(handles_.multi, &running);
+    while (const CURLMsg* const message = curl_multi_info_read(handles_.multi, &left))
       if (message->msg == CURLMSG_DONE) finish(message->easy_handle, message->data.result);
     const auto now = Clock::now();
     end_silent(now);
@@ -290,7 +327,7 @@ void Transfers::run() {
       const auto until = std::chrono::ceil<std::chrono::milliseconds>(due_.begin()->first - now);
       wait = std::clamp(until, std::chrono::milliseconds(0), wait);
     }
-    curl_multi_poll(multi_, nullptr, 0, static_cast<int>(wait.count()), nullptr);
+    curl_multi_poll(handles_.multi, nullptr, 0, static_cast<int>(wait.count()), nullptr);
   }
   end_all();
 }

@@ -30,6 +30,8 @@ struct HttpRequest {
   sign::Fields headers;
   std::string user, password;  // of HTTP's own authentication; empty: none
   std::string method = "GET";
+  std::string body;                   // of a POST
+  bool direct = false;                // by no proxy
   std::size_t most_bytes = 0;         // a body that is longer ends the transfer
   std::chrono::milliseconds silence;  // a try that gets under 1,000 bytes a second for so long is given up
   bool fresh = false;                 // on a new connection
@@ -54,7 +56,9 @@ struct HttpAnswer {
 class Transfers {
  public:
   explicit Transfers(unsigned most_at_once);
-  ~Transfers();  // ends what is under way; its callbacks are called with a trouble
+  ~Transfers();
+  // Ends what is under way, and what is started later: the callbacks are called with a trouble.
+  void end();
   Transfers(const Transfers&) = delete;
   Transfers& operator=(const Transfers&) = delete;
 
@@ -62,6 +66,8 @@ class Transfers {
   // `urgent`: somebody waits for it, so it goes before those that wait for a connection.
   void start(HttpRequest request, Done done, bool urgent);
   void later(Clock::duration delay, std::function<void()> call);
+  // Starts a request and waits for its answer; not for callbacks.
+  HttpAnswer ask(HttpRequest request);
   // How often a request was sent while none was under way.
   std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
 
@@ -74,11 +80,17 @@ class Transfers {
   void end_silent(Clock::time_point now);
   void run_due(Clock::time_point now);
   void end_all();
+  static void refuse(Transfer& transfer);
   void wake();
 
   const unsigned most_at_once_;
-  CURLM* const multi_;
-  CURLSH* const share_;  // cookies, names and TLS sessions
+  struct Handles {
+    Handles();
+    ~Handles();
+    CURLM* const multi;
+    CURLSH* const share;  // cookies, names and TLS sessions
+  };
+  const Handles handles_;
   std::map<CURL*, std::unique_ptr<Transfer>> active_;
   std::deque<std::unique_ptr<Transfer>> waiting_;
   std::multimap<Clock::time_point, std::function<void()>> due_;

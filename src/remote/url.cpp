@@ -84,7 +84,7 @@ Result<Url> parse_s3(std::string_view rest) {
   out.target = rest.substr(std::min(slash + 1, rest.size()));
   if (!is_host(out.host) || out.host.starts_with('['))
     return fail(bad_url("s3:// is followed by BUCKET/KEY"));
-  if (out.target.empty()) return fail(bad_url("s3://BUCKET has no KEY"));
+  if (slash == rest.size()) return fail(bad_url("s3://BUCKET has no KEY; s3://BUCKET/ is the whole bucket"));
   return out;
 }
 
@@ -118,6 +118,10 @@ std::string Url::shown() const {
 
 std::string Url::sent() const {
   return origin() + target;
+}
+
+bool Url::is_prefix() const {
+  return scheme == "s3" && (target.empty() || target.ends_with('/'));
 }
 
 bool is_url(std::string_view text) {

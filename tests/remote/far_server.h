@@ -1,4 +1,4 @@
-// tests/remote/far_server.py in a process of its own, for the length of a test.
+// tests/remote/far_server.py, or another server beside it, in a process of its own, for the length of a test.
 #pragma once
 
 #include <csignal>
@@ -10,10 +10,11 @@ namespace h5mount::test {
 
 class FarServer {
  public:
-  explicit FarServer(const std::filesystem::path& directory, const std::vector<std::string>& options = {}) {
+  explicit FarServer(const std::filesystem::path& directory, const std::vector<std::string>& options = {},
+                     const std::string& program = "far_server.py") {
     std::array<int, 2> pipe{};
     if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return;
-    const std::string script = (source_root() / "tests/remote/far_server.py").string();
+    const std::string script = (source_root() / "tests/remote" / program).string();
     std::vector<std::string> words{"/usr/bin/python3", script, directory.string()};
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> arguments;

@@ -3,7 +3,8 @@
 
     far_server.py DIRECTORY [--delay SECONDS] [--secret KEY:SECRET] [--region REGION]
 
-Prints its port. GET /PATH gives DIRECTORY/PATH, whole or one range of it; /.count gives the number of requests
+Prints its port. GET /PATH gives DIRECTORY/PATH, whole or one range of it; /BUCKET/?list-type=2 lists the files below
+DIRECTORY/BUCKET as S3 does; /.count gives the number of requests
 so far, /.requests a JSON list of [path, range, authorization, other fields]. What it is to do wrong is said in
 the path's first part, /!WHAT[=VALUE][,WHAT…]/PATH, or for all that follow by /.set?WHAT[=VALUE],…:
 
@@ -14,7 +15,9 @@ the path's first part, /!WHAT[=VALUE][,WHAT…]/PATH, or for all that follow by 
     tag=TEXT        that ETag, tag=- none               time=TEXT    that Last-Modified
     gzip            says that it is encoded             to=URL       307 to URL
     long            more bytes than it says             gone         404
-    login=USER:PW   401 but for that user
+    login=USER:PW   401 but for that user           page=N      N keys a page at most
+    deny=N:STATUS   as fail, for lists only         unsaid      no Content-Length, the connection ends
+    star            no length in Content-Range
 """
 import argparse, base64, datetime, hashlib, hmac, json, os, socket, threading, time, urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -54,6 +57,40 @@ def signature_fits(handler, secret, region):
     for part in (day, of, "s3", "aws4_request", to_sign):
         step = hmac.new(step, part.encode(), hashlib.sha256).digest()
     return step.hex() == parts["Signature"]
+
+
+def keys_below(directory):
+    """The paths of all files, as bytes in the order of S3."""
+    top = os.fsencode(directory)
+    return sorted(os.path.relpath(os.path.join(at, name), top) for at, _, names in os.walk(top) for name in names)
+
+
+def list_page(directory, query, most):
+    """A page of ListObjectsV2. A token is the key, or the common prefix, that the page before ended with."""
+    quoted = urllib.parse.quote_from_bytes
+    prefix, slash = query.get(b"prefix", b""), query.get(b"delimiter", b"")
+    most = min(most, int(query.get(b"max-keys", b"1000")))
+    after, contents, shared, last, more = base64.b64decode(query.get(b"continuation-token", b"")), "", "", b"", False
+    count = 0
+    for key in keys_below(directory):
+        at = key.find(slash, len(prefix)) if slash else -1
+        place = key if at < 0 else key[:at + 1]
+        if not key.startswith(prefix) or place <= after or place == last:
+            continue
+        if count == most:
+            more = True
+            break
+        count, last = count + 1, place
+        if at >= 0:
+            shared += f"<CommonPrefixes><Prefix>{quoted(place)}</Prefix></CommonPrefixes>"
+            continue
+        stat = os.stat(os.path.join(os.fsencode(directory), key))
+        when = datetime.datetime.utcfromtimestamp(int(stat.st_mtime)).isoformat()
+        contents += (f"<Contents><Key>{quoted(key)}</Key><LastModified>{when}.000Z</LastModified>"
+                     f"<ETag>&quot;{stat.st_ino:x}-{stat.st_mtime_ns:x}&quot;</ETag><Size>{stat.st_size}</Size></Contents>")
+    token = f"<NextContinuationToken>{base64.b64encode(last).decode()}</NextContinuationToken>" if more else ""
+    return (f'<?xml version="1.0" encoding="UTF-8"?><ListBucketResult><EncodingType>url</EncodingType>'
+            f"<IsTruncated>{str(more).lower()}</IsTruncated>{token}{contents}{shared}</ListBucketResult>").encode()
 
 
 def parse_faults(text):
@@ -141,6 +178,13 @@ class Handler(BaseHTTPRequestHandler):
             extra = {} if f"/{ARGS.region}/" in named else {"x_amz_bucket_region": ARGS.region}
             return self.answer(403, b"", **extra)
         name = os.path.join(ARGS.directory, urllib.parse.unquote(path).lstrip("/"))
+        query = dict(p.split(b"=", 1) for p in map(urllib.parse.unquote_to_bytes, self.path.partition("?")[2].split("&"))
+                     if b"=" in p)
+        if b"list-type" in query:
+            denied = self.once(faults, "deny")
+            if denied or not os.path.isdir(name):
+                return self.answer(int(denied or 404), b"<Error/>")
+            return self.answer(200, list_page(name, query, int(faults.get("page", 1000))))
         if "gone" in faults or not os.path.isfile(name):
             return self.answer(404, b"")
         with open(name, "rb") as file:
@@ -166,7 +210,7 @@ class Handler(BaseHTTPRequestHandler):
             if begin >= size:
                 return self.answer(416, b"", Content_Range=f"bytes */{size}")
             moved = 1 if "shifted" in faults else 0
-            fields["Content_Range"] = f"bytes {begin + moved}-{end - 1}/{size}"
+            fields["Content_Range"] = f"bytes {begin + moved}-{end - 1}/{'*' if 'star' in faults else size}"
         file.seek(begin)
         body = file.read(end - begin)
         body += bytes(end - begin - len(body))
@@ -177,7 +221,11 @@ class Handler(BaseHTTPRequestHandler):
     def send_body(self, status, body, fields, faults):
         cut = self.once(faults, "reset", "0")
         self.send_response(status)
-        for name, value in dict(fields, Content_Length=str(len(body))).items():
+        if "unsaid" in faults:
+            self.close_connection = True
+        else:
+            fields["Content_Length"] = str(len(body))
+        for name, value in fields.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
         if cut is not None:

@@ -1,50 +1,8 @@
 // URLs through the programs: mounts, commands without a mount, fsck.h5.
-#include "far_server.h"
-#include "front/front_test.h"
+#include "remote_command.h"
 
 namespace h5mount::test {
 namespace {
-
-constexpr const char* kFiles = R"(
-import h5py, numpy as np, os
-os.makedirs('www/deep/er')
-with h5py.File('www/deep/main.h5', 'w') as f:
-    f['numbers'] = np.arange(500000, dtype='<i4')
-    f.create_dataset('packed', data=np.arange(400000, dtype='<u2').reshape(400, 1000), chunks=(40, 100),
-                     compression='gzip', shuffle=True)
-    f['words'] = ['one', 'two']
-    f.attrs['title'] = 'far'
-    f['near'] = h5py.ExternalLink('other.h5', '/d')
-    f['below'] = h5py.ExternalLink('er/other.h5', '/d')
-    f['above'] = h5py.ExternalLink('../other.h5', '/d')
-    f['local'] = h5py.ExternalLink('/etc/passwd', '/d')
-with open('www/deep/main.h5', 'rb') as whole, open('www/headless.h5', 'wb') as f:
-    f.write(bytes(48) + whole.read()[48:])
-for name in ('www/deep/other.h5', 'www/deep/er/other.h5', 'www/other.h5'):
-    with h5py.File(name, 'w') as f: f['d'] = np.arange(10, dtype='u1')
-open('www/note.txt', 'w').write('not HDF5' * 1000)
-)";
-
-class RemoteCommandTest : public FrontTest {
- protected:
-  void SetUp() override {
-    FrontTest::SetUp();
-    if (IsSkipped()) return;
-    const Outcome made = in(std::string("/usr/bin/python3 - <<'END'\n") + kFiles + "END");
-    ASSERT_EQ(made.code, 0) << made.err;
-    serve({});
-  }
-  void serve(const std::vector<std::string>& options) {
-    server = std::make_unique<FarServer>(place / "www", options);
-    ASSERT_NE(server->port(), 0);
-  }
-  // A command in the directory, where $U is the server and $F fsck.h5.
-  Outcome with_url(const std::string& command, int seconds = 60) const {
-    return in("export U=" + server->url() + " F='" H5MOUNT_FSCK "'; " + command, seconds);
-  }
-
-  std::unique_ptr<FarServer> server;
-};
 
 TEST_F(RemoteCommandTest, CommandsWithoutAMountShowWhatTheyShowOfTheFile) {
   for (const char* command : {"--list -lR {}", "--cat {} packed numbers words /.h5/npy/packed.npy",
@@ -168,6 +126,31 @@ TEST_F(RemoteCommandTest, S3RequestsAreSigned) {
             1);
 }
 
+TEST_F(RemoteCommandTest, UrlsAreServed) {
+  const Outcome out =
+      with_url(R"(mkfifo said; $H5MOUNT --serve 0 ${U}deep/main.h5?sig=hidden > said & served=$!
+read line < said
+curl -sf ${line}main.h5/packed > packed || curl -sf ${line}packed > packed
+curl -s -o /dev/null -w '%{http_code} ' ${line}nothing
+curl -s ${line}.h5/status ${line}main.h5/.h5/status | grep -c hidden
+kill $served; wait
+$H5MOUNT --cat www/deep/main.h5 packed | cmp - packed && echo equal)");
+  EXPECT_EQ(out.out, "404 0\nequal\n") << out.err;
+}
+
+TEST_F(RemoteCommandTest, FsckTakesTheOptionsOfUrls) {
+  server->set("login=me:pw");
+  EXPECT_EQ(in("echo 'machine 127.0.0.1 login me password pw' > .netrc; echo 'host X: y' > h").code, 0);
+  EXPECT_EQ(with_url("HOME=$PWD $F -q -o timeout=5,validate=size ${U}deep/other.h5").code, 0);
+  EXPECT_EQ(with_url("$F -q ${U}deep/other.h5").code, 8);
+  const Outcome open_headers = with_url("chmod 644 h; HOME=$PWD $F -q -o headers=h ${U}deep/other.h5");
+  EXPECT_EQ(open_headers.code, 8);
+  EXPECT_NE(open_headers.err.find("chmod 600"), std::string::npos) << open_headers.err;
+  const Outcome unknown = with_url("$F -o timeuot=5 ${U}deep/other.h5");
+  EXPECT_EQ(unknown.code, 16);
+  EXPECT_NE(unknown.err.find("did you mean timeout="), std::string::npos) << unknown.err;
+}
+
 TEST_F(RemoteCommandTest, EveryRequestIsALineOfTheDebugLog) {
   const Outcome out =
       with_url("$H5MOUNT -o log_level=debug --list '" + server->url("deep/main.h5?secret") + "'");
@@ -248,20 +231,6 @@ TEST_F(RemoteCommandTest, ADiskCacheWhereOthersMayWriteIsExitOne) {
 }
 
 // ---- mounts
-
-class RemoteMountTest : public RemoteCommandTest {
- protected:
-  void SetUp() override {
-    H5MOUNT_NEEDS_FUSE();
-    RemoteCommandTest::SetUp();
-  }
-  // Fails the test where it does not mount.
-  void mounts(const std::string& url, const std::string& options = {}) {
-    const Outcome out = with_url("$H5MOUNT " + options + " '" + url + "' " + mount.path());
-    ASSERT_EQ(out.code, 0) << out.err;
-  }
-  MountPoint mount;
-};
 
 TEST_F(RemoteMountTest, OneRequestMounts) {
   mounts(server->url("deep/other.h5"));

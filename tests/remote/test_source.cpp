@@ -214,6 +214,8 @@ TEST_F(RemoteSourceTest, ObjectsThatCannotBeOpenedSayWhy) {
   const std::pair<const char*, const char*> cases[] = {{"!gone/object", "404"},
                                                        {"!login=a:b/object", "401"},
                                                        {"!whole/object", "no ranges"},
+                                                       {"!whole,unsaid/object", "no ranges"},
+                                                       {"!star/object", "206 without the range"},
                                                        {"!fail=1:400/object", "400"},
                                                        {"!gzip/object?secret", "encoded"}};
   for (const auto& [path, words] : cases) {

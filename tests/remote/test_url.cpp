@@ -25,10 +25,15 @@ TEST(RemoteUrl, OfS3HasTheKeyByteForByte) {
   EXPECT_EQ(url->shown(), "s3://bucket/a%20b/c?d#e+f");
 }
 
+TEST(RemoteUrl, OfS3ThatEndsInASlashIsAPrefix) {
+  for (const char* text : {"s3://bucket/", "s3://bucket/a b/"}) EXPECT_TRUE(parse_url(text)->is_prefix());
+  for (const char* text : {"s3://bucket/a", "https://host/a/"}) EXPECT_FALSE(parse_url(text)->is_prefix());
+}
+
 TEST(RemoteUrl, ThatCannotBeReadIsRefusedWithoutItsSecrets) {
   for (const char* text :
        {"ftp://h/x?secret", "http:///x?secret", "http://h:port/secret", "http://[::g]/secret",
-        "http://secret@/x", "s3://", "s3://bucket", "s3://bucket/", "http://h:123456/secret"}) {
+        "http://secret@/x", "s3://", "s3://bucket", "http://h:123456/secret"}) {
     const auto url = parse_url(text);
     ASSERT_FALSE(url) << text;
     EXPECT_EQ(url.error().text().find("secret"), std::string::npos) << url.error().text();

@@ -32,9 +32,10 @@ class HelperProcess {
     std::string path;
     std::vector<std::string> words;     // its arguments, of which the first is its name
     std::vector<int> descriptors = {};  // of this process; in the helper they are 3, 4…
+    std::vector<std::string> environment = {};
   };
 
-  // Standard output and error are /dev/null, the environment is empty, no signal is blocked or ignored, and
+  // Standard output and error are /dev/null, no signal is blocked or ignored, and
   // all other descriptors are closed that are marked so (O_CLOEXEC), as all of this program are.
   static Result<std::unique_ptr<HelperProcess>> start(const Program& program);
   ~HelperProcess();  // kills it

@@ -1,4 +1,5 @@
-// URLs as a user writes them: http://, https:// and s3://BUCKET/KEY. Threads: pure functions.
+// URLs as a user writes them: http://, https://, s3://BUCKET/KEY and s3://BUCKET/PREFIX/. Threads: pure
+// functions.
 #pragma once
 
 #include <string>
@@ -21,6 +22,8 @@ struct Url {
   std::string origin() const;
   // Without user, query and fragment: how it is shown to anybody.
   std::string shown() const;
+  // Whether it stands for all objects whose keys begin so: s3://BUCKET/ and s3://BUCKET/PREFIX/.
+  bool is_prefix() const;
   // As it is sent to a server (http and https).
   std::string sent() const;
 };

@@ -2,8 +2,8 @@
 // that a tree of that file alone shows. Files are opened when something below them is wanted, and closed by
 // age; directories and their entries are looked at in the source, which no file need be opened for.
 //
-// What lists sources is a ForestDirectory: a directory of files, or a list of names. A further kind (a prefix
-// of a bucket) is one class more. Threads: any.
+// What lists sources is a ForestDirectory: a directory of files, a list of names, or a server that lists the
+// files that it has. Threads: any.
 #pragma once
 
 #include <functional>
@@ -62,6 +62,10 @@ struct ShownFiles {
   std::string pattern = {};  // as of a shell; empty: extensions count
   bool passthrough = false;  // other regular files are there as they are
 
+  // Hdf5 or Plain; nothing: it is not shown.
+  std::optional<ForestEntry::Kind> kind_of(const std::string& name) const;
+
+ private:
   bool is_hdf5(const std::string& name) const;
 };
 
@@ -70,6 +74,32 @@ using OpenBelow = std::function<Result<std::shared_ptr<object::FileSet>>(
     const std::shared_ptr<const object::SourceDirectory>& top, const std::string& relative)>;
 ForestDirectoryPtr make_local_directory(std::shared_ptr<const object::SourceDirectory> top, ShownFiles shown,
                                         OpenBelow open);
+
+// Files that a server lists: it is asked for the names of a directory when that is looked into, and for one
+// name alone where it is not; what it says holds for a minute. Directories are "" and texts that end in '/'.
+struct ListedName {
+  std::string name;  // any bytes but '/'; empty, of a file: one that has the directory's own name
+  bool directory = false;
+  std::uint64_t size = 0;
+  std::int64_t modified = 0;  // seconds since 1970
+  std::uint64_t version = 0;  // differs where the bytes do
+};
+struct ListedPage {
+  std::vector<ListedName> names;
+  std::string next;  // where they go on; empty: there are no more
+};
+struct ListedFiles {
+  std::string name;  // for messages; it shows no secret, and ends in '/'
+  ShownFiles shown;
+  // At most `most` names of a directory that begin with `begin`, `next` being that of the page before.
+  std::function<Result<ListedPage>(const std::string& directory, const std::string& begin,
+                                   const std::string& next, unsigned most)>
+      list;
+  // A file by its directory and name.
+  std::function<Result<std::shared_ptr<object::FileSet>>(const std::string& path)> open;
+  std::function<Result<std::shared_ptr<io::ByteSource>>(const std::string& path)> open_plain;
+};
+ForestDirectoryPtr make_listed_directory(ListedFiles files);
 
 // Sources side by side, each under its last name; the second of that name gets ` (2)`, the third ` (3)`.
 struct NamedSource {

@@ -300,7 +300,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     H5_TRY(check_searchable(*folder));
     watch_.look(folder);
     const auto now = folder->source->look(name);
-    if (!now && now.error().code() == ErrorCode::NotFound && folder == root_ && name == kHiddenName)
+    if (!now && folder == root_ && name == kHiddenName)
       return Entry{HiddenFiles::kDirectory, hidden_stat(HiddenFiles::kDirectory)};
     if (!now) {
       if (const NodeId gone = places_.find_name(*folder, name); gone != 0) take_name(gone);

@@ -119,10 +119,7 @@ class LocalDirectory final : public ForestDirectory {
                                                          : NodeType::File;
   }
 
-  std::optional<Kind> file_kind(const std::string& name) const {
-    if (shared_->shown.is_hdf5(name)) return Kind::Hdf5;
-    return shared_->shown.passthrough ? std::optional(Kind::Plain) : std::nullopt;
-  }
+  std::optional<Kind> file_kind(const std::string& name) const { return shared_->shown.kind_of(name); }
 
   Result<object::SourceEntry> look_at(const std::string& path) const {
     const std::size_t slash = path.rfind('/');
@@ -168,6 +165,11 @@ class LocalDirectory final : public ForestDirectory {
 };
 
 }  // namespace
+
+std::optional<ForestEntry::Kind> ShownFiles::kind_of(const std::string& name) const {
+  if (is_hdf5(name)) return Kind::Hdf5;
+  return passthrough ? std::optional(Kind::Plain) : std::nullopt;
+}
 
 bool ShownFiles::is_hdf5(const std::string& name) const {
   if (!pattern.empty()) return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;

@@ -1,0 +1,82 @@
+#include "aws_profiles.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+
+namespace h5mount::remote {
+namespace {
+
+constexpr std::size_t kMaxLines = 100'000;
+
+std::string_view trimmed_line(std::string_view text) {
+  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::string file_named(const char* variable, const char* name) {
+  if (std::string named = aws_environment(variable); !named.empty()) return named;
+  const std::string home = aws_environment("HOME");
+  return home.empty() ? home : home + "/.aws/" + name;
+}
+
+// "[profile NAME]" of config, "[NAME]" of credentials, "[default]" of both, "[services NAME]".
+std::string section_name(std::string_view line, bool is_config) {
+  const std::string_view name = trimmed_line(line.substr(1, line.find(']') - 1));
+  constexpr std::string_view kProfile = "profile ";
+  if (!is_config || name == "default" || name.starts_with("services ")) return std::string(name);
+  return name.starts_with(kProfile) ? std::string(trimmed_line(name.substr(kProfile.size()))) : std::string();
+}
+
+}  // namespace
+
+std::string aws_environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+AwsProfiles AwsProfiles::read() {
+  AwsProfiles out;
+  out.add(file_named("AWS_CONFIG_FILE", "config"), true);
+  out.add(file_named("AWS_SHARED_CREDENTIALS_FILE", "credentials"), false);
+  return out;
+}
+
+std::string AwsProfiles::field(const std::string& profile, const std::string& name) const {
+  const auto found = fields_.find(profile);
+  if (found == fields_.end()) return {};
+  const auto value = found->second.find(name);
+  return value == found->second.end() ? std::string() : value->second;
+}
+
+std::string AwsProfiles::endpoint(const std::string& profile, const std::string& service) const {
+  const std::string own = "services " + field(profile, "services");
+  if (std::string of_service = field(own, service + ".endpoint_url"); !of_service.empty()) return of_service;
+  return field(profile, "endpoint_url");
+}
+
+// Of the same field the file that is added last counts: that of credentials.
+void AwsProfiles::add(const std::string& file, bool is_config) {
+  std::ifstream lines(file);
+  std::string line, section, nested;
+  for (std::size_t count = 0; count < kMaxLines && std::getline(lines, line); ++count) {
+    const std::string_view text = trimmed_line(line);
+    if (text.empty() || text.front() == '#' || text.front() == ';') continue;
+    if (text.front() == '[') {
+      section = section_name(text, is_config);
+      nested.clear();
+      if (!section.empty()) fields_[section];
+      continue;
+    }
+    const std::size_t equals = text.find('=');
+    if (section.empty() || equals == std::string_view::npos) continue;
+    const std::string name(trimmed_line(text.substr(0, equals)));
+    const std::string value(trimmed_line(text.substr(equals + 1)));
+    const bool indented = line.front() == ' ' || line.front() == '\t';
+    if (!indented) nested = value.empty() ? name : std::string();
+    fields_[section][indented && !nested.empty() ? nested + "." + name : name] = value;
+  }
+}
+
+}  // namespace h5mount::remote

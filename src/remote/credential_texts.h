@@ -1,0 +1,30 @@
+// What services and programs that issue credentials are asked, and what they say. Threads: pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "h5mount/remote/url.h"
+#include "h5mount/sign/signature_v4.h"
+#include "transfers.h"
+
+namespace h5mount::remote {
+
+struct Issued {
+  sign::Credentials credentials;
+  std::int64_t expires = 0;  // seconds since 1970; 0: it is not known
+};
+
+// Nothing where the text has no credentials. `token`: the name of the session token, which differs.
+std::optional<Issued> credentials_of_json(const std::string& text, const std::string& token);
+std::optional<Issued> credentials_of_xml(const std::string& text);
+
+// The fields that sign a POST of a form to STS.
+Result<sign::Fields> sign_form(const Url& at, const HttpRequest& request, const sign::Credentials& signer,
+                               const std::string& region);
+
+// Whether a service there may be asked for credentials: by https, or at this machine's and the container
+// services' own addresses.
+bool may_give_credentials(const Url& at);
+
+}  // namespace h5mount::remote

@@ -1,0 +1,60 @@
+#include "xml_reader.h"
+
+#include <expat.h>
+
+#include <memory>
+
+namespace h5mount::remote {
+namespace {
+
+constexpr int kMaxDepth = 8;
+
+struct XmlReading {
+  const XmlHandler& handler;
+  XML_Parser parser;
+  std::string text, trouble;
+  int depth = 0;
+
+  void stop(std::string why) {
+    trouble = std::move(why);
+    XML_StopParser(parser, XML_FALSE);
+  }
+
+  static void on_start(void* self_pointer, const XML_Char* name, const XML_Char**) {
+    auto& self = *static_cast<XmlReading*>(self_pointer);
+    if (++self.depth > kMaxDepth) return self.stop("it is too deep");
+    self.text.clear();
+    if (self.handler.begins) self.handler.begins(self.depth, name);
+  }
+
+  static void on_end(void* self_pointer, const XML_Char* name) {
+    auto& self = *static_cast<XmlReading*>(self_pointer);
+    self.handler.ends(self.depth--, name, self.text);
+    self.text.clear();
+  }
+
+  static void on_text(void* self_pointer, const XML_Char* text, int length) {
+    static_cast<XmlReading*>(self_pointer)->text.append(text, static_cast<std::size_t>(length));
+  }
+
+  // Entities of its own are how a small document becomes a large one.
+  static void on_doctype(void* self_pointer, const XML_Char*, const XML_Char*, const XML_Char*, int) {
+    static_cast<XmlReading*>(self_pointer)->stop("it declares a document type");
+  }
+};
+
+}  // namespace
+
+Status read_xml(std::string_view xml, const XmlHandler& handler) {
+  const std::unique_ptr<XML_ParserStruct, decltype(&XML_ParserFree)> parser(XML_ParserCreate(nullptr),
+                                                                            XML_ParserFree);
+  XmlReading reading{handler, parser.get(), {}, {}};
+  XML_SetUserData(parser.get(), &reading);
+  XML_SetElementHandler(parser.get(), XmlReading::on_start, XmlReading::on_end);
+  XML_SetCharacterDataHandler(parser.get(), XmlReading::on_text);
+  XML_SetStartDoctypeDeclHandler(parser.get(), XmlReading::on_doctype);
+  if (XML_Parse(parser.get(), xml.data(), static_cast<int>(xml.size()), 1) == XML_STATUS_OK) return {};
+  return fail(Error(ErrorCode::Io, reading.trouble.empty() ? "it is no XML" : reading.trouble));
+}
+
+}  // namespace h5mount::remote
