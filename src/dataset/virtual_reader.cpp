@@ -216,14 +216,15 @@ ByteRange VirtualReader::stale_by(const Part& part, const VirtualSources::Source
   return {linear * e, part.row_end * e};
 }
 
-Result<NextReader> VirtualReader::open_next_state(const ReadEnvironment& environment,
-                                                  object::OpenedFilePtr file, object::DatasetDescription next,
-                                                  RequestBudget& budget) const {
+Result<NextReader> VirtualReader::continued(const ReadEnvironment& environment,
+                                            const object::OpenedFilePtr& file,
+                                            const object::DatasetDescription& next,
+                                            RequestBudget& budget) const {
   if (next.layout.cls == format::LayoutClass::Virtual) {
-    H5_ASSIGN(auto reader, open(environment, std::move(file), std::move(next), this, budget));
+    H5_ASSIGN(auto reader, open(environment, file, next, this, budget));
     return NextReader{reader, reader->stale_};
   }
-  return DatasetReader::open_next_state(environment, std::move(file), std::move(next), budget);
+  return NextReader{};
 }
 
 // ---- reading
@@ -232,10 +233,8 @@ Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadAcces
   if (offset >= size()) return {};
   length = std::min(length, size() - offset);
   if (length == 0) return {};
-  auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
   const bool forward = access.pattern != nullptr && access.pattern->note(offset, length);
-  H5_TRY(read_into(offset, block->bytes(), access.budget));
-  out.add(block->bytes(), block);
+  H5_TRY(DatasetReader::read(offset, length, access, out));
   if (forward) readahead_.advance(shared_from_this(), (offset + length - 1) / kUnitBytes, *access.pattern);
   return {};
 }
@@ -243,17 +242,12 @@ Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadAcces
 void VirtualReader::make_unit(std::uint64_t unit) const {
   const std::uint64_t offset = unit * kUnitBytes;
   cache::Block discarded(static_cast<std::size_t>(unit_end(unit) - offset));
-  (void)read_into(offset, discarded.bytes(), nullptr);
+  RequestBudget budget;
+  budget.allow_for(file_->followed->source()->stored_bytes());
+  (void)read_into(offset, discarded.bytes(), budget);
 }
 
-Status VirtualReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
-  if (budget != nullptr) return read_range(offset, out, *budget);
-  RequestBudget own;
-  own.allow_for(file_->followed->source()->stored_bytes());
-  return read_range(offset, out, own);
-}
-
-Status VirtualReader::read_range(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
+Status VirtualReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
   if (!range_within(offset, out.size(), size()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
   const std::uint64_t e = description().element_size;
@@ -352,11 +346,11 @@ Status VirtualReader::copy_from(const DatasetReader& reader, const format::Selec
           status = budget.spend(limits::kStepsPerSourceRead);
           if (!status) return false;
           if (conversion->identity()) {
-            status = reader.read_into(at * from_size, place, &budget);
+            status = reader.read_into(at * from_size, place, budget);
             return status.has_value();
           }
           aside.resize(static_cast<std::size_t>(run * from_size));
-          status = reader.read_into(at * from_size, aside, &budget);
+          status = reader.read_into(at * from_size, aside, budget);
           if (status) conversion->convert(static_cast<std::size_t>(run), aside, place);
           return status.has_value();
         });
@@ -379,9 +373,7 @@ NamedSource VirtualReader::named_source(const Part& part, RequestBudget& budget)
   return why ? NamedSource::of(named.file, named.dataset, *why) : named;
 }
 
-NamedSources VirtualReader::named_sources(std::size_t most, RequestBudget* request) const {
-  RequestBudget own;
-  RequestBudget& budget = request != nullptr ? *request : own;
+NamedSources VirtualReader::named_sources(std::size_t most, RequestBudget& budget) const {
   NamedSources out;
   std::set<std::pair<std::string_view, std::string_view>> named;
   for (const Part& part : parts_) {
@@ -394,12 +386,12 @@ NamedSources VirtualReader::named_sources(std::size_t most, RequestBudget* reque
   return out;
 }
 
-Result<std::uint64_t> VirtualReader::find_data(std::uint64_t offset, RequestBudget*) const {
+Result<std::uint64_t> VirtualReader::find_data(std::uint64_t offset, RequestBudget&) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
   return offset;
 }
 
-Result<std::uint64_t> VirtualReader::find_hole(std::uint64_t offset, RequestBudget*) const {
+Result<std::uint64_t> VirtualReader::find_hole(std::uint64_t offset, RequestBudget&) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
   return size();
 }

@@ -12,7 +12,7 @@
 #include "element_conversion.h"
 #include "element_selection.h"
 #include "fill_pattern.h"
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/open_dataset.h"
 #include "h5mount/format/virtual_mapping.h"
 #include "readahead.h"
 #include "virtual_nesting.h"
@@ -32,17 +32,17 @@ class VirtualReader final : public DatasetReader,
                                                            RequestBudget& budget);
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override;
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const override;
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override;
   // The view itself holds no raw data.
-  Result<std::uint64_t> storage_bytes(RequestBudget*) const override { return 0; }
+  Result<std::uint64_t> storage_bytes(RequestBudget&) const override { return 0; }
   std::optional<std::uint64_t> storage_bytes_known() const override { return 0; }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override;
-  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const override;
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override;
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override;
   // The error of a source that determines the extent of an unlimited view and cannot be opened: then the
   // extent is the header's.
   std::optional<Error> problem() const override { return problem_; }
   bool sources_changed() const override { return sources_->changed(); }
-  NamedSources named_sources(std::size_t most, RequestBudget* budget) const override;
+  NamedSources named_sources(std::size_t most, RequestBudget& budget) const override;
   std::size_t memory_bytes() const override { return parts_.size() * kPartBytes; }
   MissingSources missing_sources() const override { return sources_->missing(); }
 
@@ -85,11 +85,9 @@ class VirtualReader final : public DatasetReader,
   std::vector<ByteRange> stale_since(const VirtualReader& before,
                                      const std::vector<VirtualSources::SourcePtr>& renewed) const;
   ByteRange stale_by(const Part& part, const VirtualSources::Source& source) const;
-  Result<NextReader> open_next_state(const ReadEnvironment& environment, object::OpenedFilePtr file,
-                                     object::DatasetDescription description,
-                                     RequestBudget& budget) const override;
+  Result<NextReader> continued(const ReadEnvironment& environment, const object::OpenedFilePtr& file,
+                               const object::DatasetDescription& next, RequestBudget& budget) const override;
 
-  Status read_range(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const;
   Status read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out,
                        RequestBudget& budget) const;
   Status read_part(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out,

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string_view>
 
-#include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/object/object.h"
 #include "h5mount/text/value_text.h"
 #include "h5mount/tree/files_read.h"
@@ -59,7 +58,7 @@ class FileObject {
   virtual void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const = 0;
 
   // Of the object's attributes.
-  virtual text::ValueContext values(RequestBudget* budget) const = 0;
+  virtual text::ValueContext values(RequestBudget& budget) const = 0;
 };
 
 // What a path leads to. A component may be a link of any kind; `.` and empty ones mean nothing.
