@@ -10,6 +10,7 @@ debs=
 [ "${1:-}" != --debs ] || { debs=$(cd "$2" && pwd); shift 2; }
 suite=${1:-bookworm}
 work=$(mktemp -d /var/tmp/check_deb.XXXXXX)
+"$here/scripts/install_packages.sh" elsewhere
 # shellcheck source=package/new_system.sh
 . "$here/scripts/package/new_system.sh"
 trap 'rm -rf --one-file-system "$work"' EXIT

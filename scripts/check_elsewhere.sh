@@ -11,6 +11,7 @@ shift
 programs=${*:-base sign io format filter cache metadata chunk object dataset text view}
 work=$(mktemp -d /var/tmp/check_elsewhere.XXXXXX)
 trap 'rm -rf --one-file-system "$work"' EXIT
+"$here/scripts/install_packages.sh" elsewhere
 # shellcheck source=package/new_system.sh
 . "$here/scripts/package/new_system.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages of packages.txt that are missing: install_packages.sh
-#   run|build|test|style|bench|fuzz|package
+#   run|build|test|style|bench|fuzz|package|elsewhere
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 wanted=$(awk -v last="$1" '
@@ -9,6 +9,8 @@ wanted=$(awk -v last="$1" '
     if (index($0, "[" last "]")) found = 1
     # To make a package needs what building needs, and nothing of the tests.
     skipped = last == "package" && !index($0, "[run]") && !index($0, "[build]") && !found
+    # What makes a system of its own needs nothing of this one.
+    if (last == "elsewhere") skipped = !found
     next
   }
   skipped { next }

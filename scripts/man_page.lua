@@ -35,6 +35,14 @@ local function link_text(link)
   return link.content
 end
 
+-- A table takes 70 columns, which with its margin is more than man(1) has on a terminal of 80.
+local function within_terminal(wide)
+  for at, column in ipairs(wide.colspecs) do
+    if column[2] then wide.colspecs[at] = {column[1], column[2] * 0.95} end
+  end
+  return wide
+end
+
 function Pandoc(document)
   local blocks = pandoc.List()
   for _, block in ipairs(document.blocks) do
@@ -51,5 +59,5 @@ function Pandoc(document)
       blocks:insert(block)
     end
   end
-  return pandoc.Pandoc(blocks, document.meta):walk({BulletList = as_definitions, Link = link_text})
+  return pandoc.Pandoc(blocks, document.meta):walk({BulletList = as_definitions, Link = link_text, Table = within_terminal})
 end

@@ -8,7 +8,7 @@ import os, pty, select, sys, time
 STARTS = {
     "bash": (["bash", "--norc", "-i"], ". /usr/share/bash-completion/bash_completion; bind 'set bell-style none'"),
     "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -d /tmp/zcompdump"),
-    "fish": (["fish", "--no-config", "-i"], "set -g fish_autosuggestion_enabled 0"),
+    "fish": (["fish", "-i"], "set -g fish_autosuggestion_enabled 0"),
 }
 
 
