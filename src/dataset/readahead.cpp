@@ -7,17 +7,45 @@ namespace {
 
 constexpr std::uint64_t kAheadBytes = 16U << 20;
 constexpr std::uint64_t kMaxUnitsAhead = 16;
+// Sixteen requests of 2 MiB: half of what is kept of far sources.
+constexpr std::uint64_t kToldBytes = 32U << 20;
+constexpr std::uint64_t kMaxUnitsTold = 2048;
 
 }  // namespace
 
 Readahead::Readahead(const std::shared_ptr<cache::BlockCache>& cache,
                      std::shared_ptr<cache::WorkerPool> workers, std::shared_ptr<Counters> counters,
                      std::uint64_t unit_bytes, std::uint64_t unit_count, bool far)
-    : workers_(std::move(workers)), counters_(std::move(counters)), unit_count_(unit_count), far_(far) {
+    : workers_(std::move(workers)), counters_(std::move(counters)), unit_count_(unit_count) {
   unit_bytes = std::max<std::uint64_t>(1, unit_bytes);
   if (unit_bytes > cache->budget() / 3) return;
   const std::uint64_t allowed = std::min<std::uint64_t>(kAheadBytes, cache->budget() / 4);
   depth_ = std::clamp<std::uint64_t>(allowed / unit_bytes, 1, kMaxUnitsAhead);
+  if (far) far_depth_ = std::max(depth_, std::min(kToldBytes / unit_bytes, kMaxUnitsTold));
+}
+
+// The units from `next` on that the source is to be told of now: in steps that double, as most readers want
+// little, and the next one when half of the last is read. A reader that is elsewhere begins anew; one that
+// overtakes reads much at once.
+std::pair<std::uint64_t, std::uint64_t> Readahead::claim_told(std::uint64_t next) const {
+  const MutexLock lock(told_mutex_);
+  const bool elsewhere = told_ < next ? next - told_ > far_depth_ : told_ - next > told_units_;
+  if (elsewhere) told_units_ = 0;
+  if (elsewhere || told_ < next) told_ = next;
+  if ((told_ - next) * 2 > told_units_) return {0, 0};
+  told_units_ = std::clamp(told_units_ * 2, depth_, far_depth_);
+  const std::uint64_t first = told_;
+  told_ = std::min(next + told_units_, unit_count_);
+  return {first, told_};
+}
+
+// In the reader's thread: those of the workers may all wait for what they make. It waits for the chunks'
+// records alone, which the reader needs soon.
+void Readahead::tell(const ReadaheadUnits& units, std::uint64_t next) const {
+  auto [first, last] = claim_told(next);
+  while (first < last && units.unit_cached(first)) ++first;
+  while (first < last && units.unit_cached(last - 1)) --last;
+  if (first < last) units.will_make(first, last);
 }
 
 void Readahead::advance(const std::shared_ptr<const ReadaheadUnits>& units, std::uint64_t current,
@@ -25,8 +53,7 @@ void Readahead::advance(const std::shared_ptr<const ReadaheadUnits>& units, std:
   if (depth_ == 0 || current + 1 >= unit_count_) return;
   const std::uint64_t until = std::min(std::max(current, next) + depth_, unit_count_ - 1);
   const auto [first, last] = pattern.claim_ahead(current, until);
-  // A job, as the chunks' records may have to be read first.
-  if (far_ && first < last) workers_->submit([units, first, last] { units->will_make(first, last); });
+  if (far_depth_ > 0) tell(*units, current + 1);
   for (std::uint64_t unit = first; unit < last; ++unit) {
     if (units->unit_cached(unit)) continue;
     workers_->submit([units, unit, reader_at = pattern.position(), counters = counters_] {

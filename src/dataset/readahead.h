@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "h5mount/base/counters.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/cache/worker_pool.h"
 #include "h5mount/dataset/read_pattern.h"
@@ -29,7 +31,8 @@ class ReadaheadUnits {
 
 class Readahead {
  public:
-  // `unit_bytes`: image bytes of a whole unit. `far`: whether units are told before they are made.
+  // `unit_bytes`: image bytes of a whole unit. `far`: whether units are told before they are made, further
+  // ahead than they are made, so that the source has enough requests under way.
   Readahead(const std::shared_ptr<cache::BlockCache>& cache, std::shared_ptr<cache::WorkerPool> workers,
             std::shared_ptr<Counters> counters, std::uint64_t unit_bytes, std::uint64_t unit_count,
             bool far = false);
@@ -42,11 +45,18 @@ class Readahead {
                ReadPattern& pattern, std::uint64_t next = 0) const;
 
  private:
+  std::pair<std::uint64_t, std::uint64_t> claim_told(std::uint64_t next) const;
+  void tell(const ReadaheadUnits& units, std::uint64_t next) const;
+
   std::shared_ptr<cache::WorkerPool> workers_;
   std::shared_ptr<Counters> counters_;
   std::uint64_t unit_count_;
-  bool far_;
-  std::uint64_t depth_ = 0;  // units made ahead; 0: a unit exceeds the budget
+  std::uint64_t depth_ = 0;      // units made ahead; 0: a unit exceeds the budget
+  std::uint64_t far_depth_ = 0;  // units told ahead; 0: the source is not far
+  // Of the reader that advanced last: up to where its source was told, and how much at the last time.
+  mutable Mutex told_mutex_;
+  mutable std::uint64_t told_ H5_GUARDED_BY(told_mutex_) = 0;
+  mutable std::uint64_t told_units_ H5_GUARDED_BY(told_mutex_) = 0;
 };
 
 }  // namespace h5mount::dataset

@@ -11,6 +11,9 @@ namespace {
 constexpr std::uint64_t kBlock = 64U << 10;
 constexpr std::uint64_t kMaxGap = 64U << 10;  // between ranges that are one request
 constexpr std::uint64_t kMaxRequest = 8U << 20;
+// What is wanted together is cut into as many requests as may be under way, as one connection alone is slow,
+// but for pieces that take no longer to come than to be asked for.
+constexpr std::uint64_t kLeastPiece = 2U << 20;
 
 // Until no more than `most` bytes are held, as far as they have come.
 void drop_oldest(ClientParts& client, std::uint64_t most) H5_REQUIRES(client.mutex) {
@@ -140,9 +143,14 @@ bool Segments::is_free(std::uint64_t begin, std::uint64_t end) const {
 
 std::vector<SegmentPtr> Segments::make(const Missing& missing, bool ahead, bool urgent) {
   std::vector<SegmentPtr> out;
+  std::uint64_t wanted = 0;
+  for (const ByteRange& range : missing) wanted += range.end - range.begin;
+  const std::uint64_t piece = std::clamp(wanted / ClientParts::kMaxAtOnce, kLeastPiece, kMaxRequest);
   for (const ByteRange& range : missing) {
+    const std::uint64_t length = range.end - range.begin;  // cut into equal pieces
+    const std::uint64_t step = divide_up(length, divide_up(length, piece));
     for (std::uint64_t begin = range.begin; begin < range.end;) {
-      const std::uint64_t end = std::min(begin + kMaxRequest, range.end);
+      const std::uint64_t end = std::min(begin + step, range.end);
       const std::uint64_t room = ClientParts::kMaxKeptBytes - (end - begin);
       drop_oldest(client_, room);
       if (!urgent && client_.held_bytes > room) return out;

@@ -8,6 +8,12 @@
 
 namespace h5mount::test {
 
+// Whether a disk cache keeps anything here: it leaves a tenth of the file system free.
+inline bool disk_has_room() {
+  const std::filesystem::space_info space = std::filesystem::space(scratch());
+  return space.available > space.capacity / 8;
+}
+
 class FarServer {
  public:
   explicit FarServer(const std::filesystem::path& directory, const std::vector<std::string>& options = {},

@@ -11,9 +11,9 @@
 #include <random>
 
 #include "disk_object.h"
+#include "far_server.h"
 #include "h5mount/remote/remote.h"
 #include "h5mount/sign/sha256.h"
-#include "mount/command.h"
 #include "object_identity.h"
 
 namespace h5mount::remote {
@@ -25,6 +25,7 @@ class DiskCacheTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!sign::has_sha256()) GTEST_SKIP() << "built without libcrypto";
+    if (!test::disk_has_room()) GTEST_SKIP() << "the disk is nearly full";
     place_ = test::scratch() / "cache";
     std::filesystem::remove_all(place_);
   }
