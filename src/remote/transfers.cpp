@@ -327,6 +327,9 @@ void Transfers::run() {
       const auto until = std::chrono::ceil<std::chrono::milliseconds>(due_.begin()->first - now);
       wait = std::clamp(until, std::chrono::milliseconds(0), wait);
     }
+    // Where all that was under way has ended at once, nothing else would wake this thread for those that
+    // wait.
+    if (!waiting_.empty() && active_.size() < most_at_once_) wait = {};
     curl_multi_poll(handles_.multi, nullptr, 0, static_cast<int>(wait.count()), nullptr);
   }
   end_all();

@@ -197,7 +197,7 @@ class ListedDirectory final : public ForestDirectory {
   }
 
   LevelPtr keep(std::shared_ptr<Level> level, std::size_t bytes) const {
-    std::ranges::stable_sort(level->names, [](const Shown& a, const Shown& b) {
+    std::ranges::sort(level->names, [](const Shown& a, const Shown& b) {
       return a.name != b.name ? a.name < b.name : a.listed.directory < b.listed.directory;
     });
     part_equal_names(*level);
