@@ -251,12 +251,13 @@ class Rig:
     # h5py is not asked: libhdf5 may not survive a mutant.
     def run_files(self):
         for path in self.arguments.files:
-            truth = {name: data for name, (data, _) in tree(self.h5mount, path).items()}
+            case = os.path.join(self.work, "case.h5")
+            shutil.copyfile(path, case)  # what it names is not beside it, as it is not beside the mutants
+            truth = {name: data for name, (data, _) in tree(self.h5mount, case).items()}
             with open(path, "rb") as file:
                 data = file.read()
             for _ in range(self.arguments.mutants if data else 0):
                 kind, mutant, changed = self.mutated(data)
-                case = os.path.join(self.work, "case.h5")
                 with open(case, "wb") as file:
                     file.write(mutant)
                 self.judge(f"mutants of other files: {kind}", case, truth, changed, False)
