@@ -49,7 +49,7 @@ void rescue_contiguous(Rescue& rescue, const DatasetTrouble& trouble, bool unlin
       lost.push_back({from, bytes});
   }
   if (lost.empty()) return;
-  const bool fill = rescue.options.fill;
+  const bool fill = rescue.options.fill && rescue.may_fill(bytes);
   for (const MadeSource::Lost& range : lost) {
     add_missing(finding, range.begin, range.end);
     if (fill) finding.filled += range.end - range.begin;

@@ -29,12 +29,13 @@ struct Rescue {
   std::shared_ptr<MadeSource> made;
   metadata::FileMetadataPtr file;  // of `made`
   Shape shape;
-  std::vector<Found> found;    // at addresses, in their order
-  Claims claims;               // of what the root leads to
-  Claims weak_claims;          // of what nothing leads to
-  std::uint64_t end = 0;       // of the file's own addresses
-  std::uint64_t steps = 0;     // of rebuilding that are left
-  unsigned damaged_trees = 0;  // chunk indexes whose nodes do not say whose they are
+  std::vector<Found> found;       // at addresses, in their order
+  Claims claims;                  // of what the root leads to
+  Claims weak_claims;             // of what nothing leads to
+  std::uint64_t end = 0;          // of the file's own addresses
+  std::uint64_t steps = 0;        // of rebuilding that are left
+  std::uint64_t filled_left = 0;  // bytes of contiguous datasets that may be filled yet
+  unsigned damaged_trees = 0;     // chunk indexes whose nodes do not say whose they are
   std::unordered_map<std::uint64_t, std::size_t> finding_at;  // by address
   Report report;
   std::array<std::vector<std::uint32_t>, kKinds> by_kind;  // in `found`; not of headers
@@ -51,6 +52,11 @@ struct Rescue {
   bool spend(std::uint64_t count) {
     if (count > steps) return false;
     steps -= count;
+    return true;
+  }
+  bool may_fill(std::uint64_t bytes) {
+    if (bytes > filled_left) return false;
+    filled_left -= bytes;
     return true;
   }
   // After bytes were laid over: what was read before may be in the caches of `file`.

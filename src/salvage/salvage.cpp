@@ -42,6 +42,7 @@ bool has_bytes_from(const io::ByteSource& source, std::uint64_t address, unsigne
 Status Salvager::open() {
   H5_ASSIGN(rescue_.shape, find_shape(rescue_.source, rescue_.options, swept_));
   swept_whole_ = swept_.has_value();
+  rescue_.filled_left = kFilledAnyway + kFilledPerFileByte * rescue_.source->stored_bytes();
   const Shape& shape = rescue_.shape;
   rescue_.made = std::make_shared<MadeSource>(rescue_.source, shape.base);
   rescue_.end = rescue_.made->own_end();

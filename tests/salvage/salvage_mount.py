@@ -3,7 +3,7 @@
 
 usage: salvage_mount.py H5MOUNT
 """
-import os, subprocess, sys, tempfile, urllib.request
+import json, os, subprocess, sys, tempfile, urllib.request
 
 import h5py
 import numpy as np
@@ -112,6 +112,11 @@ def check_served(path):
         check("--serve by HDF5's own names", (np.frombuffer(data, "i8") == np.arange(4000)).all())
         found = urllib.request.urlopen(url + "api/meta?path=/").read().decode()
         check("and what is lost", "lost+found" in found)
+        views = [json.load(urllib.request.urlopen(f"{url}api/views?path={name}")) for name in ("/group/packed", "/plain")]
+        check("the page is told what salvage did", "found_by" in views[0]["salvage"])
+        check("and of a sound dataset nothing", "salvage" not in views[1])
+        listing = urllib.request.urlopen(url + "group/?plain").read().decode()
+        check("the listing says it", "dataset, salvage: {&quot;certainty&quot;" in listing)
     finally:
         server.terminate()
         server.wait()

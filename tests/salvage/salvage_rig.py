@@ -3,6 +3,7 @@
 
 usage: salvage_rig.py H5MOUNT [--kills N] [--full N] [--only-kills] [--writer NAME] [--cuts N] [--mutants N] [--seed N]
                       [--work DIR]
+       salvage_rig.py H5MOUNT --files FILE… [--mutants N] [--seed N] [--work DIR]: N mutants of each of these alone
 
 For each kind of damage a line: the share of the bytes that were in the file which come back right, beside
 h5py on the same file, and h5py on a copy that h5clear was run on. A line LITTLE names a killed writer's file of which
@@ -13,6 +14,7 @@ import argparse, importlib.util, io, json, os, random, resource, shutil, signal,
 import h5py
 import numpy as np
 
+MOST_BYTES = 64 << 20  # of one dataset: damage may make it any size
 SALVAGE = "SCHILY.xattr.user.hdf5.salvage"
 
 
@@ -26,7 +28,7 @@ def tree(h5mount, path, options=""):
     try:
         with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
             for member in archive:
-                if member.isfile():
+                if member.isfile() and member.size <= MOST_BYTES:
                     remark = member.pax_headers.get(SALVAGE)
                     out[member.name.removeprefix("./")] = (archive.extractfile(member).read(),
                                                            json.loads(remark) if remark else None)
@@ -172,11 +174,11 @@ class Rig:
         shutil.copy(path, name)
         return name
 
-    def judge(self, kind, path, truth, changed=0):
+    def judge(self, kind, path, truth, changed=0, beside=True):
         plain = score(tree(self.h5mount, path), truth)
         with_salvage = score(tree(self.h5mount, path, "salvage=fill"), truth)
         row = self.row(kind)
-        shares = [h5py_share(path, truth), h5py_share(cleared(path), truth)]
+        shares = [h5py_share(path, truth), h5py_share(cleared(path), truth)] if beside else [0, 0]
         for i, number in enumerate([1, with_salvage[1], with_salvage[0], plain[0]] + shares):
             row[i] += number
         # Each changed byte may be one of raw data, which nothing checks: then it is wrong in the ordinary way too.
@@ -231,6 +233,34 @@ class Rig:
             self.damaged(f"{version}: random bytes", bytes(mutant), truth, count)
         for group in (False, True):
             self.run_deletion(version, path, truth, group)
+
+    def mutated(self, data):
+        """A mutant, and how many of its bytes may be others."""
+        out = bytearray(data)
+        kind = self.random.choice(["bytes", "bytes", "smear", "zeros", "cut"])
+        at = self.random.randrange(len(out))
+        if kind == "cut":
+            return kind, bytes(out[:at]), 0
+        size = {"bytes": 0, "smear": 32, "zeros": 512}[kind]
+        out[at:at + size] = (b"\xa5" if kind == "smear" else b"\0") * len(out[at:at + size])
+        places = self.random.sample(range(len(out)), min(self.random.choice([1, 4, 16]), len(out)))
+        for place in places if kind == "bytes" else []:
+            out[place] = self.random.randrange(256)
+        return kind, bytes(out), size or len(places)
+
+    # h5py is not asked: libhdf5 may not survive a mutant.
+    def run_files(self):
+        for path in self.arguments.files:
+            case = os.path.join(self.work, "case.h5")
+            shutil.copyfile(path, case)  # what it names is not beside it, as it is not beside the mutants
+            truth = {name: data for name, (data, _) in tree(self.h5mount, case).items()}
+            with open(path, "rb") as file:
+                data = file.read()
+            for _ in range(self.arguments.mutants if data else 0):
+                kind, mutant, changed = self.mutated(data)
+                with open(case, "wb") as file:
+                    file.write(mutant)
+                self.judge(f"mutants of other files: {kind}", case, truth, changed, False)
 
     def run_deletion(self, version, path, truth, group):
         copy = os.path.join(self.work, "deleted.h5")
@@ -347,10 +377,12 @@ class Rig:
         return out
 
     def run(self):
-        if not self.arguments.only_kills:
+        self.run_files()
+        if not self.arguments.only_kills and not self.arguments.files:
             for version in ("earliest", "latest"):
                 self.run_sample(version)
-        writers = self.writers() if self.arguments.kills or self.arguments.full else {}
+        kills = (self.arguments.kills or self.arguments.full) and not self.arguments.files
+        writers = self.writers() if kills else {}
         for kind, writer in writers.items():
             if not kind.startswith(self.arguments.writer):
                 continue
@@ -416,6 +448,7 @@ def write_netcdf_until_killed(path, log):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("h5mount")
+    parser.add_argument("--files", nargs="*", default=[], help="mutants of these, and nothing else")
     parser.add_argument("--kills", type=int, default=3, help="of each writer")
     parser.add_argument("--writer", default="", help="only those whose name begins like that: 'C earliest'")
     parser.add_argument("--full", type=int, default=1, help="full disks of each writer")

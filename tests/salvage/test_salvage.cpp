@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -246,6 +247,29 @@ TEST_P(SalvageTest, IndexesAreRebuiltFromTheirBlocks) {
       }
     }
   }
+}
+
+// A reader of all of it would never end.
+TEST_P(SalvageTest, WhatNoFileCanHoldIsNotFilled) {
+  if (latest()) return;
+  auto bytes = sample();
+  // The extent of `plain`, and its bytes, which stand in one header: 2^32 times as many.
+  const auto places_of_number = [&](std::uint64_t number) {
+    return test::places_of(bytes, std::string(reinterpret_cast<const char*>(&number), sizeof number));
+  };
+  const auto multiply = [&](std::size_t at, std::uint64_t number) {
+    number <<= 32;
+    std::memcpy(&bytes[at], &number, sizeof number);
+  };
+  constexpr std::size_t kHeaderBytes = 200;
+  for (const std::size_t stored : places_of_number(1200))
+    for (const std::size_t extent : places_of_number(300))
+      if (stored > extent && stored - extent < kHeaderBytes) multiply(stored, 1200), multiply(extent, 300);
+  const Salvaged shown = salvaged(bytes, true);
+  ASSERT_EQ(shown.report.findings.size(), 1U);
+  ASSERT_EQ(shown.report.findings[0].missing.size(), 1U);
+  EXPECT_EQ(shown.report.findings[0].missing[0].end, std::uint64_t{1200} << 32);
+  EXPECT_EQ(shown.report.findings[0].filled, 0U);
 }
 
 // As a writer leaves one that was killed between two pages.

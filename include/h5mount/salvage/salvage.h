@@ -31,6 +31,10 @@ inline constexpr std::size_t kMaxFound = 32U << 20;
 inline constexpr std::uint64_t kSweepsPerByte = 16;
 inline constexpr std::uint64_t kMadePerFileByte = 2;
 inline constexpr std::uint64_t kMadeAnyway = 16U << 20;
+// Contiguous datasets that end behind the file's end are filled up to so many bytes together: more than that
+// is what no file that was cut claims, and a reader would have to read it. Chunks that are filled are holes.
+inline constexpr std::uint64_t kFilledPerFileByte = 1024;
+inline constexpr std::uint64_t kFilledAnyway = 64U << 20;
 
 struct Options {
   bool fill = false;     // lost bytes read as the fill value; else as an error
