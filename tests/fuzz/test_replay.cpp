@@ -202,7 +202,7 @@ TEST(CatalogueLines, ReplayOfSeededChanges) {
     const std::vector<std::byte> bytes = read_whole_file(path);
     seeds.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
-  ASSERT_EQ(seeds.size(), 2U);
+  ASSERT_FALSE(seeds.empty());
   for_each_change(seeds, "{}[]\",:\\u0aeE+-.\n", take_line);
 }
 
