@@ -169,13 +169,15 @@ Result<tree::ForestDirectoryPtr> open_below(const std::string& path, const Mount
 
 // What the lines of a catalogue are remembered in; null where nothing is. Lines depend on the program and on
 // options; those of another form have another number.
-Result<std::shared_ptr<tree::LineStore>> open_remembered(const MountOptions& options) {
+Result<std::shared_ptr<tree::LineStore>> open_remembered(const SourceWords& words,
+                                                         const MountOptions& options) {
   if (options.catalogue.empty()) return nullptr;
   constexpr int kForm = 1;
-  auto store =
-      store::open_line_store(options.catalogue, fmt::format("{} {} {} {} {}", H5MOUNT_VERSION, kForm,
-                                                            static_cast<int>(options.salvage),
-                                                            static_cast<int>(options.swmr), options.force));
+  store::StoreUse use;
+  use.maker = fmt::format("{} {} {} {} {}", H5MOUNT_VERSION, kForm, static_cast<int>(options.salvage),
+                          static_cast<int>(options.swmr), options.force);
+  for (const std::string& path : words.paths) use.source += absolute_as_given(path) + '\n';
+  auto store = store::open_line_store(options.catalogue, use);
   if (!store) return fail(Error(ErrorCode::Io, "catalogue=" + store.error().text()));
   return store;
 }
@@ -204,7 +206,7 @@ Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions&
                                      open_options(options, metadata_options(options, memory), salvage)));
     return out;
   }
-  H5_ASSIGN(out.remembered, open_remembered(options));
+  H5_ASSIGN(out.remembered, open_remembered(words, options));
   // URLs are opened when they are used; what is wrong with the options is told now.
   if (words.far()) H5_TRY(make_remote_opener(external_access(options), options.remote));
   std::vector<tree::NamedSource> named;

@@ -79,7 +79,8 @@ Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& s
     return object::readable_by_all_readers(files->main()->attributes,
                                            {node.uid, node.gid, node.mode, node.mtime});
   };
-  return serve::OpenedSource{tree, [files, tree] { return state_of(*tree, *files); }, shown};
+  return serve::OpenedSource{tree, [files, tree] { return state_of(*tree, *files); }, shown,
+                             tree->tells_changes()};
 }
 
 // Of many files, each is taken as it is found; what others may not read is refused where no token is asked
@@ -94,7 +95,8 @@ serve::OpenedSource serve_many(const OpenedSources& sources, const Shared& share
       constexpr std::uint32_t kOthersRead = 0004;
       return (node.mode & kOthersRead) != 0;
     };
-  return {std::move(tree), nullptr, std::move(shown)};
+  const bool local = tree->tells_changes();
+  return {std::move(tree), nullptr, std::move(shown), local};
 }
 
 // Downloads that began before a file was replaced go on with the old one. Clients are other users, as with

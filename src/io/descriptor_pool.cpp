@@ -124,7 +124,9 @@ void DescriptorPool::opened(const PooledDescriptor& descriptor) {
 
 void DescriptorPool::take_place() {
   constexpr std::chrono::milliseconds kLook{10};
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  constexpr std::chrono::seconds kPatience{5};
+  std::uint64_t gone = gone_;
+  auto end = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
     std::vector<DescriptorLease> closed;
     MutexLock lock(mutex_);
@@ -136,6 +138,7 @@ void DescriptorPool::take_place() {
       lock.lock();
     }
     if (!has_place()) closed_.wait_for(lock, kLook);
+    if (std::exchange(gone, gone_) != gone_) end = std::chrono::steady_clock::now() + kPatience;
     if (!has_place() && std::chrono::steady_clock::now() < end) continue;
     ++places_;
     return;
@@ -146,6 +149,7 @@ void DescriptorPool::leave_place() {
   {
     const MutexLock lock(mutex_);
     --places_;
+    ++gone_;
   }
   closed_.notify_all();
 }

@@ -72,6 +72,7 @@ class DescriptorPool {
   void count_open() { live_.fetch_add(1, std::memory_order_relaxed); }
   void count_closed() {
     live_.fetch_sub(1, std::memory_order_relaxed);
+    ++gone_;
     closed_
         .notify_all();  // without the mutex, which a thread that closes one may hold: who waits looks again
   }
@@ -89,6 +90,7 @@ class DescriptorPool {
 
   std::atomic<std::uint64_t> now_ = 1;
   std::atomic<std::size_t> live_ = 0;
+  std::atomic<std::uint64_t> gone_ = 0;  // descriptors and places that were given up: others get on
   Condition closed_;
   mutable Mutex mutex_;
   std::size_t places_ H5_GUARDED_BY(mutex_) = 0;  // for files that are being opened

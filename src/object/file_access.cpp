@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "h5mount/base/log.h"
+#include "h5mount/object/readers.h"
 
 namespace h5mount::object {
 namespace {
@@ -21,17 +22,12 @@ constexpr std::string_view kOrigin = "${ORIGIN}";
 // Reduces the file's permissions to those of its parent directories: a file is readable only where all of
 // them can be searched.
 void restrict_by_parents(FoundFile& found, const std::string& root) {
-  FileAttributes& file = found.attributes;
   for (fs::path place = fs::path(found.real_path).parent_path(); place != root && place.has_relative_path();
        place = place.parent_path()) {
     struct stat st = {};
     const bool known = ::stat(place.c_str(), &st) == 0;
-    const auto searchable = [&](bool same, std::uint32_t bit) {
-      return known && (st.st_mode & (same ? bit : kOthersSearch)) != 0;
-    };
-    if (!searchable(st.st_uid == file.uid, kOwnerSearches)) file.mode &= ~kOwnerReads;
-    if (!searchable(st.st_gid == file.gid, kGroupSearches)) file.mode &= ~kGroupReads;
-    if (!searchable(false, kOthersSearch)) file.mode &= ~kOthersRead;
+    const FileAttributes directory{st.st_uid, st.st_gid, st.st_mode, 0};
+    restrict_by_directory(found.attributes, known ? &directory : nullptr);
   }
 }
 
@@ -48,7 +44,7 @@ Result<FoundFile> describe(UniqueFd fd, const std::string& path) {
   return found;
 }
 
-Error fewer_readers(const std::string& path) {
+Error fewer_readers_than_first(const std::string& path) {
   return Error(ErrorCode::AccessDenied,
                path + " has another owner or fewer readers than the set's first file");
 }
@@ -81,6 +77,22 @@ bool readable_by_all_readers(const FileAttributes& shown, const FileAttributes& 
   const bool owner = (shown.mode & kOwnerReads) == 0 || shown.uid == source.uid;
   const bool group = (shown.mode & kGroupReads) == 0 || shown.gid == source.gid;
   return owner && group && (shown.mode & kReadBits & ~source.mode) == 0;
+}
+
+Error fewer_readers(const std::string& source, const std::string& shown) {
+  return Error(ErrorCode::AccessDenied,
+               source + " has fewer readers than " + shown + ", which other users may read");
+}
+
+void restrict_by_directory(FileAttributes& file, const FileAttributes* directory) {
+  const auto searchable = [&](bool same, std::uint32_t bit) {
+    return directory != nullptr && (directory->mode & (same ? bit : kOthersSearch)) != 0;
+  };
+  const bool owner = directory != nullptr && directory->uid == file.uid;
+  const bool group = directory != nullptr && directory->gid == file.gid;
+  if (!searchable(owner, kOwnerSearches)) file.mode &= ~kOwnerReads;
+  if (!searchable(group, kGroupSearches)) file.mode &= ~kGroupReads;
+  if (!searchable(false, kOthersSearch)) file.mode &= ~kOthersRead;
 }
 
 void FileAccess::allow_own_directories(const std::vector<std::string>& directories) {
@@ -123,7 +135,7 @@ Result<FoundFile> FileAccess::open_user_path(const std::string& path, const File
   H5_ASSIGN(UniqueFd fd, open());
   H5_ASSIGN(FoundFile found, describe(std::move(fd), path));
   if (options_.for_others && first != nullptr && !readable_by_all_readers(*first, found.attributes))
-    return fail(fewer_readers(path));
+    return fail(fewer_readers_than_first(path));
   found.reopen = [open]() -> Result<int> {
     H5_ASSIGN(UniqueFd again, open());
     return again.release();
@@ -136,7 +148,7 @@ Result<FoundFile> FileAccess::open_member(const std::string& path, const FileAtt
   H5_ASSIGN(FoundFile found, describe(std::move(fd), path));
   const FileAttributes& member = found.attributes;
   if (options_.for_others && (member.uid != first.uid || !readable_by_all_readers(first, member)))
-    return fail(fewer_readers(path));
+    return fail(fewer_readers_than_first(path));
   found.reopen = [self = shared_from_this(), path]() -> Result<int> {
     H5_ASSIGN(UniqueFd again, self->open_member_file(path));
     return again.release();

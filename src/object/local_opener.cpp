@@ -7,6 +7,7 @@
 
 #include "file_access.h"
 #include "h5mount/object/file_set.h"
+#include "h5mount/object/readers.h"
 #include "member_files.h"
 
 namespace h5mount::object {
@@ -133,8 +134,7 @@ class LocalOpener final : public SourceOpener {
               access_->open_named({from.directory, from.target_directory}, std::string(name), use));
     const bool shown_as_itself = use == NameUse::Link || !access_->options().for_others;
     if (shown_as_itself || readable_by_all_readers(from.attributes, found.attributes)) return found;
-    return fail(Error(ErrorCode::AccessDenied,
-                      found.path + " has fewer readers than " + from.path + ", which other users may read"));
+    return fail(fewer_readers(found.path, from.path));
   }
 
   const std::shared_ptr<FileAccess> access_;

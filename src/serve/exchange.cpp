@@ -57,6 +57,11 @@ bool is_token(std::string_view name) {
   });
 }
 
+// It is sent in one piece, and copying it takes no time that others notice.
+bool is_short(const Answer& answer) {
+  return !answer.body || answer.body->size().value_or(kMaxSent + 1) <= kMaxSent;
+}
+
 Answer internal_error() {
   return plain_answer(500, "internal error");
 }
@@ -64,11 +69,13 @@ Answer internal_error() {
 }  // namespace
 
 Exchange::Exchange(ExchangeContext& context, MHD_Connection* connection, std::string target)
-    : context_(context),
-      connection_(connection),
-      work_(connection_of(connection)->descriptor(),
-            buffer_bytes(context.connections.count(), std::nullopt)) {
+    : context_(context), connection_(connection) {
   request_.target = std::move(target);
+  new_work();
+}
+
+void Exchange::new_work() {
+  work_.emplace(connection()->descriptor(), buffer_bytes(context_.connections.count(), std::nullopt));
 }
 
 Connection* Exchange::connection() const {
@@ -113,7 +120,7 @@ MHD_Result Exchange::begin(const char* method, const char* url, const char* vers
   if (is_cut(url, version)) return refuse(plain_answer(400, "the target is no path"));
   if (!has_body()) return MHD_YES;
   return refuse(Site::reads(request_.method) ? plain_answer(413, "a request has no body here")
-                                             : context_.answer(request_, work_));
+                                             : context_.answer(request_, *work_));
 }
 
 MHD_Result Exchange::advance(const char* method, const char* url, const char* version, std::size_t uploaded) {
@@ -123,6 +130,7 @@ MHD_Result Exchange::advance(const char* method, const char* url, const char* ve
     case Stage::Complete:
       if (uploaded > 0) return MHD_NO;
       stage_ = Stage::Answered;
+      if (answer_here()) return send();
       suspend_for(&Exchange::make_answer);
       return MHD_YES;
     case Stage::Answered:
@@ -134,23 +142,37 @@ MHD_Result Exchange::advance(const char* method, const char* url, const char* ve
 // The loop does not touch the connection until the job has resumed it, which is the last that the job does.
 void Exchange::suspend_for(void (Exchange::*job)()) {
   MHD_suspend_connection(connection_);
-  JobQueue& jobs = work_.is_long() ? context_.long_jobs : context_.quick_jobs;
+  JobQueue& jobs = work_->is_long() ? context_.long_jobs : context_.quick_jobs;
   jobs.submit([this, job, connection = connection_] {
-    work_.begin_job();
+    work_->begin_job();
     (this->*job)();
-    work_.end_job();
+    work_->end_job();
     MHD_resume_connection(connection);
   });
 }
 
+// What is there is answered without another thread between. Targets with a query ask for more work, mostly.
+bool Exchange::answer_here() {
+  if (!context_.local || request_.target.find('?') != std::string::npos) return false;
+  work_->begin_quick_job();
+  make_answer();
+  if (work_->end_quick_job()) return true;
+  answer_ = {};
+  buffer_.clear();
+  ended_ = false;
+  new_work();
+  return false;
+}
+
 void Exchange::make_answer() {
   try {
-    answer_ = context_.answer(request_, work_);
+    answer_ = context_.answer(request_, *work_);
     const bool reads = request_.method != "HEAD" || answer_.reads_for_head;
+    if (reads && work_->is_quick() && !is_short(answer_)) return work_->give_up();
     const Status first = reads ? fill() : Status();
-    if (first && !work_.timed_out()) return;
+    if (first && !work_->timed_out()) return;
     // What cannot be read at all becomes an error's answer rather than one that is cut off.
-    answer_ = work_.timed_out() ? plain_answer(504, "it took too long") : error_answer(first.error());
+    answer_ = work_->timed_out() ? plain_answer(504, "it took too long") : error_answer(first.error());
   } catch (const std::exception& exception) {
     log(LogLevel::Error, "serve: {}: {}", without_token(request_.target), exception.what());
     answer_ = internal_error();
@@ -168,11 +190,11 @@ Status Exchange::fill() {
     return {};
   }
   if (buffer_.empty()) buffer_.resize(buffer_bytes(context_.connections.count(), answer_.body->size()));
-  const auto count = answer_.body->read(buffer_, work_);
+  const auto count = answer_.body->read(buffer_, *work_);
   if (!count) return fail(count.error());
   filled_ = *count;
   ended_ = filled_ == 0;
-  work_.gave(filled_);
+  work_->gave(filled_);
   return {};
 }
 
@@ -181,7 +203,7 @@ void Exchange::fill_more() {
     const Status done = fill();
     failed_ = !done;
     const bool client_is_gone =
-        failed_ && done.error().code() == ErrorCode::Interrupted && !work_.timed_out();
+        failed_ && done.error().code() == ErrorCode::Interrupted && !work_->timed_out();
     if (failed_ && !client_is_gone)
       log(LogLevel::Warning, "serve: {}: {}", without_token(request_.target), done.error().text());
   } catch (const std::exception& exception) {
@@ -192,9 +214,12 @@ void Exchange::fill_more() {
 
 MHD_Result Exchange::send() {
   const auto size = answer_.body ? answer_.body->size() : std::uint64_t{0};
-  MHD_Response* const response = MHD_create_response_from_callback(
-      size.value_or(MHD_SIZE_UNKNOWN), std::clamp(buffer_.size() / 4, kMinSent, kMaxSent), &read_body, this,
-      nullptr);
+  whole_ = size == filled_ && filled_ <= kMaxSent;
+  MHD_Response* const response =
+      whole_ ? MHD_create_response_from_buffer(filled_, buffer_.data(), MHD_RESPMEM_PERSISTENT)
+             : MHD_create_response_from_callback(size.value_or(MHD_SIZE_UNKNOWN),
+                                                 std::clamp(buffer_.size() / 4, kMinSent, kMaxSent),
+                                                 &read_body, this, nullptr);
   if (response == nullptr) return MHD_NO;
   for (const auto& [name, value] : answer_.headers)
     MHD_add_response_header(response, name.c_str(), value.c_str());
@@ -230,6 +255,7 @@ void Exchange::end(MHD_RequestTerminationCode how) {
   connection()->set_reused();
   connection()->enter(Phase::Header);
   if (!context_.log_answer) return;
+  if (whole_ && how == MHD_REQUEST_TERMINATED_COMPLETED_OK && request_.method != "HEAD") sent_ = filled_;
   const auto took =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start_);
   context_.log_answer(fmt::format("{} {} {} {} {} bytes {} ms{}", client_name(connection_),

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct ExchangeContext {
   JobQueue& quick_jobs;
   JobQueue& long_jobs;  // of requests that have taken long before
   Connections& connections;
+  bool local;  // all sources are: see OpenedSource
   std::function<void(const std::string&)> log_answer;
   std::atomic<bool> draining = false;
 };
@@ -46,6 +48,8 @@ class Exchange {
   MHD_Result refuse(Answer answer);
   bool is_cut(const char* url, const char* version) const;
   bool has_body() const;
+  bool answer_here();
+  void new_work();
   void make_answer();
   Status fill();
   MHD_Result send();
@@ -59,12 +63,13 @@ class Exchange {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Stage stage_ = Stage::Begun;
   Request request_;
-  RequestWork work_;
+  std::optional<RequestWork> work_;
   Answer answer_;
   std::vector<std::byte> buffer_;        // the next bytes of the body
   std::size_t filled_ = 0, given_ = 0;   // of the buffer
   bool ended_ = false, failed_ = false;  // the body
   bool refused_ = false;                 // no message can be told apart after this one
+  bool whole_ = false;                   // the buffer is the whole body, and is sent as it is
   std::uint64_t sent_ = 0;
 };
 

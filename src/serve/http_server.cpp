@@ -69,12 +69,13 @@ class HttpServer final : public Server {
   HttpServer(const ServerOptions& options, Listener listener, std::vector<Source> sources)
       : options_(options),
         listener_(std::move(listener)),
+        local_(std::ranges::all_of(sources, [](const Source& source) { return source.opened.local; })),
         answer_(answerer(options, listener_, std::move(sources))),
         connections_(
             {options.header_deadline, options.stall_deadline, std::size_t{options.connections} / 4 * 3}),
         quick_jobs_(quick_readers()),
         long_jobs_(long_readers()),
-        context_{answer_, quick_jobs_, long_jobs_, connections_, options.log_answer, false},
+        context_{answer_, quick_jobs_, long_jobs_, connections_, local_, options.log_answer, false},
         check_(check_interval(), [this](Watchdog::Clock::time_point) {
           connections_.shut_late();
           return connections_.count() > 0;
@@ -154,6 +155,7 @@ class HttpServer final : public Server {
 
   const ServerOptions options_;
   Listener listener_;
+  const bool local_;
   const std::function<Answer(const Request&, RequestWork&)> answer_;
   Connections connections_;
   JobQueue quick_jobs_, long_jobs_;

@@ -42,6 +42,24 @@ void RequestWork::end_job() {
   worked_ += Clock::now() - job_began_;
 }
 
+void RequestWork::begin_quick_job() {
+  quick_ = true;
+  set_long_work_listener(this);
+  begin_job();
+}
+
+bool RequestWork::end_quick_job() {
+  end_job();
+  set_long_work_listener(nullptr);
+  quick_ = false;
+  return !gave_up_;
+}
+
+void RequestWork::give_up() noexcept {
+  gave_up_ = true;
+  budget_.interrupt();
+}
+
 bool RequestWork::job_is_old() const {
   return job_age() > kPart;
 }
@@ -65,6 +83,10 @@ bool RequestWork::client_is_gone() const {
 }
 
 bool RequestWork::is_over() {
+  if (quick_) {
+    if (job_age() > kMoment) gave_up_ = true;
+    return gave_up_;
+  }
   if (client_is_gone()) return true;
   const auto waited =
       Clock::now().time_since_epoch() - Clock::duration(progress_.load(std::memory_order_relaxed));

@@ -8,11 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "h5mount/base/long_work.h"
 #include "h5mount/base/request_budget.h"
 
 namespace h5mount::serve {
 
-class RequestWork {
+class RequestWork : private LongWorkListener {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -26,6 +27,12 @@ class RequestWork {
   // Around each job that works for the request.
   void begin_job();
   void end_job();
+  // Around work on a thread that many wait for: where it turns out to take longer, it is interrupted. False:
+  // it was, whatever has come of it; other work is then to begin anew, with another of these.
+  void begin_quick_job();
+  bool end_quick_job();
+  bool is_quick() const { return quick_; }
+  void give_up() noexcept;
   // A part of an answer is one job; once this is true, what there is of it should be sent.
   bool job_is_old() const;
   Clock::duration job_age() const { return Clock::now() - job_began_; }
@@ -45,6 +52,9 @@ class RequestWork {
  private:
   static constexpr std::chrono::milliseconds kQuick{100};
   static bool asked(void* self) { return static_cast<RequestWork*>(self)->is_over(); }
+  // For a moment others can wait, as for a packet that is longer.
+  static constexpr std::chrono::milliseconds kMoment{2};
+  void long_work_ahead() noexcept override { give_up(); }
   bool client_is_gone() const;
   bool is_over();
 
@@ -56,6 +66,8 @@ class RequestWork {
   std::atomic<Clock::rep> progress_;  // when a job began, or the answer grew
   std::atomic<std::int64_t> patience_ms_;
   std::atomic<bool> timed_out_ = false;
+  std::atomic<bool> quick_ = false;  // a quick job is going on
+  std::atomic<bool> gave_up_ = false;
 };
 
 }  // namespace h5mount::serve

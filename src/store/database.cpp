@@ -1,5 +1,7 @@
 #include "database.h"
 
+#include <algorithm>
+
 namespace h5mount::store {
 
 namespace {
@@ -7,16 +9,20 @@ namespace {
 // The lines of a file are in rows of a bounded size, so that no large one is in memory at once.
 constexpr const char* kSchema =
     "CREATE TABLE IF NOT EXISTS part(identity INTEGER, stamp INTEGER, size INTEGER, maker INTEGER, "
-    "number INTEGER, last INTEGER, text BLOB, sum INTEGER, PRIMARY KEY(identity, maker, number)) "
+    "number INTEGER, last INTEGER, text BLOB, sum INTEGER, source INTEGER, PRIMARY KEY(identity, maker, "
+    "number)) "
     "WITHOUT ROWID";
 constexpr const char* kFind =
     "SELECT number, last, text, sum FROM part WHERE identity = ?1 AND stamp = ?2 AND size = ?3 AND maker = "
     "?4 "
     "ORDER BY number";
 constexpr const char* kRemove = "DELETE FROM part WHERE identity = ?1 AND maker = ?2";
-constexpr const char* kAdd = "INSERT INTO part VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+constexpr const char* kAdd = "INSERT INTO part VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+constexpr const char* kFiles = "SELECT identity FROM part WHERE source = ?1 AND maker = ?2 AND number = 0";
+constexpr const char* kRemoveOthers = "DELETE FROM part WHERE source <> ?1 OR maker <> ?2";
 
 constexpr int kBusyMilliseconds = 500;
+constexpr std::uint64_t kPageBytes = 4096;  // as SQLite makes them
 
 bool is_damage(int code) {
   return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR || code == SQLITE_SCHEMA ||
@@ -41,7 +47,15 @@ bool Database::run(const char* statement) {
   return succeeds(sqlite3_exec(handle_, statement, nullptr, nullptr, nullptr));
 }
 
-bool Database::open(const std::string& file) {
+bool Database::is_full() const {
+  return (sqlite3_errcode(handle_) & 0xFF) == SQLITE_FULL;
+}
+
+void Database::roll_back() {
+  if (sqlite3_get_autocommit(handle_) == 0) run("ROLLBACK");
+}
+
+bool Database::open(const std::string& file, std::uint64_t most_bytes) {
   close();
   damaged_ = false;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
@@ -55,18 +69,21 @@ bool Database::open(const std::string& file) {
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
     // What a power failure or the end of this process damages is made anew.
     good = run("PRAGMA cell_size_check = ON; PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY");
+    const std::uint64_t pages = std::max<std::uint64_t>(most_bytes / kPageBytes, 1);
+    good = good && run(("PRAGMA max_page_count = " + std::to_string(pages)).c_str());
   }
   good = good && run(kSchema);
   const auto prepare = [&](const char* text, sqlite3_stmt*& statement) {
     return succeeds(sqlite3_prepare_v3(handle_, text, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
   };
-  good = good && prepare(kFind, find_) && prepare(kRemove, remove_) && prepare(kAdd, add_);
+  good = good && prepare(kFind, find_) && prepare(kRemove, remove_) && prepare(kAdd, add_) &&
+         prepare(kFiles, files_) && prepare(kRemoveOthers, remove_others_);
   if (!good) close();
   return good;
 }
 
 void Database::close() {
-  for (sqlite3_stmt** statement : {&find_, &remove_, &add_}) {
+  for (sqlite3_stmt** statement : {&find_, &remove_, &add_, &files_, &remove_others_}) {
     sqlite3_finalize(*statement);
     *statement = nullptr;
   }

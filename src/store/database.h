@@ -60,25 +60,34 @@ class Database {
 
   // The file is there, and this user's. False: SQLite cannot use it, or it has not got all that this program
   // writes; is_damaged() then says whether that is so for good.
-  bool open(const std::string& file);
+  bool open(const std::string& file, std::uint64_t most_bytes);
   void close();
   explicit operator bool() const { return handle_ != nullptr; }
 
   bool is_damaged() const { return damaged_; }
+  // Whether the last statement found no place.
+  bool is_full() const;
   bool run(const char* statement);
+  // Of a transaction that SQLite has not ended itself, as it does where there is no place.
+  void roll_back();
 
   // The parts of (1 identity, 2 stamp, 3 size, 4 maker) in order: 0 number, 1 last, 2 text, 3 sum.
   Query find() { return {find_, damaged_}; }
   Query remove() { return {remove_, damaged_}; }  // those of (1 identity, 2 maker)
-  // (1 identity, 2 stamp, 3 size, 4 maker, 5 number, 6 last, 7 text, 8 sum)
+  // (1 identity, 2 stamp, 3 size, 4 maker, 5 number, 6 last, 7 text, 8 sum, 9 source)
   Query add() { return {add_, damaged_}; }
+  // 0 identity, of the files of (1 source, 2 maker).
+  Query files() { return {files_, damaged_}; }
+  // Those of others than (1 source, 2 maker).
+  Query remove_others() { return {remove_others_, damaged_}; }
 
  private:
   bool succeeds(int code);
 
   sqlite3* handle_ = nullptr;
   bool damaged_ = false;
-  sqlite3_stmt *find_ = nullptr, *remove_ = nullptr, *add_ = nullptr;
+  sqlite3_stmt *find_ = nullptr, *remove_ = nullptr, *add_ = nullptr, *files_ = nullptr,
+               *remove_others_ = nullptr;
 };
 
 }  // namespace h5mount::store

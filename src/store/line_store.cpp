@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -28,8 +30,12 @@ constexpr const char* kFile = "catalogue.sqlite";
 
 class SqliteStore final : public LineStore {
  public:
-  SqliteStore(UniqueFd directory, const std::string& path, std::uint64_t maker)
-      : directory_(std::move(directory)), file_(path + "/" + kFile), maker_(maker) {}
+  SqliteStore(UniqueFd directory, const std::string& path, const StoreUse& use)
+      : directory_(std::move(directory)),
+        file_(path + "/" + kFile),
+        maker_(tree::fnv1a(use.maker)),
+        source_(tree::fnv1a(use.source)),
+        most_bytes_(use.most_bytes) {}
 
   // Whether the database can be used.
   bool begin() {
@@ -48,11 +54,32 @@ class SqliteStore final : public LineStore {
     ConnectionPtr connection = connection_now();
     if (!connection) return;
     Database& database = connection->database;
-    // Others that write wait for this one, and not the other way round when it has begun.
-    if (database.run("BEGIN IMMEDIATE")) {
+    bool full = false;
+    in_turn(database, [&] {
       const bool put = put_in(database, key, give);
-      database.run(put ? "COMMIT" : "ROLLBACK");
-    }
+      full = !put && database.is_full();
+      return put;
+    });
+    if (full) make_place(database);
+    give_back(std::move(connection));
+  }
+
+  void keep_only(const std::vector<std::uint64_t>& identities) override {
+    ConnectionPtr connection = connection_now();
+    if (!connection) return;
+    Database& database = connection->database;
+    in_turn(database, [&] {
+      std::vector<std::uint64_t> gone;
+      {
+        Query files = database.files();
+        files.bind(1, source_).bind(2, maker_);
+        while (files.step() == SQLITE_ROW)
+          if (!std::ranges::binary_search(identities, files.number(0))) gone.push_back(files.number(0));
+      }
+      return std::ranges::all_of(gone, [&](std::uint64_t identity) {
+        return database.remove().bind(1, identity).bind(2, maker_).done();
+      });
+    });
     give_back(std::move(connection));
   }
 
@@ -62,6 +89,21 @@ class SqliteStore final : public LineStore {
     ino_t file = 0;
   };
   using ConnectionPtr = std::unique_ptr<Connection>;
+
+  // Others that write wait for this one, and not the other way round when it has begun.
+  template <class Write>
+  static void in_turn(Database& database, Write&& write) {
+    if (!database.run("BEGIN IMMEDIATE")) return;
+    if (!write() || !database.run("COMMIT")) database.roll_back();
+  }
+
+  // For lines of this source, the next time that some are put.
+  void make_place(Database& database) const {
+    log_once(LogLevel::Warning, file_ +
+                                    ": is full: lines of other sources are removed, and no more remembered "
+                                    "where that is not enough");
+    in_turn(database, [&] { return database.remove_others().bind(1, source_).bind(2, maker_).done(); });
+  }
 
   // Whatever was changed by hand, or by a fault, is found by it; who may write here may do anything.
   std::uint64_t sum_of(const Key& key, std::uint64_t number, bool last, std::string_view text) const {
@@ -95,7 +137,7 @@ class SqliteStore final : public LineStore {
       Query query = database.add();
       query.bind(1, key.identity).bind(2, key.stamp).bind(3, key.size).bind(4, maker_).bind(5, number);
       query.bind(6, std::uint64_t{last}).bind(7, std::string_view(part));
-      if (!query.bind(8, sum_of(key, number, last, part)).done()) return false;
+      if (!query.bind(8, sum_of(key, number, last, part)).bind(9, source_).done()) return false;
       part.swap(next);
     }
     return more.has_value();
@@ -144,7 +186,7 @@ class SqliteStore final : public LineStore {
     constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     const UniqueFd made(::openat(directory_.get(), kFile, kFlags, 0600));
     to.file = file_now();
-    return made && to.file != 0 && to.database.open(file_);
+    return made && to.file != 0 && to.database.open(file_, most_bytes_);
   }
 
   // The database is to be made anew; by one mount at a time, so that none removes what another has just made.
@@ -161,10 +203,22 @@ class SqliteStore final : public LineStore {
 
   const UniqueFd directory_;
   const std::string file_;
-  const std::uint64_t maker_;
+  const std::uint64_t maker_, source_, most_bytes_;
   Mutex mutex_;
   std::vector<ConnectionPtr> idle_ H5_GUARDED_BY(mutex_);
 };
+
+// Whether others can put another directory in the place of the one at `path`, which has no symlinks.
+bool others_may_replace(const std::string& path) {
+  for (std::filesystem::path place = std::filesystem::path(path).parent_path();;
+       place = place.parent_path()) {
+    struct stat st = {};
+    if (::stat(place.c_str(), &st) != 0) return true;
+    const bool others_write = (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (st.st_mode & S_ISVTX) == 0;
+    if (others_write || (st.st_uid != 0 && st.st_uid != ::geteuid())) return true;
+    if (!place.has_relative_path()) return false;
+  }
+}
 
 }  // namespace
 
@@ -172,12 +226,14 @@ bool can_store() {
   return true;
 }
 
-Result<std::shared_ptr<tree::LineStore>> open_line_store(const std::string& directory,
-                                                         const std::string& maker) {
+Result<std::shared_ptr<tree::LineStore>> open_line_store(const std::string& directory, const StoreUse& use) {
   H5_ASSIGN(UniqueFd fd, open_own_directory(directory));
   char real[PATH_MAX];
   if (::realpath(directory.c_str(), real) == nullptr) return fail(io_error(errno, directory));
-  auto out = std::make_shared<SqliteStore>(std::move(fd), real, tree::fnv1a(maker));
+  if (others_may_replace(real))
+    return fail({ErrorCode::AccessDenied, directory + ": others may write in a directory above it, and put "
+                                                      "another one in its place"});
+  auto out = std::make_shared<SqliteStore>(std::move(fd), real, use);
   if (!out->begin()) return fail({ErrorCode::Io, directory + ": no database can be made there"});
   return out;
 }

@@ -7,7 +7,7 @@ bool can_store() {
   return false;
 }
 
-Result<std::shared_ptr<tree::LineStore>> open_line_store(const std::string&, const std::string&) {
+Result<std::shared_ptr<tree::LineStore>> open_line_store(const std::string&, const StoreUse&) {
   return fail(
       {ErrorCode::UnsupportedFeature, "this h5mount was built without SQLite, which catalogue= needs"});
 }

@@ -162,6 +162,10 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
   }
   FileStat statfs() const override { return own_->statfs(); }
   State state() override { return own_->state(); }
+  bool others_current() override {
+    const auto salvaged = job_.result();
+    return own_->others_current() && (!salvaged || salvaged->others_current());
+  }
   std::size_t known_nodes() override {
     const auto salvaged = job_.result();
     return own_->known_nodes() + (salvaged ? salvaged->known_nodes() : 0);

@@ -33,6 +33,10 @@ class SourceTree : public Tree {
   // Checks the file system. One thread only.
   virtual State state() = 0;
 
+  // Whether every other file that this one names and that is open is still what its name leads to. Checks the
+  // file system.
+  virtual bool others_current() = 0;
+
   // How many nodes were looked up and not forgotten, the root apart: a tree of which none are known, and
   // which nothing pins, may be dropped.
   virtual std::size_t known_nodes() = 0;

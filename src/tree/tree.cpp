@@ -175,6 +175,13 @@ class FileTree : public SourceTree {
     return now - last_change_ < kSettled ? State::Changing : State::Superseded;
   }
 
+  bool others_current() override {
+    return std::ranges::all_of(files().open_files(), [&](const object::OpenedFilePtr& file) {
+      if (file == files().main()) return true;
+      return file->followed->revalidate_now() && !file->followed->source()->state().name_taken();
+    });
+  }
+
   std::size_t known_nodes() override { return nodes_.size(); }
 
   void retire() override {

@@ -8,6 +8,7 @@
 #include "check_whole_file.h"
 #include "h5mount/base/checksum.h"
 #include "h5mount/base/log.h"
+#include "line_input.h"
 #include "memory_peak.h"
 #include "mutator.h"
 #include "name_input.h"
@@ -144,6 +145,32 @@ TEST(FrozenFindings, StayFixed) {
   }
 }
 
+// The seeds, and each with 300 series of changes that are the same in every run.
+template <class Take>
+void for_each_change(const std::vector<std::string>& seeds, std::string_view inserts, Take&& take) {
+  std::uint64_t state = 4711;
+  const auto below = [&](std::size_t bound) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (state >> 33) % bound;
+  };
+  for (const std::string& seed : seeds) {
+    take(seed);
+    for (int round = 0; round < 300; ++round) {
+      std::string changed = seed;
+      for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
+        const std::size_t at = below(changed.size() + 1);
+        if (below(3) == 0)
+          changed.erase(at, 1 + below(3));
+        else if (below(4) == 0)
+          changed.insert(at, 1, static_cast<char>(below(256)));
+        else
+          changed.insert(at, 1, inserts[below(inserts.size())]);
+      }
+      take(changed);
+    }
+  }
+}
+
 // Selections, escapes, cuts and places of attributes, each with seeded changes.
 TEST(Names, ReplayOfSeededChanges) {
   const std::vector<std::string> seeds = {"10:20,:,3",
@@ -166,28 +193,17 @@ TEST(Names, ReplayOfSeededChanges) {
                                           "n~0123456789abcdef",
                                           std::string(120, '\xc3') + "\xa9~0123456789abcdef",
                                           std::string(90, '/') + "@"};
-  const std::string_view inserts = "%25F0@/.,:-~\n";
-  std::uint64_t state = 4711;
-  const auto below = [&](std::size_t bound) {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return (state >> 33) % bound;
-  };
-  for (const std::string& seed : seeds) {
-    take_names(seed);
-    for (int round = 0; round < 300; ++round) {
-      std::string changed = seed;
-      for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
-        const std::size_t at = below(changed.size() + 1);
-        if (below(3) == 0)
-          changed.erase(at, 1 + below(3));
-        else if (below(4) == 0)
-          changed.insert(at, 1, static_cast<char>(below(256)));
-        else
-          changed.insert(at, 1, inserts[below(inserts.size())]);
-      }
-      take_names(changed);
-    }
+  for_each_change(seeds, "%25F0@/.,:-~\n", take_names);
+}
+
+TEST(CatalogueLines, ReplayOfSeededChanges) {
+  std::vector<std::string> seeds;
+  for (const auto& path : files_below(source_root() / "tests/fuzz/seeds/lines", 1U << 20)) {
+    const std::vector<std::byte> bytes = read_whole_file(path);
+    seeds.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
+  ASSERT_FALSE(seeds.empty());
+  for_each_change(seeds, "{}[]\",:\\u0aeE+-.\n", take_line);
 }
 
 }  // namespace

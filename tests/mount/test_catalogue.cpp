@@ -160,6 +160,21 @@ print(sorted({l['file'] for l in second}))
   }
 }
 
+TEST_F(CatalogueTest, LinesOfRemovedFilesAreForgotten) {
+  mounted("-o catalogue=" + (place / "store").string());
+  const Outcome seen = catalogue(R"(
+import sqlite3
+def files():
+    table = sqlite3.connect('store/catalogue.sqlite')
+    return table.execute('SELECT count(DISTINCT identity) FROM part').fetchone()[0]
+all_lines(); print(files())
+os.remove(src + 'sub/run.nxs'); os.rename(src + 'a.h5', src + 'z.h5')
+until(lambda: 'z.h5' in os.listdir(mnt) and not os.path.exists(mnt + 'sub/run.nxs'), 'shown')
+all_lines(); print(files())
+)");
+  EXPECT_EQ(seen.out, "4\n3\n") << seen.err;
+}
+
 TEST_F(CatalogueTest, WhatDependsOnOtherFilesIsReadAgain) {
   write(R"(
 layout = h5py.VirtualLayout((2,), 'u1'); layout[:] = h5py.VirtualSource('a.h5', 'd', (1000,))[:2]

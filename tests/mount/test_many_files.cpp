@@ -171,21 +171,28 @@ def is_mount(p):
     except OSError: return False  # it has ended
 pid = [p for p in os.listdir('/proc') if p.isdigit() and is_mount(p)][0]
 most = 0; ended = False
-def watch():
+def scan():  # one that is being opened has two descriptors for a moment
+    out = set()
+    for fd in glob.glob('/proc/%s/fd/*' % pid):
+        try: out.add((fd, os.readlink(fd)))
+        except OSError: pass
+    return out
+# What two scans have found in a row was open in the moment between them, all at once.
+def look(before):
     global most
-    while not ended:
-        files = set()  # one that is being opened has two descriptors for a moment
-        for fd in glob.glob('/proc/%s/fd/*' % pid):
-            try: files.add(os.readlink(fd))
-            except OSError: pass
-        most = max(most, sum(f.endswith('.h5') for f in files)); time.sleep(.001)
+    now = scan()
+    most = max(most, len({name for _, name in before & now if name.endswith('.h5')}))
+    return now
+def watch():
+    seen = scan()
+    while not ended: seen = look(seen); time.sleep(.001)
 watching = threading.Thread(target=watch); watching.start()
 def is_wrong(i): return read('n/%03d.h5/d' % i) != bytes([i % 251]) * 100
 with concurrent.futures.ThreadPoolExecutor(4) as readers: wrong = sum(readers.map(is_wrong, range(400)))
 until(lambda: int(status()['files_in_memory']) <= 64, 'files are dropped')
 held = [open(mnt + 'n/%03d.h5/d' % i, 'rb', buffering=0) for i in range(100)]
 wrong += sum(f.read() != bytes([i % 251]) * 100 for i, f in enumerate(held))
-ended = True; watching.join()
+ended = True; watching.join(); look(scan())
 print(wrong, most <= allowed or most, most > allowed / 2)
 )");
     EXPECT_EQ(seen.out, "0 True True\n") << most << seen.err;

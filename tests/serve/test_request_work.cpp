@@ -34,5 +34,26 @@ TEST(RequestWork, EndsWhenTheClientGoes) {
   EXPECT_FALSE(work.timed_out());
 }
 
+TEST(RequestWork, AQuickJobGivesUpWhereItTurnsOutToBeLong) {
+  RequestWork quick;
+  quick.begin_quick_job();
+  EXPECT_TRUE(quick.budget().check());
+  EXPECT_TRUE(quick.end_quick_job());
+  note_long_work();  // of something else
+  EXPECT_TRUE(quick.budget().check());
+  RequestWork noted, late;
+  noted.begin_quick_job();
+  note_long_work();
+  const Status ended = noted.budget().spend(1);
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code(), ErrorCode::Interrupted);
+  EXPECT_FALSE(noted.end_quick_job());
+  late.begin_quick_job();
+  while (late.budget().check()) {
+  }
+  EXPECT_FALSE(late.end_quick_job());
+  EXPECT_FALSE(late.timed_out());
+}
+
 }  // namespace
 }  // namespace h5mount::serve

@@ -25,8 +25,9 @@ class LineStoreTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(place); }
 
-  std::shared_ptr<LineStore> open(const std::string& maker = "one") const {
-    auto out = open_line_store(place + "/store", maker);
+  std::shared_ptr<LineStore> open(const std::string& maker = "one", const std::string& source = "here",
+                                  std::uint64_t most_bytes = kMaxStoreBytes) const {
+    auto out = open_line_store(place + "/store", {maker, source, most_bytes});
     EXPECT_TRUE(out) << (out ? "" : out.error().text());
     return out ? *out : nullptr;
   }
@@ -108,16 +109,60 @@ TEST_F(LineStoreTest, TheDirectoryIsOnesOwnAndNobodyElseMayWriteThere) {
   EXPECT_EQ(st.st_mode & 07777U, 0600U);
   for (const unsigned mode : {0720U, 0702U}) {
     ASSERT_EQ(::chmod((place + "/store").c_str(), mode), 0);
-    const auto refused = open_line_store(place + "/store", "one");
+    const auto refused = open_line_store(place + "/store", {"one", "here"});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), ErrorCode::AccessDenied);
   }
-  EXPECT_FALSE(open_line_store(place + "/none/store", "one"));
+  EXPECT_FALSE(open_line_store(place + "/none/store", {"one", "here"}));
   std::filesystem::remove(place + "/store/catalogue.sqlite");
   ASSERT_EQ(::chmod((place + "/store").c_str(), 0700), 0);
   std::filesystem::create_symlink(place + "/elsewhere", place + "/store/catalogue.sqlite");
-  EXPECT_FALSE(open_line_store(place + "/store", "one"));
+  EXPECT_FALSE(open_line_store(place + "/store", {"one", "here"}));
   EXPECT_FALSE(std::filesystem::exists(place + "/elsewhere"));
+}
+
+TEST_F(LineStoreTest, OthersMayNotPutAnotherDirectoryInItsPlace) {
+  std::filesystem::create_directories(place + "/above");
+  const std::string below = place + "/above/store";
+  for (const unsigned mode : {0770U, 0777U}) {
+    ASSERT_EQ(::chmod((place + "/above").c_str(), mode), 0);
+    const auto refused = open_line_store(below, {"one", "here"});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::AccessDenied);
+  }
+  for (const unsigned mode : {01777U, 0755U, 0700U}) {
+    ASSERT_EQ(::chmod((place + "/above").c_str(), mode), 0);
+    EXPECT_TRUE(open_line_store(below, {"one", "here"})) << mode;
+  }
+}
+
+TEST_F(LineStoreTest, LinesOfFilesThatASourceNoLongerHasAreRemoved) {
+  const auto here = open("one", "here"), there = open("one", "there"), older = open("two", "here");
+  for (std::uint64_t i = 1; i <= 5; ++i) put(*here, {i, 1, 1}, {"a", "b"});
+  put(*there, {6, 1, 1}, {"c"});
+  put(*older, {1, 1, 1}, {"d"});
+  here->keep_only({2, 4, 9});
+  std::string left;
+  for (std::uint64_t i = 1; i <= 5; ++i) left += get(*here, {i, 1, 1}) + " ";
+  EXPECT_EQ(left, "- ab - ab - ");
+  EXPECT_EQ(get(*there, {6, 1, 1}), "c");
+  EXPECT_EQ(get(*older, {1, 1, 1}), "d");
+}
+
+TEST_F(LineStoreTest, AFullOneDropsWhatIsOfOtherSourcesAndKeepsItsBound) {
+  constexpr std::uint64_t kMost = 1U << 20;
+  const std::string line(100'000, 'x');
+  const auto there = open("one", "there", kMost), here = open("one", "here", kMost);
+  for (std::uint64_t i = 1; i <= 20; ++i) put(*there, {i, 1, 1}, {line});
+  EXPECT_EQ(get(*there, {1, 1, 1}), line);
+  EXPECT_EQ(get(*there, {20, 1, 1}), "-");
+  put(*here, {101, 1, 1}, {line});  // finds no place, and makes some
+  for (std::uint64_t i = 101; i <= 120; ++i) put(*here, {i, 1, 1}, {line});
+  EXPECT_EQ(get(*here, {101, 1, 1}), line);
+  EXPECT_EQ(get(*there, {1, 1, 1}), "-");
+  EXPECT_LE(std::filesystem::file_size(place + "/store/catalogue.sqlite"), kMost);
+  put(*here, {101, 2, 1}, {"short"});  // what it had makes place for what it has now
+  EXPECT_EQ(get(*here, {101, 2, 1}), "short");
 }
 
 TEST_F(LineStoreTest, ThreadsAndStoresShareADatabase) {

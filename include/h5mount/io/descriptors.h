@@ -11,8 +11,9 @@ void set_descriptor_budget(std::size_t budget);
 std::size_t open_descriptor_count();
 
 // A place among them for a file that the calling thread is about to open. When it is made, others are closed,
-// and those that are being read from are waited for, for a second at most: nothing that holds one waits for
-// another, but nothing forces that. Within another place of the same thread it does nothing.
+// and those that are being read from are waited for, as long as any is given up within five seconds: nothing
+// that holds one waits for another, but nothing forces that, and a source may hang. Within another place of
+// the same thread it does nothing.
 class DescriptorPlace {
  public:
   DescriptorPlace();

@@ -2,10 +2,10 @@
 // conditions, listings as HTML and JSON, and a page that shows an object to people; docs/promise.md 'Served
 // over HTTP' says what clients get.
 //
-// Connections are served by the event loops of libmicrohttpd, which never wait for a file: trees are read by
-// other threads. A connection has at most kConnectionBytes for its header and kBodyBytes for its body,
-// whatever is sent; where an answer is a text that is made (a listing, a description), as much again for
-// that.
+// Connections are served by the event loops of libmicrohttpd. What is quickly answered from local files is
+// answered there; whatever takes longer, and all of other files, is the work of other threads. A connection
+// has at most kConnectionBytes for its header and kBodyBytes for its body, whatever is sent; where an answer
+// is a text that is made (a listing, a description), as much again for that.
 #pragma once
 
 #include <chrono>
@@ -35,6 +35,9 @@ struct OpenedSource {
   // Whether all who may read the source may read a node: it may belong to a file that a link names. Null:
   // all.
   std::function<bool(const tree::NodeStat&)> shown = nullptr;
+  // Its files are on local file systems, where reading does not hang: what takes a moment is answered on the
+  // connection's own thread.
+  bool local = false;
 };
 
 // A source that is opened again whenever its file is another one. `open` is called by one thread at a time.

@@ -50,9 +50,16 @@ class ForestDirectory {
   virtual Result<std::shared_ptr<io::ByteSource>> open_plain(const std::string& name) const = 0;
   // For inotify: a descriptor of the directory. Errors: it is no directory, or changes of it are not told.
   virtual Result<UniqueFd> watchable() const = 0;
-  // Where the file that `stored` names, in a file of this directory that was opened in `from`, is shown,
-  // relative to this directory; nothing where it is not.
-  virtual std::optional<std::string> shown_at(const std::string& from, std::string_view stored) const = 0;
+  // Where the file that `stored` names, in a file of this directory that was opened in `from`, is shown;
+  // nothing where it is not.
+  struct Shown {
+    std::string relative;  // its path in the forest, seen from this directory
+    std::shared_ptr<const ForestDirectory> in;
+    std::string name;
+    // As users see it who must come through the directories between this source's root and the file.
+    object::FileAttributes attributes;
+  };
+  virtual std::optional<Shown> shown_at(const std::string& from, std::string_view stored) const = 0;
   virtual std::string name() const = 0;  // for messages
 };
 using ForestDirectoryPtr = std::shared_ptr<const ForestDirectory>;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "h5mount/base/error.h"
 
@@ -25,6 +26,8 @@ class LineStore {
   virtual Result<bool> find(const Key& key, const Take& take) = 0;
   // Remembers them in place of those of the file's other states. What cannot be stored is not remembered.
   virtual void put(const Key& key, const Give& give) = 0;
+  // These are all files that there are: the lines of others are removed. `identities`: in ascending order.
+  virtual void keep_only(const std::vector<std::uint64_t>& identities) = 0;
 };
 
 }  // namespace h5mount::tree

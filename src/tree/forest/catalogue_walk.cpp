@@ -1,6 +1,7 @@
 #include "catalogue_walk.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "../core/inode_numbers.h"
 #include "catalogue_line.h"
@@ -105,6 +106,7 @@ Result<bool> CatalogueWalk::next(File& out, RequestBudget& budget) {
     const Status entered = enter(top_, {});
     begun_ = true;
     if (!entered) {
+      saw_all_ = false;
       H5_TRY(tell_error(entered.error(), out));
       return true;
     }
@@ -122,7 +124,15 @@ Result<bool> CatalogueWalk::next(File& out, RequestBudget& budget) {
     ++levels_[level].next;
     if (told) return true;
   }
+  end();
   return false;
+}
+
+// Only who has seen all knows which files are gone.
+void CatalogueWalk::end() {
+  if (std::exchange(ended_, true) || !options_.remembered || !saw_all_) return;
+  std::ranges::sort(files_);
+  options_.remembered->keep_only(files_);
 }
 
 // Whether there is something to be told of the entry itself.
@@ -132,6 +142,7 @@ Result<bool> CatalogueWalk::take(const std::string& name, File& out, RequestBudg
   const auto entry = directory->look(name);
   if (!entry && entry.error().code() == ErrorCode::NotFound) return false;
   if (!entry) {
+    saw_all_ = false;
     H5_TRY(tell_error(entry.error(), out));
     return true;
   }
@@ -139,14 +150,17 @@ Result<bool> CatalogueWalk::take(const std::string& name, File& out, RequestBudg
     case EntryKind::Directory: {
       auto entered = directory->enter(name);
       const Status done = entered ? enter(*entered, out.path) : Status(fail(entered.error()));
-      if (!done) H5_TRY(tell_error(done.error(), out));
-      return !done;
+      if (done) return false;
+      saw_all_ = false;
+      H5_TRY(tell_error(done.error(), out));
+      return true;
     }
     case EntryKind::Refused:
       H5_TRY(tell_error(entry->error.value_or(Error(ErrorCode::AccessDenied, "it leads nowhere")), out));
       return true;
     case EntryKind::Hdf5:
-      H5_TRY(describe(*directory, name, *entry, out, budget));
+      if (options_.remembered) files_.push_back(entry->source.identity);
+      H5_TRY(describe(directory, name, *entry, out, budget));
       return true;
     case EntryKind::Plain:
     case EntryKind::Symlink:  // where it leads there is the file
@@ -168,8 +182,8 @@ Status CatalogueWalk::enter(ForestDirectoryPtr directory, std::string path) {
 }
 
 // A file that is written while it is read is read once more.
-Status CatalogueWalk::describe(const ForestDirectory& directory, const std::string& name, ForestEntry entry,
-                               File& out, RequestBudget& budget) {
+Status CatalogueWalk::describe(const ForestDirectoryPtr& directory, const std::string& name,
+                               ForestEntry entry, File& out, RequestBudget& budget) {
   if (options_.catalogue_for_others && (entry.source.attributes.mode & kOthersRead) == 0)
     return tell_error({ErrorCode::AccessDenied, "not all users may read it"}, out);
   Error why(ErrorCode::Stale, "");
@@ -181,9 +195,9 @@ Status CatalogueWalk::describe(const ForestDirectory& directory, const std::stri
     ++progress_.opened;
     FileBudget own(entry.source.size, budget);
     PassingFacts facts;
-    Status done = read(directory, name, out, *own, facts);
+    Status done = read(directory, name, entry, out, *own, facts);
     H5_TRY(budget.check());
-    const auto after = directory.look(name);
+    const auto after = directory->look(name);
     const bool same = after && after->source.stamp == entry.source.stamp;
     if (done && same && !facts.others && !facts.failures) remember(key, out);
     if (done && (same || facts.others)) return {};
@@ -195,9 +209,11 @@ Status CatalogueWalk::describe(const ForestDirectory& directory, const std::stri
   return tell_error(why, out);
 }
 
-Status CatalogueWalk::read(const ForestDirectory& directory, const std::string& name, File& out,
-                           RequestBudget& budget, PassingFacts& facts) const {
-  H5_ASSIGN(auto files, directory.open(name));
+Status CatalogueWalk::read(const ForestDirectoryPtr& directory, const std::string& name,
+                           const ForestEntry& entry, File& out, RequestBudget& budget,
+                           PassingFacts& facts) const {
+  H5_ASSIGN(auto opened, directory->open(name));
+  auto files = siblings_->join(directory, name, entry, std::move(opened));
   BoundedLines lines(out.lines, files->main()->followed->source()->size());
   return SourceTree::append_lines(options_.environment(std::move(files)), options_.tree, lines, budget,
                                   facts);

@@ -9,6 +9,7 @@
 
 #include "../source_tree.h"
 #include "h5mount/tree/forest.h"
+#include "sibling_files.h"
 #include "spool.h"
 
 namespace h5mount::tree {
@@ -51,18 +52,22 @@ class CatalogueWalk {
 
   Status enter(ForestDirectoryPtr directory, std::string path);
   Result<bool> take(const std::string& name, File& out, RequestBudget& budget);
-  Status describe(const ForestDirectory& directory, const std::string& name, ForestEntry entry, File& out,
+  Status describe(const ForestDirectoryPtr& directory, const std::string& name, ForestEntry entry, File& out,
                   RequestBudget& budget);
-  Status read(const ForestDirectory& directory, const std::string& name, File& out, RequestBudget& budget,
-              PassingFacts& facts) const;
+  Status read(const ForestDirectoryPtr& directory, const std::string& name, const ForestEntry& entry,
+              File& out, RequestBudget& budget, PassingFacts& facts) const;
   Result<bool> recall(const LineStore::Key& key, File& out) const;
   void remember(const LineStore::Key& key, const File& file) const;
   static Status tell_error(const Error& error, File& out);
+  void end();
 
   const ForestOptions& options_;
   CatalogueProgress& progress_;
   const ForestDirectoryPtr top_;
-  bool begun_ = false;
+  const std::shared_ptr<SiblingFiles> siblings_ = std::make_shared<SiblingFiles>();
+  bool begun_ = false, ended_ = false;
+  bool saw_all_ = true;               // no directory could not be listed
+  std::vector<std::uint64_t> files_;  // identities, where lines are remembered
   std::vector<Level> levels_;
 };
 

@@ -121,12 +121,14 @@ Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot)
 Result<std::shared_ptr<SourceTree>> ForestFiles::make_tree(NodeId id, const Place& place,
                                                            std::uint64_t number,
                                                            const ForestEntry& entry) const {
-  H5_ASSIGN(auto files, place.in->source->open(place.name));
+  const ForestDirectoryPtr& in = place.in->source;
+  H5_ASSIGN(auto opened, in->open(place.name));
+  auto files = siblings_->join(in, place.name, entry, std::move(opened));
   TreeOptions options = options_.tree;
-  options.sibling = [in = place.in,
+  options.sibling = [in,
                      from = files->main()->directory](std::string_view name) -> std::optional<std::string> {
-    const auto shown = in->source->shown_at(from, name);
-    return shown ? std::optional("../" + *shown) : std::nullopt;
+    const auto shown = in->shown_at(from, name);
+    return shown ? std::optional("../" + shown->relative) : std::nullopt;
   };
   H5_ASSIGN(auto tree, SourceTree::make(options_.environment(std::move(files)), options,
                                         {id, OpenTrees::below(number), ino_of(place, entry)}));

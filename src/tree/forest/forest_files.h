@@ -8,6 +8,7 @@
 
 #include "h5mount/base/shared_slot.h"
 #include "open_trees.h"
+#include "sibling_files.h"
 
 namespace h5mount::tree {
 
@@ -52,6 +53,7 @@ class ForestFiles {
   const ForestOptions& options_;
   PlaceTable& places_;
   OpenTrees trees_;
+  const std::shared_ptr<SiblingFiles> siblings_ = std::make_shared<SiblingFiles>();
   SharedSlot<KernelPages> kernel_;
   SharedSlot<const std::function<void()>> notify_;
 };

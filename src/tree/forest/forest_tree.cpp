@@ -208,6 +208,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
       const bool others = !open->in->watched || open->tree->watchable().size() > 1;
       if (!others || open->checking.exchange(true)) continue;
       open->tree->file_changed();
+      if (!open->tree->others_current()) take_name(open->root);
       open->checking = false;
     }
   }

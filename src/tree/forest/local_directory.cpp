@@ -10,6 +10,7 @@
 
 #include "h5mount/io/told_changes.h"
 #include "h5mount/object/file_set.h"
+#include "h5mount/object/readers.h"
 #include "h5mount/tree/forest.h"
 
 namespace h5mount::tree {
@@ -95,12 +96,15 @@ class LocalDirectory final : public ForestDirectory {
   }
 
   // As libhdf5 looks for it: an absolute name as it is, then by its last component.
-  std::optional<std::string> shown_at(const std::string&, std::string_view stored) const override {
+  std::optional<Shown> shown_at(const std::string& from, std::string_view stored) const override {
+    const std::string& root = top().path();
+    const bool within = from.starts_with(root) && (from.size() == root.size() || from[root.size()] == '/');
+    const std::string place = within ? from.substr(std::min(root.size() + 1, from.size())) : below_;
     for (const std::string& wanted :
          {std::string(stored), std::filesystem::path(stored).filename().string()}) {
       if (wanted.empty()) continue;
-      const auto found = top().resolve(below_, wanted);
-      if (found && shows_file(*found)) return relative_to_here(*found);
+      const auto found = top().resolve(place, wanted);
+      if (found && shows_file(*found)) return shown(*found);
       if (!stored.starts_with('/')) break;
     }
     return std::nullopt;
@@ -125,6 +129,19 @@ class LocalDirectory final : public ForestDirectory {
     const std::size_t slash = path.rfind('/');
     if (slash == std::string::npos) return top().look({}, path);
     return top().look(std::string_view(path).substr(0, slash), path.substr(slash + 1));
+  }
+
+  std::optional<Shown> shown(const std::string& path) const {
+    const std::filesystem::path file(path);
+    const auto entry = look_at(path);
+    if (!entry) return std::nullopt;
+    Shown out{relative_to_here(path), nullptr, file.filename().string(), entry->attributes};
+    for (std::filesystem::path above = file.parent_path(); !above.empty(); above = above.parent_path()) {
+      const auto directory = look_at(above.string());
+      object::restrict_by_directory(out.attributes, directory ? &directory->attributes : nullptr);
+    }
+    out.in = std::make_shared<LocalDirectory>(shared_, file.parent_path().string());
+    return out;
   }
 
   bool shows_file(const std::string& path) const {

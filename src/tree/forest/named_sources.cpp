@@ -38,7 +38,7 @@ Result<object::SourceEntry> look_at_named(const std::string& path) {
   return out;
 }
 
-class NamedSources final : public ForestDirectory {
+class NamedSources final : public ForestDirectory, public std::enable_shared_from_this<NamedSources> {
  public:
   NamedSources(std::vector<NamedSource> sources, OpenNamed open)
       : sources_(std::move(sources)), open_(std::move(open)) {
@@ -101,12 +101,16 @@ class NamedSources final : public ForestDirectory {
   }
 
   // As libhdf5 looks for it: an absolute name as it is, then by its last component beside the file.
-  std::optional<std::string> shown_at(const std::string& from, std::string_view stored) const override {
+  std::optional<Shown> shown_at(const std::string& from, std::string_view stored) const override {
     const fs::path wanted(stored), beside(from);
     for (const fs::path& place : {beside / wanted, beside / wanted.filename()}) {
       std::error_code none;
       const auto found = by_place_.find(fs::weakly_canonical(place, none).string());
-      if (found != by_place_.end() && !sources_[found->second].directory) return names_[found->second];
+      if (found != by_place_.end() && !sources_[found->second].directory) {
+        const std::string& name = names_[found->second];
+        const auto entry = look(name);
+        if (entry) return Shown{name, shared_from_this(), name, entry->source.attributes};
+      }
       if (!wanted.is_absolute()) break;
     }
     return std::nullopt;
