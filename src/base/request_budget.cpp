@@ -35,7 +35,11 @@ RequestBudget::RequestBudget()
     : RequestBudget(Bounds{limits::kRequestSteps, std::chrono::milliseconds(limits::kRequestMilliseconds)}) {}
 
 RequestBudget::RequestBudget(Bounds bounds)
-    : bounds_(bounds), allowed_(bounds.steps), milliseconds_(bounds.time.count()) {}
+    : bounds_(bounds),
+      allowed_(bounds.steps),
+      milliseconds_(bounds.time.count()),
+      began_(bounds.time == unbounded().time ? std::chrono::steady_clock::time_point()
+                                             : std::chrono::steady_clock::now()) {}
 
 RequestBudget::Bounds RequestBudget::unbounded() {
   return {kUnboundedSteps, std::chrono::milliseconds(kUnboundedMilliseconds)};
@@ -71,6 +75,7 @@ Status RequestBudget::spend(std::uint64_t steps) {
     interrupt();
     return spend(0);
   }
+  if (bounds_.time == unbounded().time) return {};
   const auto waited =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began_);
   const std::int64_t most = milliseconds_.load(std::memory_order_relaxed);

@@ -44,12 +44,12 @@ struct Pending {
     }
     ready.notify_all();
   }
-  Result<BlockPtr> wait(RequestBudget* budget) {
+  Result<BlockPtr> wait(RequestBudget& budget) {
     constexpr std::chrono::milliseconds kCheck{50};
     MutexLock lock(mutex);
     while (!result)
       if (!ready.wait_for(lock, kCheck))
-        if (Status goes_on = spend(budget, 0); !goes_on) return fail(std::move(goes_on).error());
+        if (Status goes_on = budget.check(); !goes_on) return fail(std::move(goes_on).error());
     return *result;
   }
 };
@@ -181,7 +181,7 @@ std::size_t BlockCache::charged() const {
 }
 
 Result<BlockPtr> BlockCache::get_or_load(const BlockKey& key, std::size_t size, const Loader& load,
-                                         RequestBudget* budget) {
+                                         RequestBudget& budget) {
   const Maker make = [&]() -> Result<std::shared_ptr<Block>> {
     auto block = std::make_shared<Block>(size);
     H5_TRY(load(*block));
@@ -191,7 +191,7 @@ Result<BlockPtr> BlockCache::get_or_load(const BlockKey& key, std::size_t size, 
 }
 
 Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estimate, const Maker& make,
-                                         RequestBudget* budget) {
+                                         RequestBudget& budget) {
   Shard& shard = impl_->shard_of(key);
   std::shared_ptr<Pending> pending;
   for (;;) {
@@ -211,7 +211,7 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
       note_long_work();
       Result<BlockPtr> loaded = pending->wait(budget);
       if (!loaded && concerns_one_request(loaded.error())) {
-        H5_TRY(spend(budget, 0));  // the failure may be this request's own
+        H5_TRY(budget.check());  // the failure may be this request's own
         continue;
       }
       return loaded;

@@ -68,7 +68,8 @@ class DataCheck {
 
   void check_sources() {
     constexpr std::size_t kMax = 1024;
-    for (const dataset::NamedSource& source : reader_->named_sources(kMax).list) {
+    RequestBudget budget;
+    for (const dataset::NamedSource& source : reader_->named_sources(kMax, budget).list) {
       if (source.state == dataset::NamedSource::State::Found && source.reason.empty()) continue;
       const std::string name = source.dataset.empty() ? source.file : source.file + ":" + source.dataset;
       context_.note(place_, Error(ErrorCode::NotFound, "source " + name + ": " + source.reason));
@@ -162,14 +163,14 @@ class DataCheck {
     if (tally().quick()) return check_structured_index();
     const dataset::SparseForm* const sparse = reader_->sparse_form();
     if (sparse == nullptr) return;
-    const auto count = sparse->count();
+    const auto count = sparse->count(Unbounded());
     if (!count) return found(count.error());
     const auto bytes = checked_mul(*count, description_.element_size);
     if (!bytes) return;  // elements without values
     for_each(workers(), divide_up(*bytes, kReadBytes), tally(), [&](std::uint64_t i) {
       dataset::Pieces pieces;
       const std::uint64_t offset = i * kReadBytes;
-      keep(sparse->read_values(offset, std::min(kReadBytes, *bytes - offset), pieces));
+      keep(sparse->read_values(offset, std::min(kReadBytes, *bytes - offset), pieces, Unbounded()));
     });
   }
 
@@ -191,9 +192,9 @@ class DataCheck {
       parts.clear();
     };
     for (std::uint64_t at = 0; at < reader_->size() && text_bytes_ <= most_text() && tally().go_on();) {
-      const auto data = reader_->find_data(at);
+      const auto data = reader_->find_data(at, Unbounded());
       if (!data && data.error().code() == ErrorCode::NotFound) break;
-      const auto hole = data ? reader_->find_hole(*data) : data;
+      const auto hole = data ? reader_->find_hole(*data, Unbounded()) : data;
       if (!hole) return found(hole.error());
       for (at = *data / part * part; at < *hole && tally().go_on(); at += part) {
         parts.push_back({at, std::min(part, reader_->size() - at)});
@@ -206,17 +207,27 @@ class DataCheck {
           Error(ErrorCode::LimitExceeded, "elements refer to more than is checked of a file of this length"));
   }
 
+  // The sources of a virtual dataset can ask for any amount of work: a part of it has a request's bounds.
+  Status read_part(const dataset::ByteRun& run, MutableByteSpan out) {
+    if (description_.layout.cls != format::LayoutClass::Virtual)
+      return reader_->read_into(run.offset, out, Unbounded());
+    RequestBudget budget;
+    budget.allow_for(context_.metadata->source()->stored_bytes());
+    return reader_->read_into(run.offset, out, budget);
+  }
+
   // A value that can be written as text is sound.
   Status check_part(const dataset::ByteRun& run) {
     constexpr std::uint64_t kStepsPerByte = 16;  // of elements that refer to nothing
     if (text_bytes_ > most_text()) return {};
     std::vector<std::byte> bytes(static_cast<std::size_t>(run.bytes));
-    H5_TRY(reader_->read_into(run.offset, bytes));
+    H5_TRY(read_part(run, bytes));
     format::Dataspace elements;
     elements.kind = format::DataspaceKind::Simple;
     elements.dims = {run.bytes / description_.element_size};
     return context_.values.run(kStepsPerByte * run.bytes, [&](RequestBudget& budget) -> Status {
-      const text::ValueContext values{context_.metadata, [](std::uint64_t) { return std::nullopt; }, &budget};
+      const text::ValueContext values{{context_.metadata, [](std::uint64_t) { return std::nullopt; }},
+                                      budget};
       H5_ASSIGN(const std::size_t written,
                 text::value_text_size(*description_.type, elements, bytes, values));
       text_bytes_ += written;

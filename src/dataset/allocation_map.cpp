@@ -25,7 +25,7 @@ void AllocationMap::merge(std::vector<Interval>& intervals) {
   intervals.resize(kept);
 }
 
-Result<AllocationMap::WalkedPtr> AllocationMap::walk(RequestBudget* budget) const {
+Result<AllocationMap::WalkedPtr> AllocationMap::walk(RequestBudget& budget) const {
   auto made = std::make_shared<Walked>();
   std::vector<Interval>& allocated = made->allocated;
   std::size_t merge_at = kMergeFrom;
@@ -37,7 +37,7 @@ Result<AllocationMap::WalkedPtr> AllocationMap::walk(RequestBudget* budget) cons
   }
   Status goes_on;
   H5_TRY(index_.for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
-    goes_on = spend(budget, limits::kStepsPerIndexedChunk);
+    goes_on = budget.spend(limits::kStepsPerIndexedChunk);
     if (!goes_on || !record.allocated()) return goes_on.has_value();
     made->stored_bytes = checked_add(made->stored_bytes, record.stored_size).value_or(format::kUnlimited);
     const std::uint64_t row_block =
@@ -58,7 +58,7 @@ Result<AllocationMap::WalkedPtr> AllocationMap::walk(RequestBudget* budget) cons
   return made;
 }
 
-Result<std::uint64_t> AllocationMap::stored_bytes(RequestBudget* budget) const {
+Result<std::uint64_t> AllocationMap::stored_bytes(RequestBudget& budget) const {
   H5_ASSIGN(const auto map, walked(budget));
   return map->stored_bytes;
 }
@@ -69,7 +69,7 @@ std::optional<std::uint64_t> AllocationMap::stored_bytes_known() const {
   return (*map)->stored_bytes;
 }
 
-Result<std::uint64_t> AllocationMap::find_data(std::uint64_t offset, RequestBudget* budget) const {
+Result<std::uint64_t> AllocationMap::find_data(std::uint64_t offset, RequestBudget& budget) const {
   if (offset >= plan_.image_bytes()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
   H5_ASSIGN(const auto map, walked(budget));
   const std::uint64_t row_block = plan_.row_block_at(offset);
@@ -79,7 +79,7 @@ Result<std::uint64_t> AllocationMap::find_data(std::uint64_t offset, RequestBudg
   return plan_.row_block_offset(after->first);
 }
 
-Result<std::uint64_t> AllocationMap::find_hole(std::uint64_t offset, RequestBudget* budget) const {
+Result<std::uint64_t> AllocationMap::find_hole(std::uint64_t offset, RequestBudget& budget) const {
   if (offset >= plan_.image_bytes()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
   H5_ASSIGN(const auto map, walked(budget));
   const std::uint64_t row_block = plan_.row_block_at(offset);

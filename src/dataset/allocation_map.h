@@ -1,7 +1,7 @@
 // AllocationMap: which row blocks of a dataset have any allocated chunk, and how many bytes the file holds
 // for the dataset. For du, SEEK_DATA and SEEK_HOLE. The index is walked once, on first use, by one caller
 // while the others wait; the result is kept as intervals of row blocks. Threads: any; no lock is held during
-// the walk. `budget`: that of the request that makes the walk or waits for it (null: unbounded).
+// the walk. `budget`: that of the request that makes the walk or waits for it.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ class AllocationMap {
   // Both must outlive the map.
   AllocationMap(const ChunkPlan& plan, const chunk::ChunkIndex& index) : plan_(plan), index_(index) {}
 
-  Result<std::uint64_t> stored_bytes(RequestBudget* budget) const;
+  Result<std::uint64_t> stored_bytes(RequestBudget& budget) const;
   std::optional<std::uint64_t> stored_bytes_known() const;  // only where the walk was made
 
   // As lseek(2) SEEK_DATA and SEEK_HOLE: NotFound where no data follows, or where the offset is outside the
   // image; the end is a hole.
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const;
-  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const;
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const;
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const;
 
  private:
   using Interval = std::pair<std::uint64_t, std::uint64_t>;  // row blocks [first, second)
@@ -37,8 +37,8 @@ class AllocationMap {
   using WalkedPtr = std::shared_ptr<const Walked>;
 
   static void merge(std::vector<Interval>& intervals);
-  Result<WalkedPtr> walk(RequestBudget* budget) const;
-  Result<WalkedPtr> walked(RequestBudget* budget) const {
+  Result<WalkedPtr> walk(RequestBudget& budget) const;
+  Result<WalkedPtr> walked(RequestBudget& budget) const {
     return walked_.get_once([&] { return walk(budget); }, budget);
   }
 

@@ -21,7 +21,7 @@ class ChunkSequence final : public ReadaheadUnits, public std::enable_shared_fro
   bool unit_cached(std::uint64_t chunk) const override {
     return blocks_->cache()->contains_or_pending(blocks_->chunk_key(chunk));
   }
-  void make_unit(std::uint64_t chunk) const override { (void)blocks_->chunk_block(chunk); }
+  void make_unit(std::uint64_t chunk) const override { (void)blocks_->chunk_block(chunk, Unbounded()); }
   void will_make(std::uint64_t first, std::uint64_t last) const override {
     blocks_->store().will_read(first, last - first);
   }

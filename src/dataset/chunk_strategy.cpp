@@ -28,7 +28,7 @@ class ChunkStrategy final : public ReadStrategy,
                    blocks_->plan().full_row_block_bytes(), blocks_->plan().row_block_count(),
                    blocks_->store().far()) {}
 
-  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget* budget) const override;
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget& budget) const override;
 
   // Where chunks are consecutive in the image, each is a unit of read-ahead.
   void reader_advanced(std::uint64_t, std::uint64_t end, ReadPattern& pattern) const override {
@@ -41,7 +41,7 @@ class ChunkStrategy final : public ReadStrategy,
   bool unit_cached(std::uint64_t chunk) const override {
     return blocks_->cache()->contains_or_pending(blocks_->chunk_key(chunk));
   }
-  void make_unit(std::uint64_t chunk) const override { (void)blocks_->chunk_block(chunk); }
+  void make_unit(std::uint64_t chunk) const override { (void)blocks_->chunk_block(chunk, Unbounded()); }
   void will_make(std::uint64_t first, std::uint64_t last) const override {
     blocks_->store().will_read(first, last - first);
   }
@@ -49,10 +49,10 @@ class ChunkStrategy final : public ReadStrategy,
  private:
   using Part = ChunkStore::Part;
 
-  Result<Part> load(const WantedPart& wanted, RequestBudget* budget) const;
-  Result<Part> sound_part(const WantedPart& wanted, const Error& damage, RequestBudget* budget) const;
+  Result<Part> load(const WantedPart& wanted, RequestBudget& budget) const;
+  Result<Part> sound_part(const WantedPart& wanted, const Error& damage, RequestBudget& budget) const;
   void load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts,
-                RequestBudget* budget) const;
+                RequestBudget& budget) const;
   void tell_source(const std::vector<WantedPart>& chunks, const std::vector<std::size_t>& missing) const;
   bool decode_in_parts(std::uint64_t chunk) const;
 
@@ -80,10 +80,10 @@ bool ChunkStrategy::decode_in_parts(std::uint64_t chunk) const {
 // Where the whole chunk cannot be decoded, the part may be sound. Whether it can be read must not depend on
 // how often the chunk was read before.
 Result<ChunkStore::Part> ChunkStrategy::sound_part(const WantedPart& wanted, const Error& damage,
-                                                   RequestBudget* budget) const {
+                                                   RequestBudget& budget) const {
   const ChunkStore& store = blocks_->store();
   if (!store.may_decode_partially() || !is_about_bytes(damage.code())) return fail(damage);
-  H5_TRY(spend(budget, wanted.end - wanted.begin));
+  H5_TRY(budget.spend(wanted.end - wanted.begin));
   H5_ASSIGN(const chunk::ChunkRecord record, store.find(wanted.chunk));
   ChunkDecode work(store.source(), store.memory(false));
   auto part = store.decode_part(wanted.chunk, record, wanted.begin, wanted.end, work);
@@ -93,7 +93,7 @@ Result<ChunkStore::Part> ChunkStrategy::sound_part(const WantedPart& wanted, con
 
 // The result for an absent chunk is a part without a block: nothing is allocated, and fill values are
 // appended.
-Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted, RequestBudget* budget) const {
+Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted, RequestBudget& budget) const {
   const ChunkStore& store = blocks_->store();
   const bool large = blocks_->plan().chunk_bytes() >= kWorthFindingAbsent;
   if ((large || store.may_decode_partially()) &&
@@ -122,7 +122,7 @@ void ChunkStrategy::tell_source(const std::vector<WantedPart>& chunks,
 
 // Cached chunks need no other thread: a reader down a column of tiles finds those of its last rows.
 void ChunkStrategy::load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts,
-                             RequestBudget* budget) const {
+                             RequestBudget& budget) const {
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     if (blocks_->cache()->peek(blocks_->chunk_key(chunks[i].chunk)))
@@ -139,7 +139,7 @@ void ChunkStrategy::load_all(const std::vector<WantedPart>& chunks, std::vector<
 }
 
 Status ChunkStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& out,
-                           RequestBudget* budget) const {
+                           RequestBudget& budget) const {
   struct Run {
     std::size_t slot;
     std::uint64_t at, bytes;

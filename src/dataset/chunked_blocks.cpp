@@ -40,9 +40,9 @@ cache::BlockKey ChunkedBlocks::spill_key(std::uint64_t index) const {
   return {growth_ ? growth_->own_owner() : owner_, static_cast<std::uint64_t>(BlockKind::SpillStripe), index};
 }
 
-Result<cache::BlockPtr> ChunkedBlocks::chunk_block(std::uint64_t chunk, RequestBudget* budget) const {
+Result<cache::BlockPtr> ChunkedBlocks::chunk_block(std::uint64_t chunk, RequestBudget& budget) const {
   const auto decode = [&](cache::Block& block) -> Status {
-    H5_TRY(spend(budget, plan().chunk_bytes()));
+    H5_TRY(budget.spend(plan().chunk_bytes()));
     H5_ASSIGN(const chunk::ChunkRecord record, store_->find(chunk));
     ChunkDecode work(store_->source(), store_->memory(false));
     return store_->decode(chunk, record, block.bytes(), work);

@@ -38,7 +38,7 @@ class ChunkedBlocks {
   cache::BlockKey spill_key(std::uint64_t index) const;
 
   // The whole decoded chunk, through the cache. `budget`: that of the request, or null.
-  Result<cache::BlockPtr> chunk_block(std::uint64_t chunk, RequestBudget* budget = nullptr) const;
+  Result<cache::BlockPtr> chunk_block(std::uint64_t chunk, RequestBudget& budget) const;
   // The chunk's block if it is in the cache, made by this reader or by one of an earlier snapshot; else null.
   cache::BlockPtr cached_chunk(std::uint64_t chunk) const;
 

@@ -62,14 +62,14 @@ Status ChunkedReader::read(std::uint64_t offset, std::uint64_t length, ReadAcces
 }
 
 Status ChunkedReader::read_with(const ReadStrategy& strategy, std::uint64_t offset, std::uint64_t length,
-                                Pieces& out, RequestBudget* budget) const {
+                                Pieces& out, RequestBudget& budget) const {
   if (!strategy.decodes_neighbours()) return strategy.read(offset, length, out, budget);
   Pieces pieces;
   if (strategy.read(offset, length, pieces, budget)) return out.append(std::move(pieces)), Status();
   return strategies_[static_cast<std::size_t>(StrategyKind::Chunks)]->read(offset, length, out, budget);
 }
 
-Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
+Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
   if (!range_within(offset, out.size(), size()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
   const ReadStrategy* strategy = &strategy_for(false, out.size());
@@ -86,7 +86,7 @@ Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out, Reque
 }
 
 Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length, Pieces& out,
-                                 RequestBudget* budget) const {
+                                 RequestBudget& budget) const {
   const ChunkPlan& plan = blocks_->plan();
   if (chunk >= plan.chunk_count() || !range_within(offset, length, plan.chunk_bytes()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "chunk", chunk).with_found(offset));
@@ -124,12 +124,12 @@ std::optional<std::uint64_t> ChunkedReader::storage_bytes_known() const {
   return allocation_.stored_bytes_known();
 }
 
-Result<std::uint64_t> ChunkedReader::find_data(std::uint64_t offset, RequestBudget* budget) const {
+Result<std::uint64_t> ChunkedReader::find_data(std::uint64_t offset, RequestBudget& budget) const {
   if (offset < size() && !blocks_->store().fill().is_zero()) return offset;
   return allocation_.find_data(offset, budget);
 }
 
-Result<std::uint64_t> ChunkedReader::find_hole(std::uint64_t offset, RequestBudget* budget) const {
+Result<std::uint64_t> ChunkedReader::find_hole(std::uint64_t offset, RequestBudget& budget) const {
   if (offset < size() && !blocks_->store().fill().is_zero()) return size();
   return allocation_.find_hole(offset, budget);
 }

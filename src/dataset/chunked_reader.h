@@ -22,20 +22,20 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
                                                            const ChunkedReader* previous = nullptr);
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override;
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const override;
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override;
   Status read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length, Pieces& out,
-                    RequestBudget* budget) const override;
+                    RequestBudget& budget) const override;
   Result<Stored> find_stored(std::uint64_t chunk) const override;
   Status read_stored(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
                      Pieces& out) const override;
   Status verify_stored(std::uint64_t chunk) const override;
-  Status read_runs(std::span<const ByteRun> runs, MutableByteSpan out, RequestBudget* budget) const override;
-  Result<std::uint64_t> storage_bytes(RequestBudget* budget) const override {
+  Status read_runs(std::span<const ByteRun> runs, MutableByteSpan out, RequestBudget& budget) const override;
+  Result<std::uint64_t> storage_bytes(RequestBudget& budget) const override {
     return allocation_.stored_bytes(budget);
   }
   std::optional<std::uint64_t> storage_bytes_known() const override;
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override;
-  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const override;
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override;
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override;
   std::optional<Error> problem() const override { return blocks_->store().problem(); }
 
  private:
@@ -44,7 +44,7 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
   const ReadStrategyPtr& strategy(StrategyKind kind);  // makes it on first use
   const ReadStrategy& strategy_for(bool sequential, std::uint64_t length) const;
   Status read_with(const ReadStrategy& strategy, std::uint64_t offset, std::uint64_t length, Pieces& out,
-                   RequestBudget* budget) const;
+                   RequestBudget& budget) const;
 
   Result<NextReader> open_next_state(const ReadEnvironment& environment, object::OpenedFilePtr file,
                                      object::DatasetDescription description,

@@ -179,8 +179,8 @@ void tell_source(const ChunkStore& store, const std::vector<WantedChunk>& wanted
 
 // In a followed file every block goes through the cache, which records those that may still change.
 Status copy_chunk(const ChunkedBlocks& blocks, const WantedChunk& wanted, MutableByteSpan out,
-                  RequestBudget* budget) {
-  H5_TRY(spend(budget, limits::kStepsPerIndexedChunk));
+                  RequestBudget& budget) {
+  H5_TRY(budget.spend(limits::kStepsPerIndexedChunk));
   const ChunkStore& store = blocks.store();
   const std::uint64_t chunk_bytes = blocks.plan().chunk_bytes();
   if ((!store.filtered() || chunk_bytes >= kWithoutRowBlock) && blocks.growth() == nullptr &&
@@ -198,7 +198,7 @@ Status copy_chunk(const ChunkedBlocks& blocks, const WantedChunk& wanted, Mutabl
 }  // namespace
 
 Status ChunkedReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan out,
-                                RequestBudget* budget) const {
+                                RequestBudget& budget) const {
   if (runs.size() == 1) return read_into(runs[0].offset, out, budget);
   if (blocks_->store().unallocated()) return DatasetReader::read_runs(runs, out, budget);
   const std::vector<WantedChunk> wanted = chunks_of(blocks_->plan(), runs);

@@ -35,16 +35,16 @@ class ConvertedReader final : public DatasetReader {
     out.add(block->bytes(), block);
     return {};
   }
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const override {
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
     return out.empty() ? Status() : convert(offset, out, {nullptr, budget});
   }
 
-  Result<std::uint64_t> storage_bytes(RequestBudget* budget) const override {
+  Result<std::uint64_t> storage_bytes(RequestBudget& budget) const override {
     return base_->storage_bytes(budget);
   }
   std::optional<std::uint64_t> storage_bytes_known() const override { return base_->storage_bytes_known(); }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget*) const override { return offset; }
-  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget*) const override { return size(); }
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget&) const override { return offset; }
+  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget&) const override { return size(); }
   std::optional<Error> problem() const override { return base_->problem(); }
 
  private:
@@ -52,7 +52,7 @@ class ConvertedReader final : public DatasetReader {
   Status convert(std::uint64_t offset, MutableByteSpan out, ReadAccess access) const {
     const std::uint64_t first = offset / shown_, end = (offset + out.size() - 1) / shown_ + 1;
     const auto count = static_cast<std::size_t>(end - first);
-    H5_TRY(spend(access.budget, kStepsPerNumber * count * numbers_));
+    H5_TRY(access.budget.spend(kStepsPerNumber * count * numbers_));
     Pieces pieces;
     H5_TRY(base_->read(first * stored_, count * stored_, access, pieces));
     std::vector<std::byte> in(count * stored_);

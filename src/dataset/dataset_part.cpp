@@ -118,7 +118,7 @@ class PartReader final : public DatasetReader {
     return {};
   }
 
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const override {
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
     if (!range_within(offset, out.size(), size()))
       return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
     std::vector<ByteRun> runs;
@@ -132,16 +132,16 @@ class PartReader final : public DatasetReader {
     return {};
   }
 
-  Result<std::uint64_t> storage_bytes(RequestBudget*) const override { return size(); }
+  Result<std::uint64_t> storage_bytes(RequestBudget&) const override { return size(); }
   std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget*) const override {
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget&) const override {
     if (offset >= size()) return fail({ErrorCode::NotFound, "no data after this offset"});
     return offset;
   }
-  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget*) const override { return size(); }
+  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget&) const override { return size(); }
   std::optional<Error> problem() const override { return base_->problem(); }
   bool sources_changed() const override { return base_->sources_changed(); }
-  NamedSources named_sources(std::size_t most, RequestBudget* budget) const override {
+  NamedSources named_sources(std::size_t most, RequestBudget& budget) const override {
     return base_->named_sources(most, budget);
   }
   MissingSources missing_sources() const override { return base_->missing_sources(); }

@@ -41,7 +41,7 @@ Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_first(const Rea
   return fail(Error(ErrorCode::UnsupportedFeature, "DataLayout", "class", d.address));
 }
 
-Status DatasetReader::read_chunk(std::uint64_t, std::uint64_t, std::uint64_t, Pieces&, RequestBudget*) const {
+Status DatasetReader::read_chunk(std::uint64_t, std::uint64_t, std::uint64_t, Pieces&, RequestBudget&) const {
   return fail({ErrorCode::UnsupportedFeature, "a dataset without chunks"});
 }
 
@@ -68,10 +68,10 @@ std::size_t runs_in_window(std::span<const ByteRun> runs) {
 }  // namespace
 
 Status DatasetReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan out,
-                                RequestBudget* budget) const {
+                                RequestBudget& budget) const {
   std::vector<std::byte> window;
   while (!runs.empty()) {
-    H5_TRY(spend(budget, kStepsPerRun));
+    H5_TRY(budget.spend(kStepsPerRun));
     const std::size_t count = runs_in_window(runs);
     const ByteRun& last = runs[count - 1];
     if (count == 1) {
@@ -93,11 +93,10 @@ Status DatasetReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan o
 Result<NextReader> DatasetReader::open_next(const ReadEnvironment& environment, object::OpenedFilePtr file,
                                             object::DatasetDescription d,
                                             const std::shared_ptr<const DatasetReader>& previous,
-                                            RequestBudget* budget) {
-  RequestBudget own;
-  RequestBudget& used = budget != nullptr ? *budget : own;
-  if (previous != nullptr) return previous->open_next_state(environment, std::move(file), std::move(d), used);
-  H5_ASSIGN(auto first, open_first(environment, std::move(file), std::move(d), used));
+                                            RequestBudget& budget) {
+  if (previous != nullptr)
+    return previous->open_next_state(environment, std::move(file), std::move(d), budget);
+  H5_ASSIGN(auto first, open_first(environment, std::move(file), std::move(d), budget));
   return NextReader{std::move(first)};
 }
 

@@ -10,7 +10,7 @@ class DirectStrategy final : public ReadStrategy {
  public:
   explicit DirectStrategy(ChunkedBlocksPtr blocks) : blocks_(std::move(blocks)) {}
 
-  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget*) const override {
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget&) const override {
     std::unordered_map<std::uint64_t, chunk::ChunkRecord> records;
     Status status;
     blocks_->plan().for_each_image_run(offset, length,

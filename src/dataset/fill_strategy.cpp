@@ -8,7 +8,7 @@ class FillStrategy final : public ReadStrategy {
  public:
   explicit FillStrategy(ChunkedBlocksPtr blocks) : blocks_(std::move(blocks)) {}
 
-  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget*) const override {
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget&) const override {
     if (blocks_->growth() != nullptr) blocks_->growth()->note_published({offset, offset + length});
     blocks_->store().fill().append(offset, length, out);
     return {};

@@ -49,7 +49,7 @@ class JoinedReader final : public DatasetReader {
     return {};
   }
 
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const override {
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
     if (!range_within(offset, out.size(), size()))
       return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
     if (out.empty()) return {};
@@ -62,10 +62,10 @@ class JoinedReader final : public DatasetReader {
     return {};
   }
 
-  Result<std::uint64_t> storage_bytes(RequestBudget*) const override { return size(); }
+  Result<std::uint64_t> storage_bytes(RequestBudget&) const override { return size(); }
   std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
   // The earliest of the members' data.
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override {
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override {
     const std::uint64_t row = description().element_size;
     std::uint64_t first = format::kUnlimited;
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -77,7 +77,7 @@ class JoinedReader final : public DatasetReader {
     if (first >= size() / row) return fail({ErrorCode::NotFound, "no data after this offset"});
     return std::max(offset, first * row);
   }
-  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget*) const override { return size(); }
+  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget&) const override { return size(); }
 
   std::optional<Error> problem() const override {
     for (std::size_t i = 0; i < members_.size(); ++i)
@@ -91,7 +91,7 @@ class JoinedReader final : public DatasetReader {
   }
 
   // Reads whole elements.
-  Status read_rows(std::uint64_t first, MutableByteSpan out, RequestBudget* budget) const {
+  Status read_rows(std::uint64_t first, MutableByteSpan out, RequestBudget& budget) const {
     const auto row = static_cast<std::size_t>(description().element_size);
     const std::size_t count = out.size() / row;
     std::vector<std::byte> values;

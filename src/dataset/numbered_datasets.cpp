@@ -49,7 +49,7 @@ std::uint64_t count_numbered_datasets(const metadata::FileMetadataPtr& file, std
                                       std::uint64_t most, RequestBudget& budget) {
   const std::optional<Pattern> pattern = parse(name);
   if (!pattern) return 0;
-  object::PathWork work{.budget = &budget};
+  object::PathWork work{.budget = budget};
   const auto address = object::resolve_path(file, file->root_address(), pattern->group, work);
   const auto object =
       address ? object::open_object(*file, *address) : Result<object::Object>(fail(address.error()));

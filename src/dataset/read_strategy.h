@@ -26,7 +26,7 @@ class ReadStrategy {
   // Appends the image bytes [offset, offset + length), a range within the image that is not empty. After an
   // error `out` has no meaning. `budget`: that of the request, or null.
   virtual Status read(std::uint64_t offset, std::uint64_t length, Pieces& out,
-                      RequestBudget* budget = nullptr) const = 0;
+                      RequestBudget& budget) const = 0;
 
   // Whether it decodes chunks that a request does not touch. An error may then be that of another chunk, so
   // the request is repeated chunk by chunk: damage affects only the requests that touch it.

@@ -37,7 +37,7 @@ class RowBlockStrategy final : public ReadStrategy,
         readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(),
                    per_stripe_ * plan_.full_row_block_bytes(), stripe_count_, blocks_->store().far()) {}
 
-  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget* budget) const override;
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget& budget) const override;
   bool decodes_neighbours() const override { return true; }
   bool has_begun(std::uint64_t offset) const override {
     return !in_tail(offset) && unit_cached(stripe_at(offset));
@@ -50,7 +50,7 @@ class RowBlockStrategy final : public ReadStrategy,
   bool unit_cached(std::uint64_t stripe) const override {
     return blocks_->cache()->contains_or_pending(key_of(stripe));
   }
-  void make_unit(std::uint64_t stripe) const override { (void)stripe_block(stripe, nullptr); }
+  void make_unit(std::uint64_t stripe) const override { (void)stripe_block(stripe, Unbounded()); }
   void will_make(std::uint64_t first, std::uint64_t last) const override {
     const std::uint64_t begin = first_of(first), end = last_of(last - 1);
     blocks_->store().will_read(begin * plan_.chunks_per_row_block(),
@@ -72,8 +72,8 @@ class RowBlockStrategy final : public ReadStrategy,
     return blocks_->stripe_key(kind_, stripe, first_of(stripe), last_of(stripe));
   }
 
-  Result<cache::BlockPtr> stripe_block(std::uint64_t stripe, RequestBudget* budget) const;
-  Status decode_stripe(std::uint64_t stripe, MutableByteSpan out, RequestBudget* budget) const;
+  Result<cache::BlockPtr> stripe_block(std::uint64_t stripe, RequestBudget& budget) const;
+  Status decode_stripe(std::uint64_t stripe, MutableByteSpan out, RequestBudget& budget) const;
   Status decode_chunks(Chunks chunks, std::uint64_t stripe_offset, MutableByteSpan stripe) const;
   void place(std::uint64_t chunk, ByteSpan decoded, MutableByteSpan row_block) const;
   void drop_behind(std::uint64_t offset, ReadPattern& pattern) const;
@@ -90,7 +90,7 @@ class RowBlockStrategy final : public ReadStrategy,
 };
 
 Status RowBlockStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& out,
-                              RequestBudget* budget) const {
+                              RequestBudget& budget) const {
   if (in_tail(offset)) return tail_->read(offset, length, out, budget);
   while (length > 0) {
     const std::uint64_t stripe = stripe_at(offset);
@@ -104,7 +104,7 @@ Status RowBlockStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces
   return {};
 }
 
-Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe, RequestBudget* budget) const {
+Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe, RequestBudget& budget) const {
   {
     const MutexLock lock(damaged_mutex_);
     if (damaged_.contains(stripe))
@@ -125,7 +125,7 @@ Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe, Req
 }
 
 Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out,
-                                       RequestBudget* budget) const {
+                                       RequestBudget& budget) const {
   const std::uint64_t first_chunk = first_of(stripe) * plan_.chunks_per_row_block();
   const std::uint64_t count = (last_of(stripe) - first_of(stripe)) * plan_.chunks_per_row_block();
   const std::uint64_t stripe_offset = plan_.row_block_offset(first_of(stripe));
@@ -140,7 +140,7 @@ Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out
   blocks_->workers()->for_each_index(static_cast<std::size_t>(divide_up(count, per_job)), [&](std::size_t i) {
     if (failed.load(std::memory_order_relaxed)) return;
     const std::uint64_t begin = i * per_job, end = std::min(begin + per_job, count);
-    Status decoded = spend(budget, (end - begin) * plan_.chunk_bytes());
+    Status decoded = budget.spend((end - begin) * plan_.chunk_bytes());
     if (decoded) decoded = decode_chunks({first_chunk + begin, end - begin}, stripe_offset, out);
     if (decoded) return;
     const MutexLock lock(mutex);

@@ -23,13 +23,13 @@ class PlainReader : public DatasetReader {
   PlainReader(object::DatasetDescription description, bool hole)
       : DatasetReader(std::move(description)), hole_(hole) {}
 
-  Result<std::uint64_t> storage_bytes(RequestBudget*) const override { return hole_ ? 0 : stored(); }
+  Result<std::uint64_t> storage_bytes(RequestBudget&) const override { return hole_ ? 0 : stored(); }
   std::optional<std::uint64_t> storage_bytes_known() const override { return hole_ ? 0 : stored(); }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget*) const override {
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget&) const override {
     if (offset >= size() || hole_) return fail(no_data());
     return offset;
   }
-  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget*) const override {
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget&) const override {
     if (offset >= size()) return fail(no_data());
     return hole_ ? offset : size();
   }
@@ -58,16 +58,16 @@ class UnallocatedReader final : public PlainReader {
     fill_.append(offset, cut(offset, length), out);
     return {};
   }
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget*) const override {
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget&) const override {
     H5_TRY(check(offset, out.size()));
     fill_.write(offset, out);
     return {};
   }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override {
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override {
     if (fill_.is_zero() || offset >= size()) return PlainReader::find_data(offset, budget);
     return offset;
   }
-  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const override {
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override {
     if (fill_.is_zero() || offset >= size()) return PlainReader::find_hole(offset, budget);
     return size();
   }
@@ -88,7 +88,7 @@ class CompactReader final : public PlainReader {
               bytes_);
     return {};
   }
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget*) const override {
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget&) const override {
     H5_TRY(check(offset, out.size()));
     std::ranges::copy(ByteSpan(*bytes_).subspan(static_cast<std::size_t>(offset), out.size()), out.begin());
     return {};
@@ -107,7 +107,7 @@ class ContiguousReader final : public PlainReader {
         source_(file->followed->source()),
         address_(description().layout.address) {}
 
-  Status read(std::uint64_t offset, std::uint64_t length, ReadAccess, Pieces& out) const override {
+  Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override {
     const std::uint64_t n = cut(offset, length);
     if (n == 0) return {};
     if (const ByteSpan mapped = source_->mapped(address_ + offset, n); !mapped.empty()) {
@@ -115,11 +115,11 @@ class ContiguousReader final : public PlainReader {
       return {};
     }
     auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(n));
-    H5_TRY(read_into(offset, block->bytes(), nullptr));
+    H5_TRY(read_into(offset, block->bytes(), access.budget));
     out.add(block->bytes(), block);
     return {};
   }
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget*) const override {
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget&) const override {
     H5_TRY(check(offset, out.size()));
     if (Status read = source_->read_at(address_ + offset, out); !read)
       return fail(read.error().within(fmt::format("data of dataset at {:#x}", description().address)));
@@ -154,14 +154,14 @@ class ExternalReader final : public PlainReader {
     return {};
   }
 
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const override {
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
     H5_TRY(check(offset, out.size()));
     auto first = std::ranges::upper_bound(parts_, offset, {}, &Part::start);
     if (first != parts_.begin()) --first;
     for (const Part& part : std::span(first, parts_.end())) {
       if (out.empty()) break;
       if (offset >= part.start + part.length) continue;
-      H5_TRY(spend(budget, limits::kStepsPerSourceRead));
+      H5_TRY(budget.spend(limits::kStepsPerSourceRead));
       const std::uint64_t within = offset - part.start;
       const std::size_t n =
           static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), part.length - within));
@@ -177,7 +177,7 @@ class ExternalReader final : public PlainReader {
     return {};
   }
 
-  NamedSources named_sources(std::size_t most, RequestBudget*) const override {
+  NamedSources named_sources(std::size_t most, RequestBudget&) const override {
     NamedSources out;
     std::set<std::string_view> named;
     for (const Part& part : parts_) {
@@ -276,7 +276,7 @@ class FailingReader final : public PlainReader {
   FailingReader(object::DatasetDescription d, Error problem)
       : PlainReader(std::move(d), true), problem_(std::move(problem)) {}
   Status read(std::uint64_t, std::uint64_t, ReadAccess, Pieces&) const override { return fail(problem_); }
-  Status read_into(std::uint64_t, MutableByteSpan, RequestBudget*) const override { return fail(problem_); }
+  Status read_into(std::uint64_t, MutableByteSpan, RequestBudget&) const override { return fail(problem_); }
   std::optional<Error> problem() const override { return problem_; }
 
  private:

@@ -19,7 +19,7 @@ std::span<const std::uint64_t> SparseList::elements_of(const cache::Block& list)
           static_cast<std::size_t>(list.size() / (8 + plan_.element_size()))};
 }
 
-std::uint64_t SparseList::next_defined(std::uint64_t at, RequestBudget* budget) const {
+std::uint64_t SparseList::next_defined(std::uint64_t at, RequestBudget& budget) const {
   const std::uint64_t row_block = plan_.row_block_at(at), e = plan_.element_size();
   const auto list = row_block_list(row_block, 0, budget);
   if (!list) return at;
@@ -28,7 +28,7 @@ std::uint64_t SparseList::next_defined(std::uint64_t at, RequestBudget* budget) 
   return it == elements.end() ? plan_.row_block_offset(row_block + 1) : std::max(at, *it * e);
 }
 
-std::uint64_t SparseList::end_of_defined(std::uint64_t at, RequestBudget* budget) const {
+std::uint64_t SparseList::end_of_defined(std::uint64_t at, RequestBudget& budget) const {
   const std::uint64_t row_block = plan_.row_block_at(at), e = plan_.element_size();
   const auto list = row_block_list(row_block, 0, budget);
   if (!list) return plan_.row_block_offset(row_block + 1);
@@ -39,7 +39,7 @@ std::uint64_t SparseList::end_of_defined(std::uint64_t at, RequestBudget* budget
   return (last + 1) * e;
 }
 
-Result<SparseList::CountsPtr> SparseList::count_all(RequestBudget* budget) const {
+Result<SparseList::CountsPtr> SparseList::count_all(RequestBudget& budget) const {
   std::map<std::uint64_t, std::uint64_t> by_row_block;
   auto made = std::make_shared<Counts>();
   Status status;
@@ -65,13 +65,13 @@ Result<SparseList::CountsPtr> SparseList::count_all(RequestBudget* budget) const
   return made;
 }
 
-Result<std::uint64_t> SparseList::count(RequestBudget* budget) const {
+Result<std::uint64_t> SparseList::count(RequestBudget& budget) const {
   H5_ASSIGN(const auto all, counts(budget));
   return all->before.back();
 }
 
 Result<cache::BlockPtr> SparseList::row_block_list(std::uint64_t row_block, std::uint64_t expected,
-                                                   RequestBudget* budget) const {
+                                                   RequestBudget& budget) const {
   const cache::BlockKey key{store_.owner(), SparseStore::kRowBlockList, row_block};
   if (auto block = store_.cache().peek(key)) return block;
   const auto bytes = checked_mul(expected, 8 + plan_.element_size());
@@ -84,7 +84,7 @@ Result<cache::BlockPtr> SparseList::row_block_list(std::uint64_t row_block, std:
 // A row block may be 2^60 chunks wide while the file holds a few of them: then the file's chunks are searched
 // instead of the row block.
 Result<std::vector<std::uint64_t>> SparseList::allocated_chunks(std::uint64_t row_block,
-                                                                RequestBudget* budget) const {
+                                                                RequestBudget& budget) const {
   constexpr std::uint64_t kMaxSoughtEach = 1U << 16;
   const std::uint64_t width = plan_.chunks_per_row_block();
   if (width > kMaxSoughtEach) {
@@ -106,7 +106,7 @@ Result<std::vector<std::uint64_t>> SparseList::allocated_chunks(std::uint64_t ro
 
 Result<std::shared_ptr<cache::Block>> SparseList::make_row_block_list(std::uint64_t row_block,
                                                                       std::uint64_t expected,
-                                                                      RequestBudget* budget) const {
+                                                                      RequestBudget& budget) const {
   struct Item {
     std::uint64_t element;
     std::uint64_t value;  // byte offset in `values`
@@ -140,7 +140,7 @@ Result<std::shared_ptr<cache::Block>> SparseList::make_row_block_list(std::uint6
 
 template <class Render>
 Status SparseList::read_items(std::uint64_t item_bytes, std::uint64_t offset, std::uint64_t length,
-                              Pieces& out, RequestBudget* budget, Render render) const {
+                              Pieces& out, RequestBudget& budget, Render render) const {
   H5_ASSIGN(const auto all, counts(budget));
   const auto total = checked_mul(all->before.back(), item_bytes);
   if (!total || offset >= *total) return {};
@@ -170,7 +170,7 @@ Status SparseList::read_items(std::uint64_t item_bytes, std::uint64_t offset, st
 }
 
 Status SparseList::read_coordinates(std::uint64_t offset, std::uint64_t length, Pieces& out,
-                                    RequestBudget* budget) const {
+                                    RequestBudget& budget) const {
   const auto dims = store_.dims();
   return read_items(
       8 * dims.size(), offset, length, out, budget,
@@ -184,7 +184,7 @@ Status SparseList::read_coordinates(std::uint64_t offset, std::uint64_t length, 
 }
 
 Status SparseList::read_values(std::uint64_t offset, std::uint64_t length, Pieces& out,
-                               RequestBudget* budget) const {
+                               RequestBudget& budget) const {
   const std::uint64_t e = plan_.element_size();
   return read_items(e, offset, length, out, budget,
                     [&](const cache::Block& list, std::uint64_t in_list, std::uint64_t first, std::uint64_t n,

@@ -17,18 +17,18 @@ class SparseList final : public SparseForm {
   explicit SparseList(const SparseStore& store, std::uint64_t most_bytes = limits::kMaxSparseListBytes)
       : store_(store), plan_(store.plan()), most_bytes_(most_bytes) {}
 
-  Result<std::uint64_t> count(RequestBudget* budget) const override;
+  Result<std::uint64_t> count(RequestBudget& budget) const override;
   Status read_coordinates(std::uint64_t offset, std::uint64_t length, Pieces& out,
-                          RequestBudget* budget = nullptr) const override;
+                          RequestBudget& budget) const override;
   Status read_values(std::uint64_t offset, std::uint64_t length, Pieces& out,
-                     RequestBudget* budget = nullptr) const override;
+                     RequestBudget& budget) const override;
 
   // The first defined byte at or after image offset `at` in its row block; the row block's end where there is
   // none. A row block that cannot be listed (damaged, or too long a list) counts as data throughout: reading
   // it returns the error.
-  std::uint64_t next_defined(std::uint64_t at, RequestBudget* budget) const;
+  std::uint64_t next_defined(std::uint64_t at, RequestBudget& budget) const;
   // The end of the run of defined elements that starts at `at`, in its row block.
-  std::uint64_t end_of_defined(std::uint64_t at, RequestBudget* budget) const;
+  std::uint64_t end_of_defined(std::uint64_t at, RequestBudget& budget) const;
 
  private:
   struct Counts {
@@ -40,21 +40,21 @@ class SparseList final : public SparseForm {
   };
   using CountsPtr = std::shared_ptr<const Counts>;
 
-  Result<CountsPtr> counts(RequestBudget* budget) const {
+  Result<CountsPtr> counts(RequestBudget& budget) const {
     return counts_.get([&] { return count_all(budget); }, budget);
   }
-  Result<CountsPtr> count_all(RequestBudget* budget) const;
-  Result<std::vector<std::uint64_t>> allocated_chunks(std::uint64_t row_block, RequestBudget* budget) const;
+  Result<CountsPtr> count_all(RequestBudget& budget) const;
+  Result<std::vector<std::uint64_t>> allocated_chunks(std::uint64_t row_block, RequestBudget& budget) const;
   // `expected`: the number of elements, 0 where it is unknown.
   Result<cache::BlockPtr> row_block_list(std::uint64_t row_block, std::uint64_t expected,
-                                         RequestBudget* budget) const;
+                                         RequestBudget& budget) const;
   Result<std::shared_ptr<cache::Block>> make_row_block_list(std::uint64_t row_block, std::uint64_t expected,
-                                                            RequestBudget* budget) const;
+                                                            RequestBudget& budget) const;
   std::span<const std::uint64_t> elements_of(const cache::Block& list) const;
 
   template <class Render>  // render(list, elements in it, first, count, out bytes): items of `item_bytes`
   Status read_items(std::uint64_t item_bytes, std::uint64_t offset, std::uint64_t length, Pieces& out,
-                    RequestBudget* budget, Render render) const;
+                    RequestBudget& budget, Render render) const;
 
   const SparseStore& store_;
   const ChunkPlan& plan_;

@@ -50,10 +50,10 @@ Status SparseReader::read(std::uint64_t offset, std::uint64_t length, ReadAccess
 void SparseReader::make_unit(std::uint64_t row_block) const {
   const std::uint64_t chunks = plan_.chunks_per_row_block();
   for (std::uint64_t chunk = row_block * chunks; chunk < (row_block + 1) * chunks; ++chunk)
-    (void)store_->chunk_block(chunk);
+    (void)store_->chunk_block(chunk, Unbounded());
 }
 
-Status SparseReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
+Status SparseReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
   if (!range_within(offset, out.size(), size()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
   H5_ASSIGN(const Blocks blocks, blocks_of(offset, out.size(), budget));
@@ -62,7 +62,7 @@ Status SparseReader::read_into(std::uint64_t offset, MutableByteSpan out, Reques
 }
 
 Result<SparseReader::Blocks> SparseReader::blocks_of(std::uint64_t offset, std::uint64_t length,
-                                                     RequestBudget* budget) const {
+                                                     RequestBudget& budget) const {
   Blocks blocks;
   Status status;
   plan_.for_each_image_run(offset, length, [&](std::uint64_t chunk, std::uint64_t, std::uint64_t) {
@@ -102,10 +102,10 @@ void SparseReader::assemble(const Blocks& blocks, std::uint64_t offset, MutableB
       });
 }
 
-Result<std::uint64_t> SparseReader::find_data(std::uint64_t offset, RequestBudget* budget) const {
+Result<std::uint64_t> SparseReader::find_data(std::uint64_t offset, RequestBudget& budget) const {
   if (offset < size() && !fill_.is_zero()) return offset;
   do {
-    H5_TRY(spend(budget, limits::kStepsPerIndexedChunk));
+    H5_TRY(budget.spend(limits::kStepsPerIndexedChunk));
     H5_ASSIGN(offset, allocation_.find_data(offset, budget));
     const std::uint64_t end = plan_.row_block_offset(plan_.row_block_at(offset) + 1);
     const std::uint64_t found = list_.next_defined(offset, budget);
@@ -116,11 +116,11 @@ Result<std::uint64_t> SparseReader::find_data(std::uint64_t offset, RequestBudge
 }
 
 // Gaps that are not worth two system calls are not reported as holes.
-Result<std::uint64_t> SparseReader::find_hole(std::uint64_t offset, RequestBudget* budget) const {
+Result<std::uint64_t> SparseReader::find_hole(std::uint64_t offset, RequestBudget& budget) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
   if (!fill_.is_zero()) return size();
   for (std::uint64_t at = offset; at < size();) {
-    H5_TRY(spend(budget, limits::kStepsPerIndexedChunk));
+    H5_TRY(budget.spend(limits::kStepsPerIndexedChunk));
     H5_ASSIGN(const std::uint64_t hole, allocation_.find_hole(at, budget));
     if (hole == at) return at;
     const std::uint64_t end = plan_.row_block_offset(plan_.row_block_at(at) + 1);

@@ -21,15 +21,15 @@ class SparseReader final : public DatasetReader,
                                                            object::DatasetDescription description);
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override;
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const override;
-  Result<std::uint64_t> storage_bytes(RequestBudget* budget) const override {
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override;
+  Result<std::uint64_t> storage_bytes(RequestBudget& budget) const override {
     return allocation_.stored_bytes(budget);
   }
   std::optional<std::uint64_t> storage_bytes_known() const override {
     return allocation_.stored_bytes_known();
   }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override;
-  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const override;
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override;
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override;
   std::optional<Error> problem() const override { return store_->problem(); }
   const SparseForm* sparse_form() const override { return &list_; }
 
@@ -46,7 +46,7 @@ class SparseReader final : public DatasetReader,
 
   // The chunks that a range of the image touches, by number; null: never written.
   using Blocks = std::unordered_map<std::uint64_t, cache::BlockPtr>;
-  Result<Blocks> blocks_of(std::uint64_t offset, std::uint64_t length, RequestBudget* budget) const;
+  Result<Blocks> blocks_of(std::uint64_t offset, std::uint64_t length, RequestBudget& budget) const;
   void assemble(const Blocks& blocks, std::uint64_t offset, MutableByteSpan out) const;
 
   std::unique_ptr<SparseStore> store_;

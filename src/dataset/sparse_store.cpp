@@ -55,7 +55,7 @@ Error SparseStore::located(const Error& error, std::uint64_t chunk, const chunk:
   return error.within(fmt::format("sparse {}, of dataset at {:#x}", place, dataset_address_));
 }
 
-Result<cache::BlockPtr> SparseStore::chunk_block(std::uint64_t chunk, RequestBudget* budget) const {
+Result<cache::BlockPtr> SparseStore::chunk_block(std::uint64_t chunk, RequestBudget& budget) const {
   constexpr std::uint64_t kMaxEstimate = 1U << 20;  // charged to the cache until the block's size is known
   const cache::BlockKey key{owner_, kChunk, chunk};
   if (auto block = cache_->peek(key)) return block;
@@ -73,14 +73,14 @@ Result<cache::BlockPtr> SparseStore::chunk_block(std::uint64_t chunk, RequestBud
 
 Result<std::shared_ptr<cache::Block>> SparseStore::load_chunk(std::uint64_t chunk,
                                                               const chunk::ChunkRecord& record,
-                                                              RequestBudget* budget) const {
+                                                              RequestBudget& budget) const {
   if (!range_within(record.address, record.stored_size, source_->size()))
     return fail(Error(ErrorCode::Truncated, "StructuredChunk", "address", record.address)
                     .with_found(record.stored_size)
                     .with_detail("bytes run beyond the end of file"));
   H5_ASSIGN(SparseSections sections, decode_sparse_sections(record, filtered_, plan_.chunk_bytes()));
-  H5_TRY(spend(budget, sections.selection.plain));
-  H5_TRY(spend(budget, sections.values.plain));
+  H5_TRY(budget.spend(sections.selection.plain));
+  H5_TRY(budget.spend(sections.values.plain));
   // With this flag, chunks that exceed the extent are unfiltered, whatever their filter masks are.
   const bool bypass = partial_unfiltered_ && plan_.is_edge(chunk);
   if (bypass) sections.selection.filter_mask = sections.values.filter_mask = ~0U;

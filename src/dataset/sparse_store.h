@@ -35,19 +35,19 @@ class SparseStore {
   std::optional<Error> problem() const;
 
   // The flat block of a chunk (sparse_chunk.h), through the cache; null where the chunk was never written.
-  Result<cache::BlockPtr> chunk_block(std::uint64_t chunk, RequestBudget* budget = nullptr) const;
+  Result<cache::BlockPtr> chunk_block(std::uint64_t chunk, RequestBudget& budget) const;
 
   // Visits the chunk's defined elements within the extent: visit(number of the element in the image, its
   // bytes).
   template <class Visit>
-  Status for_each_element(std::uint64_t chunk, RequestBudget* budget, Visit visit) const;
+  Status for_each_element(std::uint64_t chunk, RequestBudget& budget, Visit visit) const;
 
  private:
   SparseStore(const ReadEnvironment& environment, const metadata::FollowedFile& file,
               const object::DatasetDescription& description, const chunk::ChunkGeometry& geometry);
 
   Result<std::shared_ptr<cache::Block>> load_chunk(std::uint64_t chunk, const chunk::ChunkRecord& record,
-                                                   RequestBudget* budget) const;
+                                                   RequestBudget& budget) const;
   Result<std::shared_ptr<cache::Block>> load_section(const chunk::ChunkRecord& record,
                                                      const SparseSections::Section& section,
                                                      unsigned number) const;
@@ -68,7 +68,7 @@ class SparseStore {
 };
 
 template <class Visit>
-Status SparseStore::for_each_element(std::uint64_t chunk, RequestBudget* budget, Visit visit) const {
+Status SparseStore::for_each_element(std::uint64_t chunk, RequestBudget& budget, Visit visit) const {
   H5_ASSIGN(const cache::BlockPtr block, chunk_block(chunk, budget));
   if (!block) return {};
   const SparseChunk sparse(block);

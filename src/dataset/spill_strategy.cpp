@@ -9,7 +9,7 @@ class SpillStrategy final : public ReadStrategy {
  public:
   explicit SpillStrategy(ChunkedBlocksPtr blocks) : blocks_(std::move(blocks)), spilled_(blocks_) {}
 
-  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget* budget) const override {
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget& budget) const override {
     const ChunkPlan& plan = blocks_->plan();
     if (blocks_->growth() != nullptr) {
       // Records which of them are published.

@@ -73,7 +73,7 @@ SpilledRowBlocks::SpilledRowBlocks(ChunkedBlocksPtr blocks)
       chunk_row_bytes_(plan_.chunk_bytes() / plan_.rows_per_chunk()) {}
 
 Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offset,
-                                                             RequestBudget* budget) const {
+                                                             RequestBudget& budget) const {
   const std::uint64_t row_block = plan_.row_block_at(offset);
   const std::uint64_t row_block_offset = plan_.row_block_offset(row_block);
   const std::uint64_t stripe = (offset - row_block_offset) / plan_.row_bytes() / stripe_rows_;
@@ -95,7 +95,7 @@ Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offse
 // The row block's complete file, made by the first caller while the others wait. Where only that caller's
 // request failed, one of them makes it.
 Result<std::shared_ptr<const SpilledRowBlocks::Spilled>> SpilledRowBlocks::spilled(
-    std::uint64_t row_block, RequestBudget* budget) const {
+    std::uint64_t row_block, RequestBudget& budget) const {
   constexpr std::chrono::milliseconds kLook{50};
   std::shared_ptr<Spilled> spilled;
   bool mine = false;
@@ -110,7 +110,7 @@ Result<std::shared_ptr<const SpilledRowBlocks::Spilled>> SpilledRowBlocks::spill
   if (!mine) {
     MutexLock lock(spilled->mutex);
     while (!spilled->done)
-      if (!spilled->ready.wait_for(lock, kLook)) H5_TRY(spend(budget, 0));
+      if (!spilled->ready.wait_for(lock, kLook)) H5_TRY(budget.check());
     if (spilled->result || !concerns_one_request(spilled->result.error())) return spilled;
     lock.unlock();
     return this->spilled(row_block, budget);
@@ -142,11 +142,11 @@ Status SpilledRowBlocks::open_file(Spilled& spilled) const {
   return {};
 }
 
-Status SpilledRowBlocks::decode_to_file(Spilled& spilled, RequestBudget* budget) const {
+Status SpilledRowBlocks::decode_to_file(Spilled& spilled, RequestBudget& budget) const {
   const ChunkStore& store = blocks_->store();
   const std::uint64_t first = spilled.row_block * plan_.chunks_per_row_block();
   const auto decode = [&](std::uint64_t i) -> Status {
-    H5_TRY(spend(budget, plan_.chunk_bytes()));
+    H5_TRY(budget.spend(plan_.chunk_bytes()));
     H5_ASSIGN(const chunk::ChunkRecord record, store.find(first + i));
     ChunkDecode work(store.source(), store.memory(true));
     const MutableByteSpan plain = work.plain(static_cast<std::size_t>(plan_.chunk_bytes()));

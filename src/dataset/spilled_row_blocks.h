@@ -29,7 +29,7 @@ class SpilledRowBlocks {
   };
   // The stripe that contains an image offset; the first call for a row block decodes all of it. Errors: those
   // of decoding, LimitExceeded where there is not enough free space.
-  Result<Stripe> stripe_at(std::uint64_t offset, RequestBudget* budget) const;
+  Result<Stripe> stripe_at(std::uint64_t offset, RequestBudget& budget) const;
 
  private:
   // One row block, decoded to a file of its own; readers of the previous one keep theirs.
@@ -54,9 +54,9 @@ class SpilledRowBlocks {
   };
   friend class SpillFiles;
 
-  Result<std::shared_ptr<const Spilled>> spilled(std::uint64_t row_block, RequestBudget* budget) const;
+  Result<std::shared_ptr<const Spilled>> spilled(std::uint64_t row_block, RequestBudget& budget) const;
   Status open_file(Spilled& spilled) const;
-  Status decode_to_file(Spilled& spilled, RequestBudget* budget) const;
+  Status decode_to_file(Spilled& spilled, RequestBudget& budget) const;
   Status gather(const Spilled& spilled, ChunkPlan::Rows rows, MutableByteSpan out) const;
 
   ChunkedBlocksPtr blocks_;

@@ -34,7 +34,7 @@ Status ChunkedReader::read_stored(std::uint64_t chunk, std::uint64_t offset, std
 }
 
 Status ChunkedReader::verify_stored(std::uint64_t chunk) const {
-  H5_TRY(blocks_->chunk_block(chunk));
+  H5_TRY(blocks_->chunk_block(chunk, Unbounded()));
   return {};
 }
 

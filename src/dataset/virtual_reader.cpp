@@ -243,17 +243,12 @@ Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadAcces
 void VirtualReader::make_unit(std::uint64_t unit) const {
   const std::uint64_t offset = unit * kUnitBytes;
   cache::Block discarded(static_cast<std::size_t>(unit_end(unit) - offset));
-  (void)read_into(offset, discarded.bytes(), nullptr);
+  RequestBudget budget;
+  budget.allow_for(file_->followed->source()->stored_bytes());
+  (void)read_into(offset, discarded.bytes(), budget);
 }
 
-Status VirtualReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
-  if (budget != nullptr) return read_range(offset, out, *budget);
-  RequestBudget own;
-  own.allow_for(file_->followed->source()->stored_bytes());
-  return read_range(offset, out, own);
-}
-
-Status VirtualReader::read_range(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
+Status VirtualReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
   if (!range_within(offset, out.size(), size()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
   const std::uint64_t e = description().element_size;
@@ -352,11 +347,11 @@ Status VirtualReader::copy_from(const DatasetReader& reader, const format::Selec
           status = budget.spend(limits::kStepsPerSourceRead);
           if (!status) return false;
           if (conversion->identity()) {
-            status = reader.read_into(at * from_size, place, &budget);
+            status = reader.read_into(at * from_size, place, budget);
             return status.has_value();
           }
           aside.resize(static_cast<std::size_t>(run * from_size));
-          status = reader.read_into(at * from_size, aside, &budget);
+          status = reader.read_into(at * from_size, aside, budget);
           if (status) conversion->convert(static_cast<std::size_t>(run), aside, place);
           return status.has_value();
         });
@@ -379,9 +374,7 @@ NamedSource VirtualReader::named_source(const Part& part, RequestBudget& budget)
   return why ? NamedSource::of(named.file, named.dataset, *why) : named;
 }
 
-NamedSources VirtualReader::named_sources(std::size_t most, RequestBudget* request) const {
-  RequestBudget own;
-  RequestBudget& budget = request != nullptr ? *request : own;
+NamedSources VirtualReader::named_sources(std::size_t most, RequestBudget& budget) const {
   NamedSources out;
   std::set<std::pair<std::string_view, std::string_view>> named;
   for (const Part& part : parts_) {
@@ -394,12 +387,12 @@ NamedSources VirtualReader::named_sources(std::size_t most, RequestBudget* reque
   return out;
 }
 
-Result<std::uint64_t> VirtualReader::find_data(std::uint64_t offset, RequestBudget*) const {
+Result<std::uint64_t> VirtualReader::find_data(std::uint64_t offset, RequestBudget&) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
   return offset;
 }
 
-Result<std::uint64_t> VirtualReader::find_hole(std::uint64_t offset, RequestBudget*) const {
+Result<std::uint64_t> VirtualReader::find_hole(std::uint64_t offset, RequestBudget&) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
   return size();
 }

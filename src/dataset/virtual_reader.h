@@ -32,17 +32,17 @@ class VirtualReader final : public DatasetReader,
                                                            RequestBudget& budget);
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override;
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const override;
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override;
   // The view itself holds no raw data.
-  Result<std::uint64_t> storage_bytes(RequestBudget*) const override { return 0; }
+  Result<std::uint64_t> storage_bytes(RequestBudget&) const override { return 0; }
   std::optional<std::uint64_t> storage_bytes_known() const override { return 0; }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override;
-  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const override;
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override;
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override;
   // The error of a source that determines the extent of an unlimited view and cannot be opened: then the
   // extent is the header's.
   std::optional<Error> problem() const override { return problem_; }
   bool sources_changed() const override { return sources_->changed(); }
-  NamedSources named_sources(std::size_t most, RequestBudget* budget) const override;
+  NamedSources named_sources(std::size_t most, RequestBudget& budget) const override;
   std::size_t memory_bytes() const override { return parts_.size() * kPartBytes; }
   MissingSources missing_sources() const override { return sources_->missing(); }
 
@@ -89,7 +89,6 @@ class VirtualReader final : public DatasetReader,
                                      object::DatasetDescription description,
                                      RequestBudget& budget) const override;
 
-  Status read_range(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const;
   Status read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out,
                        RequestBudget& budget) const;
   Status read_part(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out,

@@ -95,7 +95,7 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
       return fail(Error(ErrorCode::NotFound, dataset + " is not a dataset"));
     H5_ASSIGN(auto described, object::describe_dataset(*snapshot, object));
     return DatasetReader::open_next(environment_, source.file, std::move(described),
-                                    known ? before->reader : nullptr, &budget);
+                                    known ? before->reader : nullptr, budget);
   };
   H5_ASSIGN(NextReader next, metadata::retry_torn(followed, "virtual source", budget, open_dataset));
   source.reader = std::move(next.reader);

@@ -61,7 +61,7 @@ void ColumnAhead::store_batch(std::uint64_t run, const StridePattern::Batch& bat
         std::min((place + batch.bytes + kPage - 1) / kPage * kPage, target_.reader->size());
     PreparedPages& page = pages.emplace_back(PreparedPages{begin, {}});
     // A read of these bytes reports the error.
-    if (run_ != run || begin >= end || !target_.reader->read(begin, end - begin, nullptr, page.pieces))
+    if (run_ != run || begin >= end || !target_.reader->read(begin, end - begin, {nullptr, Unbounded()}, page.pieces))
       return;
     if (pages.size() < kTogether && i + 1 < last) continue;
     if (!store_pages(target_, pages)) return;

@@ -58,7 +58,7 @@ void RandomAhead::store(const RandomPattern::Ranges& ranges) const {
   for (const auto& [begin, end] : ranges) {
     PreparedPages prepared{begin, {}};
     // A read of these bytes reports the error.
-    if (stopped_ || !target_.reader->read(begin, end - begin, nullptr, prepared.pieces)) return;
+    if (stopped_ || !target_.reader->read(begin, end - begin, {nullptr, Unbounded()}, prepared.pieces)) return;
     if (!store_pages(target_, {&prepared, 1})) return;
     const std::uint64_t pages = (end - begin + RandomPattern::kPage - 1) / RandomPattern::kPage;
     Counters::add(target_.counters->random_pages_stored, pages);

@@ -57,7 +57,7 @@ Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::u
     if (work.names_left == 0)
       return fail(Error(ErrorCode::LimitExceeded, "more names on the way than may be looked up"));
     --work.names_left;
-    H5_TRY(spend(work.budget, kStepsPerName));
+    H5_TRY(work.budget.spend(kStepsPerName));
     H5_ASSIGN(const format::Link link, find_in(file, at, name, work));
     if (link.is(format::LinkType::Hard)) {
       at = link.address;
@@ -75,7 +75,8 @@ Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::u
 
 Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::uint64_t start,
                                    std::string_view path) {
-  PathWork unbounded;
+  Unbounded budget;
+  PathWork unbounded{.budget = budget};
   return resolve_path(file, start, path, unbounded);
 }
 

@@ -15,7 +15,7 @@ Result<ListingPtr> SharedListings::open(tree::Tree& tree, tree::NodeId directory
     once = known.lock();
     if (!once) known = once = std::make_shared<Once>();
   }
-  H5_ASSIGN(const ListingPtr listing, once->get(made, &budget));
+  H5_ASSIGN(const ListingPtr listing, once->get(made, budget));
   // Kept as long as a client uses the listing.
   return ListingPtr(std::move(once), listing.get());
 }

@@ -26,7 +26,7 @@ std::int64_t now() {
 ServedSource::ServedSource(Source source)
     : name_(std::move(source.name)), open_(std::move(source.open)), run_(static_cast<std::uint64_t>(now())) {
   const auto opened = std::make_shared<const Opened>(Opened{std::move(source.opened)});
-  (void)opening()->get([&]() -> Result<OpenedPtr> { return opened; });
+  (void)opening()->get([&]() -> Result<OpenedPtr> { return opened; }, Unbounded());
 }
 
 std::shared_ptr<ServedSource::Opening> ServedSource::opening() const {
@@ -82,7 +82,7 @@ Result<std::shared_ptr<const Snapshot>> ServedSource::current(RequestBudget& bud
     open_anew(opening);
     opening = this->opening();
   }
-  H5_ASSIGN(const OpenedPtr opened, opening->get(open, &budget));
+  H5_ASSIGN(const OpenedPtr opened, opening->get(open, budget));
   return snapshot_of(*opened, opened->state());
 }
 

@@ -70,13 +70,12 @@ void append_enum_type(const format::Datatype& type, std::string& out) {
   out += "enum(";
   append_integer_type(*type.base, true, out);
   out += "){";
-  const ValueContext none;
   for (std::size_t i = 0; i < type.enum_members.size(); ++i) {
     if (i > 0) out.push_back(',');
     append_json_string(type.enum_members[i].name, out);
     out.push_back(':');
     // An integer needs no context and cannot fail.
-    (void)append_json(*type.base, type.enum_members[i].value, none, out);
+    (void)append_json(*type.base, type.enum_members[i].value, {{}, Unbounded()}, out);
   }
   out.push_back('}');
 }

@@ -31,7 +31,7 @@ void write_pair(const format::Datatype& part, ByteSpan element, std::string& out
 // NumPy lists the members by their offsets.
 Status write_members(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
   std::vector<const format::CompoundMember*> members;
-  H5_TRY(spend(writer.context.budget, kStepsPerPart * type.members.size()));
+  H5_TRY(writer.context.budget.spend(kStepsPerPart * type.members.size()));
   members.reserve(type.members.size());
   for (const format::CompoundMember& member : type.members) members.push_back(&member);
   std::ranges::stable_sort(members, {}, &format::CompoundMember::offset);
@@ -96,7 +96,7 @@ bool differs_for_numpy(const format::Datatype& type) {
 }
 
 Status write_numpy_element(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
-  H5_TRY(spend(writer.context.budget, number_steps(type.base ? *type.base : type)));
+  H5_TRY(writer.context.budget.spend(number_steps(type.base ? *type.base : type)));
   if (const format::Datatype* const part = complex_part(type)) {
     write_pair(*part, element, writer.out);
     return {};
@@ -119,7 +119,7 @@ Status write_numpy_element(ValueWriter& writer, const format::Datatype& type, By
       return {};
     case DatatypeClass::Opaque:
       H5_TRY(writer.check_length(element.size()));
-      H5_TRY(spend(writer.context.budget, limits::kStepsPerTextByte * element.size()));
+      H5_TRY(writer.context.budget.spend(limits::kStepsPerTextByte * element.size()));
       append_json_string(as_text(element), writer.out);
       return {};
     case DatatypeClass::Compound:

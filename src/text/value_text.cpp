@@ -83,7 +83,7 @@ Status with_string(const ValueWriter& writer, const format::Datatype& type, Byte
                              format::StringPadding::NullTerminate);
   }
   H5_TRY(writer.check_length(text.size()));
-  H5_TRY(spend(writer.context.budget, kStepsPerPart + limits::kStepsPerTextByte * text.size()));
+  H5_TRY(writer.context.budget.spend(kStepsPerPart + limits::kStepsPerTextByte * text.size()));
   return use(text);
 }
 
@@ -116,7 +116,7 @@ Status write_sequence(ValueWriter& writer, const format::Datatype& type, ByteSpa
   for (std::size_t i = 0; i < part.length; ++i) {
     if (i > 0) writer.out.push_back(',');
     writer.drop_counted();
-    H5_TRY(spend(writer.context.budget, kStepsPerPart));
+    H5_TRY(writer.context.budget.spend(kStepsPerPart));
     H5_TRY(write_element(writer, *type.base, part.object->bytes().subspan(i * item, item)));
   }
   writer.out.push_back(']');
@@ -127,7 +127,7 @@ Status write_compound(ValueWriter& writer, const format::Datatype& type, ByteSpa
   writer.out.push_back('{');
   for (std::size_t i = 0; i < type.members.size(); ++i) {
     const format::CompoundMember& member = type.members[i];
-    H5_TRY(spend(writer.context.budget, kStepsPerPart));
+    H5_TRY(writer.context.budget.spend(kStepsPerPart));
     if (i > 0) writer.out.push_back(',');
     H5_TRY(write_literal(writer, member.name));
     writer.out.push_back(':');
@@ -148,7 +148,7 @@ Status write_nested(ValueWriter& writer, const Dims& dims, std::size_t depth, st
     if (i > 0) writer.out.push_back(',');
     writer.drop_counted();
     H5_TRY(writer.check_length(0));
-    H5_TRY(spend(writer.context.budget, kStepsPerPart));
+    H5_TRY(writer.context.budget.spend(kStepsPerPart));
     H5_TRY(write_nested(writer, dims, depth + 1, index, write_item));
   }
   writer.out.push_back(']');
@@ -166,7 +166,7 @@ Status write_array(ValueWriter& writer, const format::Datatype& item_type, const
 
 // Null where the value has no name. Most enumerations number their values from 0 on in order.
 Result<const format::EnumMember*> find_enum_member(const format::Datatype& type, ByteSpan value,
-                                                   RequestBudget* budget) {
+                                                   RequestBudget& budget) {
   const auto is_named = [&](const format::EnumMember& member) {
     return std::ranges::equal(member.value, value);
   };
@@ -174,7 +174,7 @@ Result<const format::EnumMember*> find_enum_member(const format::Datatype& type,
       value.size() <= sizeof number ? load_le_width(value.data(), value.size()) : type.enum_members.size();
   if (number < type.enum_members.size() && is_named(type.enum_members[number]))
     return &type.enum_members[number];
-  H5_TRY(spend(budget, type.enum_members.size()));
+  H5_TRY(budget.spend(type.enum_members.size()));
   const auto named = std::ranges::find_if(type.enum_members, is_named);
   return named != type.enum_members.end() ? &*named : nullptr;
 }
@@ -197,9 +197,8 @@ void write_complex(ValueWriter& writer, const format::Datatype& type, ByteSpan e
 
 // Numbers of common formats are charged with the bytes of their text.
 Status spend_on_number(const ValueWriter& writer, const format::Datatype& type) {
-  if (writer.context.budget == nullptr) return {};
   const std::uint64_t steps = number_steps(type);
-  return steps == 0 ? Status() : writer.context.budget->spend(steps);
+  return steps == 0 ? Status() : writer.context.budget.spend(steps);
 }
 
 Status need_bytes(const format::Datatype& type, ByteSpan element) {

@@ -9,7 +9,7 @@ std::vector<dataset::ByteRange> ComputedFile::stale_since(const ComputedFile&,
   return {{0, format::kUnlimited}};
 }
 
-Result<std::uint64_t> ComputedFile::find_hole(std::uint64_t, RequestBudget*) const {
+Result<std::uint64_t> ComputedFile::find_hole(std::uint64_t, RequestBudget&) const {
   return size();
 }
 

@@ -30,7 +30,7 @@ class MeasuredTable final : public RowsFile {
   std::uint64_t size() const override { return header_bytes() + text_bytes(); }
 
   Status measure(const MeasuredTable* before, std::span<const dataset::ByteRange> stale,
-                 RequestBudget* budget) {
+                 RequestBudget& budget) {
     H5_TRY(check_extent());
     if (before != nullptr) take_over(*before, stale);
     const std::uint64_t first = parts_.empty() ? 0 : parts_.back().row + parts_.back().rows;
@@ -63,7 +63,7 @@ class MeasuredTable final : public RowsFile {
  private:
   struct Pass {
     std::uint64_t rows, most;
-    RequestBudget* budget;  // of the request; null: unbounded
+    RequestBudget& budget;
     std::atomic<std::uint64_t> done, bytes;
     Mutex mutex;
     std::optional<Error> error H5_GUARDED_BY(mutex) = {};
@@ -117,16 +117,17 @@ class MeasuredTable final : public RowsFile {
 
   // The bytes of a row that holds only the fill value, where none of these rows is allocated.
   std::optional<std::uint64_t> unallocated_row_bytes(std::uint64_t row, std::uint64_t rows,
-                                                     RequestBudget* budget) {
+                                                     RequestBudget& budget) {
     const auto data = source().reader->find_data(row * table().row_bytes, budget);
     const bool hole =
         data ? *data >= (row + rows) * table().row_bytes : data.error().code() == ErrorCode::NotFound;
     if (!hole) return std::nullopt;
-    const auto bytes = fill_row_.get([&]() -> Result<std::uint64_t> {
+    const auto measure = [&]() -> Result<std::uint64_t> {
       std::string text;
       H5_TRY(render(row, row + 1, text, budget));
       return text.size();
-    });
+    };
+    const auto bytes = fill_row_.get(measure, budget);
     return bytes ? std::optional(*bytes) : std::nullopt;
   }
 
@@ -144,7 +145,7 @@ class MeasuredTable final : public RowsFile {
 
   std::vector<Part> measure_block(std::uint64_t row, Pass& pass) {
     if (first_error(pass)) return {};
-    if (Status goes_on = spend(pass.budget, kStepsPerBlock); !goes_on)
+    if (Status goes_on = pass.budget.spend(kStepsPerBlock); !goes_on)
       return note_error(goes_on.error(), pass), std::vector<Part>();
     const std::uint64_t rows = std::min(rows_per_block(), table().rows - row);
     std::vector<Part> parts;
@@ -217,11 +218,11 @@ class MeasuredTable final : public RowsFile {
 
   // The parts of a block with unreadable rows.
   struct Split {
+    RequestBudget& budget;
     std::vector<Part> parts = {};
     std::size_t failed = 0;  // attempts to read some rows
     std::vector<std::byte> rows = {};
     std::string text = {};
-    RequestBudget* budget = nullptr;
 
     bool too_many() const {
       return parts.size() >= kMaxDamagedParts &&
@@ -231,13 +232,12 @@ class MeasuredTable final : public RowsFile {
 
   // Separates readable from unreadable rows: by chunks, else by halves.
   std::vector<Part> split(std::uint64_t first, std::uint64_t last, Pass& pass) const {
-    Split out;
-    out.budget = pass.budget;
+    Split out{pass.budget};
     const std::optional<std::uint64_t> unit = chunk_rows();
     for (std::uint64_t row = first, end = 0; row < last; row = end) {
       end = unit ? std::min(last, checked_add(row / *unit * *unit, *unit).value_or(last)) : last;
       split_rows(row, end, !unit, out);
-      if (Status goes_on = spend(pass.budget, 0); !goes_on)
+      if (Status goes_on = pass.budget.check(); !goes_on)
         return note_error(goes_on.error(), pass), std::move(out.parts);
     }
     return std::move(out.parts);
@@ -277,9 +277,8 @@ class MeasuredTable final : public RowsFile {
 }  // namespace
 
 Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const ComputedFile* before,
-                                      std::span<const dataset::ByteRange> stale) {
+                                      std::span<const dataset::ByteRange> stale, RequestBudget& budget) {
   if (auto problem = source.reader->problem()) return fail(*std::move(problem));
-  RequestBudget* const budget = std::exchange(source.budget, nullptr);
   auto file = std::make_shared<MeasuredTable>(std::move(source), std::move(table), std::move(text));
   H5_TRY(file->measure(dynamic_cast<const MeasuredTable*>(before), stale, budget));
   return file;

@@ -108,12 +108,12 @@ class NpyFile final : public ComputedFile {
     return out;
   }
 
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override {
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override {
     if (offset < header_->size()) return offset;
     H5_ASSIGN(const std::uint64_t found, reader_->find_data(offset - header_->size(), budget));
     return found + header_->size();
   }
-  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const override {
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override {
     if (reader_->size() == 0) return header_->size();
     H5_ASSIGN(const std::uint64_t found,
               reader_->find_hole(offset - std::min<std::uint64_t>(offset, header_->size()), budget));
@@ -128,19 +128,20 @@ class NpyFile final : public ComputedFile {
 
 }  // namespace
 
-Result<std::optional<std::string>> npy_unfit(const object::DatasetDescription& dataset, RequestBudget*) {
+Result<std::optional<std::string>> npy_unfit(const object::DatasetDescription& dataset, RequestBudget&) {
   const auto header = npy_header(dataset);
   if (header || header.error().code() == ErrorCode::TooLarge) return std::nullopt;
   return header.error().text();
 }
 
-Result<std::optional<std::uint64_t>> npy_size(const object::DatasetDescription& dataset, RequestBudget*) {
+Result<std::optional<std::uint64_t>> npy_size(const object::DatasetDescription& dataset, RequestBudget&) {
   const auto header = npy_header(dataset);
   if (!header) return std::nullopt;
   return header->size() + dataset.image_bytes;
 }
 
-Result<ComputedFilePtr> make_npy(Source source, const ComputedFile*, std::span<const dataset::ByteRange>) {
+Result<ComputedFilePtr> make_npy(Source source, const ComputedFile*, std::span<const dataset::ByteRange>,
+                                 RequestBudget& budget) {
   H5_ASSIGN(std::string header, npy_header(source.reader->description()));
   return std::make_shared<NpyFile>(std::move(header), std::move(source.reader));
 }

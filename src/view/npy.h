@@ -6,10 +6,10 @@
 namespace h5mount::view {
 
 Result<std::optional<std::string>> npy_unfit(const object::DatasetDescription& dataset,
-                                             RequestBudget* budget);
+                                             RequestBudget& budget);
 Result<std::optional<std::uint64_t>> npy_size(const object::DatasetDescription& dataset,
-                                              RequestBudget* budget);
+                                              RequestBudget& budget);
 Result<ComputedFilePtr> make_npy(Source source, const ComputedFile* before,
-                                 std::span<const dataset::ByteRange> stale);
+                                 std::span<const dataset::ByteRange> stale, RequestBudget& budget);
 
 }  // namespace h5mount::view

@@ -71,14 +71,14 @@ void NumpyStrings::clear(MutableByteSpan elements) const {
 }
 
 Status NumpyStrings::read(const dataset::DatasetReader& dataset, std::uint64_t offset, std::uint64_t length,
-                          RequestBudget* budget, dataset::Pieces& out) const {
+                          RequestBudget& budget, dataset::Pieces& out) const {
   if (offset >= dataset.size()) return {};
   length = std::min(length, dataset.size() - offset);
   const dataset::ByteRange whole = whole_elements({offset, offset + length});
   const auto block =
       std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(whole.end - whole.begin));
   H5_TRY(dataset.read_into(whole.begin, *block, budget));
-  H5_TRY(spend(budget, block->size()));
+  H5_TRY(budget.spend(block->size()));
   clear(*block);
   out.add(ByteSpan(*block).subspan(static_cast<std::size_t>(offset - whole.begin),
                                    static_cast<std::size_t>(length)),

@@ -25,7 +25,7 @@ class NumpyStrings {
 
   // Appends the bytes [offset, offset + length) of a dataset's image in which that is cleared.
   Status read(const dataset::DatasetReader& dataset, std::uint64_t offset, std::uint64_t length,
-              RequestBudget* budget, dataset::Pieces& out) const;
+              RequestBudget& budget, dataset::Pieces& out) const;
 
   // The elements that a range touches.
   dataset::ByteRange whole_elements(dataset::ByteRange range) const;

@@ -12,10 +12,11 @@ std::optional<object::Attribute> attribute_of(const metadata::FileMetadata& file
 std::uint64_t first_reference(const text::ValueContext& values, const format::Datatype& type,
                               ByteSpan element) {
   std::uint64_t out = 0;
-  const text::ValueContext noting{values.file, [&](std::uint64_t address) -> std::optional<std::string> {
-                                    if (out == 0) out = address;
-                                    return std::string();
-                                  }};
+  const auto note = [&](std::uint64_t address) -> std::optional<std::string> {
+    if (out == 0) out = address;
+    return std::string();
+  };
+  const text::ValueContext noting{{.file = values.file, .path_of = note}, values.budget};
   std::string ignored;
   (void)text::append_json(type, element, noting, ignored);
   return out;

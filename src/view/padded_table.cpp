@@ -31,17 +31,17 @@ class PaddedTable final : public RowsFile {
   }
   std::uint64_t part_at(std::uint64_t offset) const override { return offset / width_ / rows_per_block(); }
 
-  Status render_part(const Part& part, MutableByteSpan out, RequestBudget* budget) const override {
+  Status render_part(const Part& part, MutableByteSpan out, RequestBudget& budget) const override {
     std::vector<std::byte> rows;
     H5_TRY(load_rows(part.row, part.row + part.rows, rows, budget));
     if (text().write_rows(rows.data(), static_cast<std::size_t>(part.rows),
                           static_cast<std::size_t>(table().row_bytes), reinterpret_cast<char*>(out.data())))
-      return spend(budget, limits::kStepsPerTextByte * out.size());
+      return budget.spend(limits::kStepsPerTextByte * out.size());
     return RowsFile::render_part(part, out, budget);
   }
 
   // A request may not need the damaged rows of a part: the rows that it needs are read alone.
-  Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error, RequestBudget* budget,
+  Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error, RequestBudget& budget,
                       dataset::Pieces& out) const override {
     const std::uint64_t first = part.row + begin / width_, last = part.row + divide_up(end, width_);
     auto text = std::make_shared<std::string>();

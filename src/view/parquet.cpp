@@ -96,7 +96,7 @@ class ParquetFile final : public TableFile {
   }
 
   Status render(std::uint64_t first, std::uint64_t last, std::string& out,
-                RequestBudget* budget) const override {
+                RequestBudget& budget) const override {
     std::vector<std::byte> rows;
     H5_TRY(load_rows(first, last, rows, budget));
     const std::uint64_t row_bytes = table().row_bytes;
@@ -105,7 +105,7 @@ class ParquetFile final : public TableFile {
         out.append(ParquetLayout::dictionary_header(column)).append(column.dictionary->page);
       out += layout_.page_header(column, first / layout_.rows_per_group());
       if (column.conversion == Conversion::Text)
-        H5_TRY(append_parquet_strings(column, rows, row_bytes, source().values, out));
+        H5_TRY(append_parquet_strings(column, rows, row_bytes, {source().values, budget}, out));
       else if (column.conversion == Conversion::Index)
         H5_TRY(append_indices(column, rows, row_bytes, out));
       else if (column.conversion == Conversion::Bits)
@@ -113,7 +113,7 @@ class ParquetFile final : public TableFile {
       else
         append_values(column, rows, row_bytes, out);
     }
-    return spend(budget, out.size());
+    return budget.spend(out.size());
   }
 
   ParquetLayout layout_;
@@ -121,7 +121,7 @@ class ParquetFile final : public TableFile {
 };
 
 // Most datasets that have too many columns are found to have them without making these.
-Result<ParquetLayout> layout_of(const object::DatasetDescription& dataset, RequestBudget* budget) {
+Result<ParquetLayout> layout_of(const object::DatasetDescription& dataset, RequestBudget& budget) {
   H5_ASSIGN(const std::uint64_t columns, table_columns(dataset, budget));
   if (columns > ParquetLayout::kMaxColumns) return fail({ErrorCode::UnsupportedFeature, "too many columns"});
   H5_ASSIGN(const Table table, table_of(dataset, budget));
@@ -131,7 +131,7 @@ Result<ParquetLayout> layout_of(const object::DatasetDescription& dataset, Reque
 }  // namespace
 
 Result<std::optional<std::string>> parquet_unfit(const object::DatasetDescription& dataset,
-                                                 RequestBudget* budget) {
+                                                 RequestBudget& budget) {
   const auto layout = layout_of(dataset, budget);
   if (layout) return std::nullopt;
   if (layout.error().code() != ErrorCode::UnsupportedFeature) return fail(layout.error());
@@ -139,7 +139,7 @@ Result<std::optional<std::string>> parquet_unfit(const object::DatasetDescriptio
 }
 
 Result<std::optional<std::uint64_t>> parquet_size(const object::DatasetDescription& dataset,
-                                                  RequestBudget* budget) {
+                                                  RequestBudget& budget) {
   const auto unknown = [](const object::CategoriesPtr& names) { return names && !names->known; };
   if (std::ranges::any_of(dataset.categories, unknown)) return std::nullopt;
   H5_ASSIGN(const ParquetLayout layout, layout_of(dataset, budget));
@@ -148,22 +148,21 @@ Result<std::optional<std::uint64_t>> parquet_size(const object::DatasetDescripti
 }
 
 Result<ComputedFilePtr> make_parquet(Source source, const ComputedFile* before,
-                                     std::span<const dataset::ByteRange> stale) {
+                                     std::span<const dataset::ByteRange> stale, RequestBudget& budget) {
   const object::DatasetDescription& dataset = source.reader->description();
-  H5_ASSIGN(Table table, table_of(source));
-  H5_ASSIGN(ParquetLayout layout, ParquetLayout::of(dataset, table, source.budget));
+  H5_ASSIGN(Table table, table_of(source, budget));
+  H5_ASSIGN(ParquetLayout layout, ParquetLayout::of(dataset, table, budget));
   settle_charge(table, static_cast<std::size_t>(layout.most_footer_bytes()));
   if (layout.string_columns() > 0) {
     if (auto problem = source.reader->problem()) return fail(*std::move(problem));
     const auto* known = dynamic_cast<const ParquetFile*>(before);
     H5_ASSIGN(layout, measure_parquet_strings(source, table, std::move(layout),
-                                              known != nullptr ? &known->layout() : nullptr, stale));
+                                              known != nullptr ? &known->layout() : nullptr, stale, budget));
   }
   const std::uint64_t footer = layout.most_footer_bytes();
-  H5_TRY(spend(source.budget, kStepsPerFooterByte * footer));
+  H5_TRY(budget.spend(kStepsPerFooterByte * footer));
   H5_ASSIGN(auto charge, source.environment.cache->charge(
                              static_cast<std::size_t>(footer + layout.all_dictionary_bytes())));
-  source.budget = nullptr;
   return std::make_shared<ParquetFile>(std::move(source), std::move(table), std::move(layout),
                                        std::move(charge));
 }

@@ -58,7 +58,7 @@ Result<ParquetDictionaryPtr> enum_dictionary(const format::Datatype& type) {
     }
     const auto stored = static_cast<std::byte>(value);
     std::string number;
-    H5_TRY(text::append_json(*type.base, {&stored, 1}, {}, number));
+    H5_TRY(text::append_json(*type.base, {&stored, 1}, {{}, Unbounded()}, number));
     append_name(number, *out);
   }
   return out;

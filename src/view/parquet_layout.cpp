@@ -75,12 +75,11 @@ class EnumNames {
     std::shared_ptr<const std::string>& known = known_[&type];
     if (known) return known;
     std::string names;
-    const text::ValueContext none;
     for (const format::EnumMember& member : type.enum_members) {
       names += names.empty() ? "{" : ",";
       text::append_json_string(member.name, names);
       names += ':';
-      H5_TRY(text::append_json(*type.base, member.value, none, names));
+      H5_TRY(text::append_json(*type.base, member.value, {{}, Unbounded()}, names));
     }
     names += names.empty() ? "{}" : "}";
     return known = std::make_shared<const std::string>(std::move(names));
@@ -213,7 +212,7 @@ std::uint64_t rows_of_group(const object::DatasetDescription& dataset, const Tab
 }  // namespace
 
 Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& dataset, const Table& table,
-                                        RequestBudget* budget, std::uint64_t most_rows) {
+                                        RequestBudget& budget, std::uint64_t most_rows) {
   if (table.columns.size() > kMaxColumns) return fail(no_form("too many columns"));
   ParquetLayout layout;
   EnumNames names;
@@ -224,7 +223,7 @@ Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& datase
   }
   const std::uint64_t schema = layout.most_schema_bytes();
   if (schema > kMaxSchemaBytes) return fail(no_form("names of columns or values too long"));
-  H5_TRY(spend(budget, kStepsPerFooterByte * schema));
+  H5_TRY(budget.spend(kStepsPerFooterByte * schema));
   std::uint64_t bytes_of_row = 0;
   for (ParquetColumn& column : layout.columns_) {
     bytes_of_row += column.value_bytes;
@@ -236,7 +235,7 @@ Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& datase
           .value_or(format::kUnlimited) > kMaxValueBytes)
     return fail(no_form("too many rows"));
   layout.dictionary_bytes_ = dictionaries.bytes();
-  H5_TRY(spend(budget, kStepsPerFooterByte * layout.dictionary_bytes_));
+  H5_TRY(budget.spend(kStepsPerFooterByte * layout.dictionary_bytes_));
   layout.rows_per_group_ =
       rows_of_group(dataset, table, layout.most_bytes_of_group(), layout.dictionary_bytes_, most_rows);
   const auto group = checked_mul(layout.rows_per_group_, std::max(bytes_of_row, table.row_bytes));

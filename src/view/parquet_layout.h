@@ -30,7 +30,7 @@ class ParquetLayout {
   // UnsupportedFeature, with a short phrase, where Parquet cannot represent a type. `table`: of the dataset.
   // `most_rows`: of a group. The lengths of strings are unknown before set_strings.
   static Result<ParquetLayout> of(const object::DatasetDescription& dataset, const Table& table,
-                                  RequestBudget* budget, std::uint64_t most_rows = format::kUnlimited);
+                                  RequestBudget& budget, std::uint64_t most_rows = format::kUnlimited);
   void set_strings(ParquetStrings strings);
 
   const std::vector<ParquetColumn>& columns() const { return columns_; }

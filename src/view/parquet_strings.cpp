@@ -19,8 +19,8 @@ Status too_long() {
 // One pass over the row groups of a layout.
 class Pass {
  public:
-  Pass(const Source& source, const Table& table, const ParquetLayout& layout)
-      : source_(source), table_(table), layout_(layout) {
+  Pass(const Source& source, const Table& table, const ParquetLayout& layout, RequestBudget& budget)
+      : source_(source), table_(table), layout_(layout), budget_(budget) {
     for (const ParquetColumn& column : layout.columns())
       if (column.conversion == ParquetColumn::Conversion::Text) columns_.push_back(&column);
     found_.page_bytes.resize(static_cast<std::size_t>(layout.groups()) * columns_.size());
@@ -59,7 +59,7 @@ class Pass {
     if (first_error()) return;
     std::vector<std::byte> rows(static_cast<std::size_t>(layout_.rows_of(group) * table_.row_bytes));
     Status read =
-        source_.reader->read_into(group * layout_.rows_per_group() * table_.row_bytes, rows, source_.budget);
+        source_.reader->read_into(group * layout_.rows_per_group() * table_.row_bytes, rows, budget_);
     std::uint64_t group_bytes = 0;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       std::uint64_t& bytes = found_.page_bytes[static_cast<std::size_t>(group) * columns_.size() + i];
@@ -85,9 +85,9 @@ class Pass {
     for (std::size_t at = column.offset; at < rows.size(); at += table_.row_bytes) {
       text.clear();
       H5_TRY(text::append_string(*column.string_type, rows.subspan(at, column.string_type->size),
-                                 source_.values, text));
+                                 {source_.values, budget_}, text));
       bytes += text.size();
-      H5_TRY(spend(source_.budget, limits::kStepsPerTextByte * (text.size() + 8)));
+      H5_TRY(budget_.spend(limits::kStepsPerTextByte * (text.size() + 8)));
       utf8 = utf8 && is_utf8(text);
       if (bytes > kMaxRowText) return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
     }
@@ -110,6 +110,7 @@ class Pass {
   const Source& source_;
   const Table& table_;
   const ParquetLayout& layout_;
+  RequestBudget& budget_;
   std::vector<const ParquetColumn*> columns_;  // of strings
   std::uint64_t first_ = 0;                    // the group being measured
   std::atomic<std::uint64_t> total_ = 0;
@@ -153,12 +154,13 @@ Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::u
 
 Result<ParquetLayout> measure_parquet_strings(const Source& source, const Table& table, ParquetLayout layout,
                                               const ParquetLayout* before,
-                                              std::span<const dataset::ByteRange> stale) {
+                                              std::span<const dataset::ByteRange> stale,
+                                              RequestBudget& budget) {
   const auto cells = checked_mul(table.rows, layout.string_columns());
   if (!cells || *cells > limits::kMaxTextElements)
     return fail({ErrorCode::TooLarge, "too many values to be shown as a table"});
   for (;;) {
-    Pass pass(source, table, layout);
+    Pass pass(source, table, layout, budget);
     if (before != nullptr && before->rows_per_group() == layout.rows_per_group() &&
         same_columns(*before, layout))
       pass.take_over(before->strings(), same_groups(layout, *before, table, stale));
@@ -170,7 +172,7 @@ Result<ParquetLayout> measure_parquet_strings(const Source& source, const Table&
     if (!pass.has_long_strings()) return fail(strings.error());
     constexpr std::uint64_t kShrink = 8;
     H5_ASSIGN(ParquetLayout smaller,
-              ParquetLayout::of(source.reader->description(), table, source.budget,
+              ParquetLayout::of(source.reader->description(), table, budget,
                                 std::max<std::uint64_t>(1, layout.rows_per_group() / kShrink)));
     if (smaller.rows_per_group() >= layout.rows_per_group()) return fail(strings.error());
     layout = std::move(smaller);

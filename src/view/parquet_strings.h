@@ -15,6 +15,7 @@ Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::u
 // dataset. LimitExceeded: more text than a file of this size can plausibly have.
 Result<ParquetLayout> measure_parquet_strings(const Source& source, const Table& table, ParquetLayout layout,
                                               const ParquetLayout* before,
-                                              std::span<const dataset::ByteRange> stale);
+                                              std::span<const dataset::ByteRange> stale,
+                                              RequestBudget& budget);
 
 }  // namespace h5mount::view

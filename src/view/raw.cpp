@@ -20,10 +20,10 @@ class RawFile final : public ComputedFile {
                                               std::span<const dataset::ByteRange> stale) const override {
     return {stale.begin(), stale.end()};
   }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override {
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override {
     return reader_->find_data(offset, budget);
   }
-  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const override {
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override {
     return reader_->find_hole(offset, budget);
   }
 
@@ -33,20 +33,20 @@ class RawFile final : public ComputedFile {
 
 }  // namespace
 
-Result<std::optional<std::string>> raw_unfit(const object::DatasetDescription&, RequestBudget*) {
+Result<std::optional<std::string>> raw_unfit(const object::DatasetDescription&, RequestBudget&) {
   return std::nullopt;
 }
 
-Result<std::optional<std::uint64_t>> raw_size(const object::DatasetDescription& dataset, RequestBudget*) {
+Result<std::optional<std::uint64_t>> raw_size(const object::DatasetDescription& dataset, RequestBudget&) {
   if (dataset.image_bytes > 0 && is_shown_as_text(*dataset.type)) return std::nullopt;
   return dataset.image_bytes;
 }
 
 Result<ComputedFilePtr> make_raw(Source source, const ComputedFile* before,
-                                 std::span<const dataset::ByteRange> stale) {
+                                 std::span<const dataset::ByteRange> stale, RequestBudget& budget) {
   if (!is_shown_as_text(*source.reader->description().type))
     return std::make_shared<RawFile>(std::move(source.reader));
-  return make_element_lines(std::move(source), before, stale);
+  return make_element_lines(std::move(source), before, stale, budget);
 }
 
 }  // namespace h5mount::view

@@ -44,9 +44,9 @@ Extent times(const Extent& of, std::uint64_t count, std::uint64_t bytes) {
 }
 
 // Recursion ends with the type's depth (limits::kMaxDatatypeDepth).
-Result<Extent> extent_of(const format::Datatype& type, RequestBudget* budget) {
+Result<Extent> extent_of(const format::Datatype& type, RequestBudget& budget) {
   constexpr std::uint64_t kStepsPerType = 8;
-  H5_TRY(spend(budget, kStepsPerType));
+  H5_TRY(budget.spend(kStepsPerType));
   if (!is_nested(type)) return Extent{1, 0};
   if (type.cls == format::DatatypeClass::Array) {
     H5_ASSIGN(Extent items, extent_of(*type.base, budget));
@@ -129,7 +129,7 @@ Error no_table(std::string_view why) {
 }
 
 // UnsupportedFeature, with a short phrase, where the dataset is no table.
-Result<Extent> extent_of_rows(const object::DatasetDescription& dataset, RequestBudget* budget) {
+Result<Extent> extent_of_rows(const object::DatasetDescription& dataset, RequestBudget& budget) {
   const format::Dataspace& space = dataset.space;
   if (space.kind == format::DataspaceKind::Null) return fail(no_table("a null dataspace has no rows"));
   if (space.rank() > 2) return fail(no_table("more than two dimensions"));
@@ -165,9 +165,9 @@ std::size_t memory_of(const Extent& extent) {
 }
 
 Result<Table> make_table(const object::DatasetDescription& dataset, const Extent& extent,
-                         RequestBudget* budget) {
+                         RequestBudget& budget) {
   constexpr std::uint64_t kStepsPerColumn = 1000, kStepsPerNameByte = 16;
-  H5_TRY(spend(budget, kStepsPerColumn * extent.columns + kStepsPerNameByte * extent.name_bytes));
+  H5_TRY(budget.spend(kStepsPerColumn * extent.columns + kStepsPerNameByte * extent.name_bytes));
   Table table;
   const format::Dataspace& space = dataset.space;
   table.rows = space.rank() == 0 ? 1 : space.dims[0];
@@ -198,7 +198,7 @@ bool is_complex(const format::Datatype& type) {
 }
 
 Result<std::optional<std::string>> table_unfit(const object::DatasetDescription& dataset,
-                                               RequestBudget* budget) {
+                                               RequestBudget& budget) {
   const auto extent = extent_of_rows(dataset, budget);
   if (extent) return std::nullopt;
   if (extent.error().code() != ErrorCode::UnsupportedFeature) return fail(extent.error());
@@ -215,21 +215,21 @@ Result<std::optional<std::uint64_t>> category_of(const format::Datatype& type, c
   return fail(Error(ErrorCode::InvalidValue, "a code that no category has").with_found(value));
 }
 
-Result<std::uint64_t> table_columns(const object::DatasetDescription& dataset, RequestBudget* budget) {
+Result<std::uint64_t> table_columns(const object::DatasetDescription& dataset, RequestBudget& budget) {
   H5_ASSIGN(const Extent extent, extent_of_rows(dataset, budget));
   return extent.columns;
 }
 
-Result<Table> table_of(const object::DatasetDescription& dataset, RequestBudget* budget) {
+Result<Table> table_of(const object::DatasetDescription& dataset, RequestBudget& budget) {
   H5_ASSIGN(const Extent extent, extent_of_rows(dataset, budget));
   return make_table(dataset, extent, budget);
 }
 
-Result<Table> table_of(const Source& source) {
+Result<Table> table_of(const Source& source, RequestBudget& budget) {
   const object::DatasetDescription& dataset = source.reader->description();
-  H5_ASSIGN(const Extent extent, extent_of_rows(dataset, source.budget));
+  H5_ASSIGN(const Extent extent, extent_of_rows(dataset, budget));
   H5_ASSIGN(auto charge, source.environment.cache->charge(memory_of(extent)));
-  H5_ASSIGN(Table table, make_table(dataset, extent, source.budget));
+  H5_ASSIGN(Table table, make_table(dataset, extent, budget));
   table.charge = std::make_shared<cache::BlockCache::Charge>(std::move(charge));
   return table;
 }

@@ -38,19 +38,19 @@ struct Table {
 
 // Why a dataset is no table; nothing where it is one. Costs a walk of its type: no column is made.
 Result<std::optional<std::string>> table_unfit(const object::DatasetDescription& dataset,
-                                               RequestBudget* budget);
+                                               RequestBudget& budget);
 
 // The number of its columns; UnsupportedFeature where it is no table.
-Result<std::uint64_t> table_columns(const object::DatasetDescription& dataset, RequestBudget* budget);
+Result<std::uint64_t> table_columns(const object::DatasetDescription& dataset, RequestBudget& budget);
 
 // The table of a dataset, to be looked at; UnsupportedFeature where table_unfit returns a reason. At most
 // kMaxTableNameBytes of names.
-Result<Table> table_of(const object::DatasetDescription& dataset, RequestBudget* budget);
+Result<Table> table_of(const object::DatasetDescription& dataset, RequestBudget& budget);
 
 // The same for a file that is opened: the cache is charged with the most that it and the texts of a view may
 // take before they are made; then settle_charge lowers that to what they take. `text_bytes`: of what a view
 // made of the names.
-Result<Table> table_of(const Source& source);
+Result<Table> table_of(const Source& source, RequestBudget& budget);
 void settle_charge(const Table& table, std::size_t text_bytes);
 
 // h5py's complex numbers (two equal floats named r and i) and HDF5's own are one cell.

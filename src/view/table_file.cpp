@@ -48,12 +48,12 @@ constexpr std::size_t kLongRowRoom = 128U << 20;
 // each of many threads for tens of MiB.
 class Turn {
  public:
-  // Waits until nobody else has the turn. Errors: those of `budget` (may be null).
-  Status take(RequestBudget* budget) {
+  // Waits until nobody else has the turn. Errors: those of `budget`.
+  Status take(RequestBudget& budget) {
     constexpr std::chrono::milliseconds kLook{50};
     MutexLock lock(mutex_);
     while (taken_)
-      if (!given_.wait_for(lock, kLook)) H5_TRY(spend(budget, 0));
+      if (!given_.wait_for(lock, kLook)) H5_TRY(budget.check());
     taken_ = true;
     return {};
   }
@@ -93,27 +93,26 @@ TableFile::TableFile(Source source, Table table, std::string header, std::string
       blocks_(std::make_shared<BlockOwner>(source_.environment.cache)) {}
 
 Status TableFile::load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out,
-                            RequestBudget* budget) const {
-  H5_TRY(spend(budget, (last - first) * table_.row_bytes));
+                            RequestBudget& budget) const {
+  H5_TRY(budget.spend((last - first) * table_.row_bytes));
   out.resize(static_cast<std::size_t>((last - first) * table_.row_bytes));
   return source_.reader->read_into(first * table_.row_bytes, out, budget);
 }
 
 Status RowsFile::render(std::uint64_t first, std::uint64_t last, std::string& out,
-                        RequestBudget* budget) const {
+                        RequestBudget& budget) const {
   std::vector<std::byte> rows;
   H5_TRY(load_rows(first, last, rows, budget));
   return render_loaded(rows.data(), static_cast<std::size_t>(last - first), out, budget);
 }
 
 Status RowsFile::render_loaded(const std::byte* rows, std::size_t count, std::string& out,
-                               RequestBudget* budget) const {
-  text::ValueContext values = source().values;
-  values.budget = budget;
+                               RequestBudget& budget) const {
+  text::ValueContext values{source().values, budget};
   const auto append = [&](std::size_t max_bytes) -> Status {
     values.max_bytes = max_bytes;
     Status done = text_->append_rows(rows, count, static_cast<std::size_t>(table().row_bytes), values, out);
-    H5_TRY(spend(budget, limits::kStepsPerTextByte * out.size()));  // what was refused took its time too
+    H5_TRY(budget.spend(limits::kStepsPerTextByte * out.size()));  // what was refused took its time too
     return done;
   };
   Status done = append(kMaxBlockText);
@@ -129,14 +128,14 @@ Status RowsFile::render_loaded(const std::byte* rows, std::size_t count, std::st
 }
 
 void TableFile::keep(const Part& part, const std::string& text) const {
-  (void)blocks_->cache().get_or_load({blocks_->id(), part.rows, part.row}, text.size(),
-                                     [&](cache::Block& block) -> Status {
-                                       std::memcpy(block.bytes().data(), text.data(), text.size());
-                                       return {};
-                                     });
+  const auto copy = [&](cache::Block& block) -> Status {
+    std::memcpy(block.bytes().data(), text.data(), text.size());
+    return {};
+  };
+  (void)blocks_->cache().get_or_load({blocks_->id(), part.rows, part.row}, text.size(), copy, Unbounded());
 }
 
-Result<cache::BlockPtr> TableFile::block(const Part& part, RequestBudget* budget) const {
+Result<cache::BlockPtr> TableFile::block(const Part& part, RequestBudget& budget) const {
   if (part.damaged) {
     std::string text;
     H5_TRY(render(part.row, part.row + part.rows, text, budget));
@@ -148,7 +147,7 @@ Result<cache::BlockPtr> TableFile::block(const Part& part, RequestBudget* budget
       [&](cache::Block& block) { return render_part(part, block.bytes(), budget); }, budget);
 }
 
-Status TableFile::render_part(const Part& part, MutableByteSpan out, RequestBudget* budget) const {
+Status TableFile::render_part(const Part& part, MutableByteSpan out, RequestBudget& budget) const {
   std::string text;
   text.reserve(out.size());
   H5_TRY(render(part.row, part.row + part.rows, text, budget));
@@ -157,7 +156,7 @@ Status TableFile::render_part(const Part& part, MutableByteSpan out, RequestBudg
   return {};
 }
 
-Status TableFile::read_damaged(const Part&, std::uint64_t, std::uint64_t, Error why, RequestBudget*,
+Status TableFile::read_damaged(const Part&, std::uint64_t, std::uint64_t, Error why, RequestBudget&,
                                dataset::Pieces&) const {
   return fail(std::move(why));
 }
@@ -179,7 +178,11 @@ void TableFile::read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) c
     const Part next = part(i);
     if (!together(next.bytes)) return;
     if (blocks_->cache().contains_or_pending({blocks_->id(), next.rows, next.row})) continue;
-    (void)workers->submit([self = shared_from_this(), next] { (void)self->block(next, nullptr); });
+    (void)workers->submit([self = shared_from_this(), next] {
+      RequestBudget budget;
+      if (const auto& file = self->source_.values.file) budget.allow_for(file->source()->stored_bytes());
+      (void)self->block(next, budget);
+    });
   }
 }
 

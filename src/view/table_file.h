@@ -53,7 +53,7 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   virtual std::uint64_t part_at(std::uint64_t offset) const = 0;
   // The content of a part that cannot be rendered: by default the error.
   virtual Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error why,
-                              RequestBudget* budget, dataset::Pieces& out) const;
+                              RequestBudget& budget, dataset::Pieces& out) const;
 
   std::uint64_t rows_per_block() const { return rows_per_block_; }
   const Table& table() const { return table_; }
@@ -61,13 +61,13 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   std::uint64_t header_bytes() const { return header_->size(); }
   std::uint64_t trailer_bytes() const { return trailer_->size(); }
 
-  // Appends the part of the rows [first, last). `budget`: that of the request, or null.
+  // Appends the part of the rows [first, last).
   virtual Status render(std::uint64_t first, std::uint64_t last, std::string& out,
-                        RequestBudget* budget) const = 0;
+                        RequestBudget& budget) const = 0;
   // Renders a part into memory of the part's size.
-  virtual Status render_part(const Part& part, MutableByteSpan out, RequestBudget* budget) const;
+  virtual Status render_part(const Part& part, MutableByteSpan out, RequestBudget& budget) const;
   Status load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out,
-                   RequestBudget* budget) const;
+                   RequestBudget& budget) const;
   // Whether several threads may each have that much in memory.
   bool together(std::uint64_t part_bytes) const;
   // Stores a part's text in the cache.
@@ -77,7 +77,7 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   std::uint64_t same_rows(const TableFile& before, std::span<const dataset::ByteRange> stale) const;
 
  private:
-  Result<cache::BlockPtr> block(const Part& part, RequestBudget* budget) const;
+  Result<cache::BlockPtr> block(const Part& part, RequestBudget& budget) const;
   // The bytes [begin, stop) of the parts.
   Status read_parts(std::uint64_t begin, std::uint64_t stop, bool forward, dataset::ReadAccess access,
                     dataset::Pieces& out) const;
@@ -103,8 +103,8 @@ class RowsFile : public TableFile {
   // Makes `out` the text of rows that are in memory. Several rows with more than kMaxBlockText are TooLarge;
   // one such row waits until no other thread renders one.
   Status render_loaded(const std::byte* rows, std::size_t count, std::string& out,
-                       RequestBudget* budget) const;
-  Status render(std::uint64_t first, std::uint64_t last, std::string& out, RequestBudget* budget) const final;
+                       RequestBudget& budget) const;
+  Status render(std::uint64_t first, std::uint64_t last, std::string& out, RequestBudget& budget) const final;
 
  private:
   const RowTextPtr text_;
@@ -114,8 +114,8 @@ class RowsFile : public TableFile {
 ComputedFilePtr make_padded_table(Source source, Table table, RowTextPtr text);
 
 // Renders every row once, except those whose measure `before` provides. Rows that cannot be read take some
-// bytes, which cannot be read either. Charges the source's budget.
+// bytes, which cannot be read either.
 Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const ComputedFile* before,
-                                      std::span<const dataset::ByteRange> stale);
+                                      std::span<const dataset::ByteRange> stale, RequestBudget& budget);
 
 }  // namespace h5mount::view

@@ -69,7 +69,8 @@ class Lines final : public RowText {
 
 // A table of one column, the line.
 Result<ComputedFilePtr> make_lines(Source source, std::uint64_t elements, AppendElement append,
-                                   const ComputedFile* before, std::span<const dataset::ByteRange> stale) {
+                                   const ComputedFile* before, std::span<const dataset::ByteRange> stale,
+                                   RequestBudget& budget) {
   const object::DatasetDescription& dataset = source.reader->description();
   const std::uint64_t row_bytes = checked_mul(dataset.element_size, elements).value_or(format::kUnlimited);
   if (row_bytes > limits::kMaxTableRowBytes)
@@ -78,7 +79,7 @@ Result<ComputedFilePtr> make_lines(Source source, std::uint64_t elements, Append
               .rows = row_bytes == 0 ? 0 : dataset.image_bytes / row_bytes,
               .row_bytes = row_bytes};
   auto lines = std::make_shared<const Lines>(dataset.type, elements, append);
-  return measure_table(std::move(source), std::move(table), std::move(lines), before, stale);
+  return measure_table(std::move(source), std::move(table), std::move(lines), before, stale, budget);
 }
 
 }  // namespace
@@ -88,25 +89,25 @@ bool is_shown_as_text(const format::Datatype& type) {
 }
 
 Result<ComputedFilePtr> make_element_lines(Source source, const ComputedFile* before,
-                                           std::span<const dataset::ByteRange> stale) {
-  return make_lines(std::move(source), 1, append_whole_line, before, stale);
+                                           std::span<const dataset::ByteRange> stale, RequestBudget& budget) {
+  return make_lines(std::move(source), 1, append_whole_line, before, stale, budget);
 }
 
-Result<std::optional<std::string>> text_unfit(const object::DatasetDescription&, RequestBudget*) {
+Result<std::optional<std::string>> text_unfit(const object::DatasetDescription&, RequestBudget&) {
   return std::nullopt;
 }
 
-Result<std::optional<std::uint64_t>> text_size(const object::DatasetDescription& dataset, RequestBudget*) {
+Result<std::optional<std::uint64_t>> text_size(const object::DatasetDescription& dataset, RequestBudget&) {
   if (dataset.image_bytes == 0) return 0;
   return std::nullopt;
 }
 
 Result<ComputedFilePtr> make_text(Source source, const ComputedFile* before,
-                                  std::span<const dataset::ByteRange> stale) {
+                                  std::span<const dataset::ByteRange> stale, RequestBudget& budget) {
   const object::DatasetDescription& dataset = source.reader->description();
   const bool rows = dataset.space.rank() > 1 && !text::is_string(*dataset.type) && dataset.image_bytes > 0;
   const std::uint64_t elements = rows ? dataset.space.dims.back() : 1;
-  return make_lines(std::move(source), elements, append_word, before, stale);
+  return make_lines(std::move(source), elements, append_word, before, stale, budget);
 }
 
 }  // namespace h5mount::view

@@ -52,14 +52,14 @@ class TiffFile final : public ComputedFile {
     return out;
   }
 
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override {
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override {
     if (offset < kImage || offset >= image_end()) return offset;
     const auto found = reader_->find_data(offset - kImage, budget);
     if (!found && found.error().code() == ErrorCode::NotFound) return image_end();
     H5_TRY(found);
     return *found + kImage;
   }
-  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const override {
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override {
     if (offset >= image_end()) return size();
     H5_ASSIGN(const std::uint64_t found, reader_->find_hole(offset - std::min(offset, kImage), budget));
     return found == reader_->size() ? size() : found + kImage;
@@ -101,17 +101,18 @@ bool is_image(const text::ValueContext& values, const object::Object& object) {
 
 // The palette of an HDF5 image (HDF5 Image and Palette Specification): the first that its attribute PALETTE
 // refers to, where it has bytes of red, green and blue. Empty where there is none.
-Result<std::vector<std::byte>> palette_of(const Source& source) {
+Result<std::vector<std::byte>> palette_of(const Source& source, RequestBudget& budget) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{3} * 256;
   const metadata::FileMetadata& file = *source.values.file;
+  const text::ValueContext values{source.values, budget};
   std::vector<std::byte> out;
   const auto image = object::open_object(file, source.reader->description().address);
-  if (!image || !is_image(source.values, *image)) return out;
+  if (!image || !is_image(values, *image)) return out;
   const auto reference = attribute_of(file, *image, "PALETTE");
   if (!reference || !reference->type->has_reference || reference->data.size() < reference->type->size)
     return out;
   const std::uint64_t address =
-      first_reference(source.values, *reference->type, reference->data.first(reference->type->size));
+      first_reference(values, *reference->type, reference->data.first(reference->type->size));
   if (address == 0) return out;
   H5_ASSIGN(const object::Object palette, object::open_object(file, address));
   if (palette.kind != object::ObjectKind::Dataset) return out;
@@ -123,29 +124,30 @@ Result<std::vector<std::byte>> palette_of(const Source& source) {
   H5_ASSIGN(const DatasetReaderPtr reader,
             dataset::DatasetReader::open(source.environment, source.file, std::move(description)));
   out.resize(static_cast<std::size_t>(reader->size()));
-  H5_TRY(reader->read_into(0, out, source.budget));
+  H5_TRY(reader->read_into(0, out, budget));
   return out;
 }
 
 }  // namespace
 
-Result<std::optional<std::string>> tiff_unfit(const object::DatasetDescription& dataset, RequestBudget*) {
+Result<std::optional<std::string>> tiff_unfit(const object::DatasetDescription& dataset, RequestBudget&) {
   const auto layout = tiff_layout(dataset);
   if (layout || layout.error().code() == ErrorCode::TooLarge) return std::nullopt;
   return layout.error().text();
 }
 
-Result<std::optional<std::uint64_t>> tiff_size(const object::DatasetDescription& dataset, RequestBudget*) {
+Result<std::optional<std::uint64_t>> tiff_size(const object::DatasetDescription& dataset, RequestBudget&) {
   const auto layout = tiff_layout(dataset);
   if (!layout) return std::nullopt;
   return layout->size;
 }
 
-Result<ComputedFilePtr> make_tiff(Source source, const ComputedFile*, std::span<const dataset::ByteRange>) {
+Result<ComputedFilePtr> make_tiff(Source source, const ComputedFile*, std::span<const dataset::ByteRange>,
+                                  RequestBudget& budget) {
   H5_ASSIGN(const TiffLayout layout, tiff_layout(source.reader->description()));
   std::vector<std::byte> palette;
   if (layout.may_be_indexed()) {
-    H5_ASSIGN(palette, palette_of(source));
+    H5_ASSIGN(palette, palette_of(source, budget));
   }
   return std::make_shared<const TiffFile>(layout, tiff_head(layout, palette), !palette.empty(),
                                           std::move(source.reader));

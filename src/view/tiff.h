@@ -7,10 +7,10 @@
 namespace h5mount::view {
 
 Result<std::optional<std::string>> tiff_unfit(const object::DatasetDescription& dataset,
-                                              RequestBudget* budget);
+                                              RequestBudget& budget);
 Result<std::optional<std::uint64_t>> tiff_size(const object::DatasetDescription& dataset,
-                                               RequestBudget* budget);
+                                               RequestBudget& budget);
 Result<ComputedFilePtr> make_tiff(Source source, const ComputedFile* before,
-                                  std::span<const dataset::ByteRange> stale);
+                                  std::span<const dataset::ByteRange> stale, RequestBudget& budget);
 
 }  // namespace h5mount::view

@@ -116,7 +116,8 @@ TEST(OnceValue, IsMadeOnceHoweverManyAsk) {
   EXPECT_EQ(value.peek(), std::nullopt);
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i)
-    threads.emplace_back([&] { EXPECT_EQ(value.get([&]() -> Result<int> { return ++made; }).value(), 1); });
+    threads.emplace_back(
+        [&] { EXPECT_EQ(value.get([&]() -> Result<int> { return ++made; }, Unbounded()).value(), 1); });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(made, 1);
   EXPECT_EQ(value.peek(), 1);
@@ -124,10 +125,10 @@ TEST(OnceValue, IsMadeOnceHoweverManyAsk) {
 
 TEST(OnceValue, AFailureIsNotKept) {
   OnceValue<int> value;
-  EXPECT_FALSE(value.get([]() -> Result<int> { return fail(Error(ErrorCode::Io, "once")); }));
+  EXPECT_FALSE(value.get([]() -> Result<int> { return fail(Error(ErrorCode::Io, "once")); }, Unbounded()));
   EXPECT_EQ(value.peek(), std::nullopt);
-  EXPECT_THROW((void)value.get([]() -> Result<int> { throw 1; }), int);
-  EXPECT_EQ(value.get([]() -> Result<int> { return 3; }).value(), 3);
+  EXPECT_THROW((void)value.get([]() -> Result<int> { throw 1; }, Unbounded()), int);
+  EXPECT_EQ(value.get([]() -> Result<int> { return 3; }, Unbounded()).value(), 3);
 }
 
 }  // namespace

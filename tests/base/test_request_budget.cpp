@@ -82,8 +82,13 @@ TEST(RequestBudget, EndsWhereItTakesTooLong) {
   EXPECT_EQ(late.error().errno_value(), ETIMEDOUT);
 }
 
-TEST(RequestBudget, NoBudgetIsNoBound) {
-  EXPECT_TRUE(spend(nullptr, UINT64_MAX));
+TEST(RequestBudget, OneWithoutBoundsIsMadeForACall) {
+  const auto spend = [](RequestBudget& budget) {
+    budget.allow_more(UINT64_MAX);
+    return budget.spend(std::uint64_t{1} << 61);
+  };
+  EXPECT_TRUE(spend(Unbounded()));
+  EXPECT_TRUE(spend(Unbounded())) << "another one";
 }
 
 // A failure that is the first caller's own does not reach those who waited for it.
@@ -91,16 +96,18 @@ TEST(OnceValue, AWaiterTriesItselfWhereTheFirstCallerWasInterrupted) {
   OnceValue<int> value;
   std::atomic<bool> begun = false, go_on = false;
   std::thread first([&] {
-    const auto got = value.get([&]() -> Result<int> {
-      begun = true;
-      while (!go_on) std::this_thread::yield();
-      return fail({ErrorCode::Interrupted, "of one request"});
-    });
+    const auto got = value.get(
+        [&]() -> Result<int> {
+          begun = true;
+          while (!go_on) std::this_thread::yield();
+          return fail({ErrorCode::Interrupted, "of one request"});
+        },
+        Unbounded());
     EXPECT_FALSE(got);
   });
   while (!begun) std::this_thread::yield();
   std::thread second([&] {
-    const auto got = value.get([]() -> Result<int> { return 7; });
+    const auto got = value.get([]() -> Result<int> { return 7; }, Unbounded());
     EXPECT_EQ(got.value_or(0), 7);
   });
   go_on = true;
@@ -112,16 +119,18 @@ TEST(OnceValue, AWaiterThatIsInterruptedDoesNotWait) {
   OnceValue<int> value;
   std::atomic<bool> begun = false, go_on = false;
   std::thread first([&] {
-    (void)value.get([&]() -> Result<int> {
-      begun = true;
-      while (!go_on) std::this_thread::yield();
-      return 7;
-    });
+    (void)value.get(
+        [&]() -> Result<int> {
+          begun = true;
+          while (!go_on) std::this_thread::yield();
+          return 7;
+        },
+        Unbounded());
   });
   while (!begun) std::this_thread::yield();
   RequestBudget budget;
   budget.interrupt();
-  const auto got = value.get([]() -> Result<int> { return 8; }, &budget);
+  const auto got = value.get([]() -> Result<int> { return 8; }, budget);
   EXPECT_FALSE(got);
   go_on = true;
   first.join();
@@ -134,15 +143,15 @@ TEST(OnceValue, KeepsOnlyFailuresThatAllRequestsMeet) {
     int attempts = 0;
     const auto make = [&]() -> Result<int> { return ++attempts, fail({code, "bad"}); };
     RequestBudget budget;
-    for (int i = 0; i < 3; ++i) EXPECT_FALSE(value.get_once(make, &budget));
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(value.get_once(make, budget));
     EXPECT_EQ(attempts, 1) << error_code_name(code);
   }
   for (const ErrorCode code : {ErrorCode::Interrupted, ErrorCode::TimedOut, ErrorCode::Io, ErrorCode::Stale,
                                ErrorCode::OutOfMemory}) {
     OnceValue<int> value;
     RequestBudget budget;
-    EXPECT_FALSE(value.get_once([&]() -> Result<int> { return fail({code, "now"}); }, &budget));
-    EXPECT_EQ(value.get_once([]() -> Result<int> { return 7; }, &budget).value_or(0), 7);
+    EXPECT_FALSE(value.get_once([&]() -> Result<int> { return fail({code, "now"}); }, budget));
+    EXPECT_EQ(value.get_once([]() -> Result<int> { return 7; }, budget).value_or(0), 7);
   }
 }
 

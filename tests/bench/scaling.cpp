@@ -29,7 +29,7 @@ double forward(const MemoryDataset& data, const Slow& slow, unsigned threads) {
   const auto reader = data.open_reader(environment, slow);
   const auto begin = Clock::now();
   dataset::Pieces pieces;
-  if (!reader->read(0, reader->size(), nullptr, pieces)) std::exit(1);
+  if (!reader->read(0, reader->size(), {nullptr, Unbounded()}, pieces)) std::exit(1);
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
@@ -45,7 +45,7 @@ double at_random(const MemoryDataset& data, const Slow& slow, unsigned threads) 
       for (std::uint64_t c = i; c < kChunks; c += threads) {
         for (std::uint64_t at = 0; at < chunk; at += 1024) {
           dataset::Pieces pieces;
-          if (!reader->read(c * chunk + at, 1024, nullptr, pieces)) std::exit(1);
+          if (!reader->read(c * chunk + at, 1024, {nullptr, Unbounded()}, pieces)) std::exit(1);
         }
       }
     });

@@ -19,7 +19,8 @@ TEST(BlockCache, LoadsOnceAndHits) {
   BlockCache cache(1 << 20);
   int loads = 0;
   for (int i = 0; i < 3; ++i) {
-    const auto block = cache.get_or_load({1, 0, 7}, 100, [&](Block& b) { return ++loads, fill_with(b, 42); });
+    const auto block =
+        cache.get_or_load({1, 0, 7}, 100, [&](Block& b) { return ++loads, fill_with(b, 42); }, Unbounded());
     ASSERT_TRUE(block);
     EXPECT_EQ((*block)->size(), 100U);
     EXPECT_EQ(std::to_integer<int>((*block)->bytes()[99]), 42);
@@ -32,18 +33,19 @@ TEST(BlockCache, FailuresReachWaitersAndAreNotKept) {
   BlockCache cache(1 << 20);
   int loads = 0;
   const auto load = [&](Block&) -> Status { return ++loads, fail(Error(ErrorCode::FilterFailed, "bad")); };
-  EXPECT_FALSE(cache.get_or_load({1, 0, 1}, 10, load));
-  EXPECT_FALSE(cache.get_or_load({1, 0, 1}, 10, load));
+  EXPECT_FALSE(cache.get_or_load({1, 0, 1}, 10, load, Unbounded()));
+  EXPECT_FALSE(cache.get_or_load({1, 0, 1}, 10, load, Unbounded()));
   EXPECT_EQ(loads, 2);
   EXPECT_EQ(cache.used(), 0U);
 }
 
 TEST(BlockCache, ExceptionAnswersWaitersAndGivesTheChargeBack) {
   BlockCache cache(1 << 20);
-  EXPECT_THROW((void)cache.get_or_load({1, 0, 1}, 10, [](Block&) -> Status { throw std::bad_alloc(); }),
+  EXPECT_THROW((void)cache.get_or_load(
+                   {1, 0, 1}, 10, [](Block&) -> Status { throw std::bad_alloc(); }, Unbounded()),
                std::bad_alloc);
   EXPECT_EQ(cache.used(), 0U);
-  EXPECT_TRUE(cache.get_or_load({1, 0, 1}, 10, [](Block& b) { return fill_with(b, 1); }));
+  EXPECT_TRUE(cache.get_or_load({1, 0, 1}, 10, [](Block& b) { return fill_with(b, 1); }, Unbounded()));
 }
 
 TEST(BlockCache, OneLoadForManyWaiters) {
@@ -52,11 +54,14 @@ TEST(BlockCache, OneLoadForManyWaiters) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 16; ++i)
     threads.emplace_back([&] {
-      const auto block = cache.get_or_load({1, 0, 5}, 1000, [&](Block& b) {
-        ++loads;
-        std::this_thread::sleep_for(std::chrono::milliseconds(30));
-        return fill_with(b, 9);
-      });
+      const auto block = cache.get_or_load(
+          {1, 0, 5}, 1000,
+          [&](Block& b) {
+            ++loads;
+            std::this_thread::sleep_for(std::chrono::milliseconds(30));
+            return fill_with(b, 9);
+          },
+          Unbounded());
       if (block && (*block)->bytes()[500] == std::byte{9}) ++good;
     });
   for (auto& t : threads) t.join();
@@ -68,7 +73,8 @@ TEST(BlockCache, StaysWithinItsBudgetAndDropsTheLeastRecentlyUsed) {
   constexpr std::size_t kBudget = 100'000;
   BlockCache cache(kBudget);
   const auto get = [&](std::uint64_t i) {
-    return cache.get_or_load({1, 0, i}, 9'000, [&](Block& b) { return fill_with(b, static_cast<int>(i)); });
+    return cache.get_or_load(
+        {1, 0, i}, 9'000, [&](Block& b) { return fill_with(b, static_cast<int>(i)); }, Unbounded());
   };
   const auto held = get(0);
   for (std::uint64_t i = 1; i < 100; ++i) {
@@ -85,27 +91,34 @@ TEST(BlockCache, StaysWithinItsBudgetAndDropsTheLeastRecentlyUsed) {
 
 TEST(BlockCache, LoadsThatOverlapLeaveItWithinItsBudget) {
   BlockCache cache(4000);
-  const auto outer = cache.get_or_load({1, 0, 1}, 3000, [&](Block& b) {
-    EXPECT_TRUE(cache.get_or_load({1, 0, 2}, 3000, [](Block& inner) { return fill_with(inner, 2); }));
-    return fill_with(b, 1);
-  });
+  const auto outer = cache.get_or_load(
+      {1, 0, 1}, 3000,
+      [&](Block& b) {
+        EXPECT_TRUE(cache.get_or_load(
+            {1, 0, 2}, 3000, [](Block& inner) { return fill_with(inner, 2); }, Unbounded()));
+        return fill_with(b, 1);
+      },
+      Unbounded());
   ASSERT_TRUE(outer);
   EXPECT_LE(cache.used(), 4000U);
 }
 
 TEST(BlockCache, ABlockLargerThanTheBudgetIsServedButNotKept) {
   BlockCache cache(1000);
-  EXPECT_TRUE(cache.get_or_load({1, 0, 1}, 5000, [](Block& b) { return fill_with(b, 1); }));
+  EXPECT_TRUE(cache.get_or_load({1, 0, 1}, 5000, [](Block& b) { return fill_with(b, 1); }, Unbounded()));
   EXPECT_EQ(cache.used(), 0U);
   EXPECT_FALSE(cache.peek({1, 0, 1}));
 }
 
 TEST(BlockCache, EraseWhilePendingLetsItsWaitersHaveTheBlock) {
   BlockCache cache(1 << 20);
-  const auto block = cache.get_or_load({1, 0, 1}, 10, [&](Block& b) {
-    cache.erase({1, 0, 1});
-    return fill_with(b, 3);
-  });
+  const auto block = cache.get_or_load(
+      {1, 0, 1}, 10,
+      [&](Block& b) {
+        cache.erase({1, 0, 1});
+        return fill_with(b, 3);
+      },
+      Unbounded());
   ASSERT_TRUE(block);
   EXPECT_FALSE(cache.peek({1, 0, 1}));
   EXPECT_EQ(cache.used(), 0U);
@@ -115,7 +128,8 @@ TEST(BlockCache, EraseOwnerTakesOnlyItsOwn) {
   BlockCache cache(1 << 20);
   for (std::uint64_t owner = 1; owner <= 2; ++owner)
     for (std::uint64_t i = 0; i < 50; ++i)
-      ASSERT_TRUE(cache.get_or_load({owner, 0, i}, 10, [](Block& b) { return fill_with(b, 1); }));
+      ASSERT_TRUE(
+          cache.get_or_load({owner, 0, i}, 10, [](Block& b) { return fill_with(b, 1); }, Unbounded()));
   cache.erase_owner(1);
   EXPECT_FALSE(cache.peek({1, 0, 7}));
   EXPECT_TRUE(cache.peek({2, 0, 7}));
@@ -132,7 +146,8 @@ TEST(BlockCache, ManyThreadsManyKeys) {
         const std::uint64_t key = random() % 200;
         if (random() % 50 == 0) cache.erase({1, 0, key});
         const auto block = cache.get_or_load(
-            {1, 0, key}, 2000 + key, [&](Block& b) { return fill_with(b, static_cast<int>(key % 251)); });
+            {1, 0, key}, 2000 + key, [&](Block& b) { return fill_with(b, static_cast<int>(key % 251)); },
+            Unbounded());
         if (!block || (*block)->size() != 2000 + key ||
             (*block)->bytes().back() != static_cast<std::byte>(key % 251))
           ++wrong;
@@ -147,7 +162,7 @@ TEST(BlockCache, ManyThreadsManyKeys) {
 TEST(BlockCache, ChargesEvictBlocks) {
   cache::BlockCache cache(1U << 20);
   const auto load = [](cache::Block&) { return Status(); };
-  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_TRUE(cache.get_or_load({1, 0, i}, 100'000, load));
+  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_TRUE(cache.get_or_load({1, 0, i}, 100'000, load, Unbounded()));
   ASSERT_NE(cache.peek({1, 0, 0}), nullptr);
   auto charge = cache.charge(900'000);
   ASSERT_TRUE(charge);

@@ -54,7 +54,7 @@ TEST(ChunkDecode, FarSourceIsToldOfAllChunksOfARequest) {
   for (const bool filtered : {false, true}) {
     const FarDataset far(chunked_rows(filtered));
     std::vector<std::byte> read(far.dataset.image().size());
-    ASSERT_TRUE(far.reader->read_into(0, read));
+    ASSERT_TRUE(far.reader->read_into(0, read, Unbounded()));
     expect_image(far, read);
     EXPECT_EQ(untold_chunks(far), 0U);
     EXPECT_FALSE(far.source->told().empty());
@@ -123,7 +123,7 @@ TEST(ChunkDecode, ReadaheadTellsAFarSource) {
     with_busy_worker(*far.environment.workers, [&] {
       for (std::uint64_t offset = 0; offset < 3 * 8192; offset += 8192) {
         Pieces pieces;
-        ASSERT_TRUE(far.reader->read(offset, 8192, &pattern, pieces));
+        ASSERT_TRUE(far.reader->read(offset, 8192, {&pattern, Unbounded()}, pieces));
       }
     });
     // All is told, to the last chunk, although three of 64 were read.

@@ -15,7 +15,7 @@ class ChunkSequence : public testing::Test {
       for (const std::uint64_t chunk : chunks)
         for (const std::uint64_t half : {0U, 512U}) {
           dataset::Pieces pieces;
-          const Status read = reader_->read_chunk(chunk, half, 512, pieces);
+          const Status read = reader_->read_chunk(chunk, half, 512, pieces, Unbounded());
           ASSERT_TRUE(read) << read.error().text();
           std::vector<std::byte> bytes(512);
           ASSERT_TRUE(dataset::copy_pieces(pieces.list(), bytes));
@@ -39,7 +39,7 @@ TEST_F(ChunkSequence, WhatFollowsIsDecodedAhead) {
   with_busy_worker(*environment_.workers, [&] {
     const std::uint64_t decoded_before = decoded();
     dataset::Pieces pieces;
-    ASSERT_TRUE(reader_->read_chunk(13, 0, 1024, pieces));
+    ASSERT_TRUE(reader_->read_chunk(13, 0, 1024, pieces, Unbounded()));
     EXPECT_EQ(decoded(), decoded_before);
   });
 }

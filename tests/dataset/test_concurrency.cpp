@@ -50,7 +50,7 @@ std::shared_ptr<const dataset::DatasetReader> open_at_meeting(const dataset::Rea
   auto reader = dataset_of_chunks().open_reader(environment, [&meeting, &begun](std::size_t) {
     if (begun) meeting.attend();
   });
-  EXPECT_TRUE(reader->storage_bytes());
+  EXPECT_TRUE(reader->storage_bytes(Unbounded()));
   begun = true;
   return reader;
 }
@@ -61,7 +61,7 @@ TEST(Concurrency, SixteenThreadsDecodeOneReadersRows) {
   const auto environment = dataset_of_chunks().environment(1 << 20, kThreads - 1);
   const auto reader = open_at_meeting(environment, meeting, begun);
   dataset::Pieces pieces;
-  ASSERT_TRUE(reader->read(0, reader->size(), nullptr, pieces));
+  ASSERT_TRUE(reader->read(0, reader->size(), {nullptr, Unbounded()}, pieces));
   EXPECT_TRUE(meeting.met());
   EXPECT_EQ(pieces.total(), reader->size());
 }
@@ -77,7 +77,7 @@ TEST(Concurrency, SixteenReadersDecodeAtOnce) {
     readers.emplace_back([&, i] {
       const std::uint64_t at = std::uint64_t{i} * 8 * 64 * 4;  // a chunk of its own
       dataset::Pieces pieces;
-      if (!reader->read(at, 4, nullptr, pieces) || pieces.total() != 4) return;
+      if (!reader->read(at, 4, {nullptr, Unbounded()}, pieces) || pieces.total() != 4) return;
       const ByteSpan seen = pieces.list().front().bytes;
       if (std::ranges::equal(seen, ByteSpan(dataset_of_chunks().image()).subspan(at, 4))) ++right;
     });

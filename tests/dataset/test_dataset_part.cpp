@@ -59,11 +59,11 @@ void check_parts(const MemoryDataset& dataset, std::mt19937& random) {
     const auto reader = dataset::open_part(whole, part);
     ASSERT_EQ(reader->size(), want.size());
     Bytes all(want.size());
-    ASSERT_TRUE(reader->read_into(0, all));
+    ASSERT_TRUE(reader->read_into(0, all, Unbounded()));
     ASSERT_EQ(all, want);
     const std::size_t offset = random() % want.size(), length = 1 + random() % (want.size() - offset);
     dataset::Pieces pieces;
-    ASSERT_TRUE(reader->read(offset, length, nullptr, pieces));
+    ASSERT_TRUE(reader->read(offset, length, {nullptr, Unbounded()}, pieces));
     Bytes range(length);
     ASSERT_EQ(pieces.total(), length);
     ASSERT_TRUE(dataset::copy_pieces(pieces.list(), range));
@@ -94,7 +94,7 @@ TEST(DatasetPart, ColumnsOfTiles) {
         part.axes[1] = {column, 1, 1, true};
         part.type = type_of_size(4);
         Bytes read(static_cast<std::size_t>(part.axes[0].count) * 4);
-        ASSERT_TRUE(dataset::open_part(whole, part)->read_into(0, read));
+        ASSERT_TRUE(dataset::open_part(whole, part)->read_into(0, read, Unbounded()));
         ASSERT_EQ(read, expected(dataset, part)) << "column " << column << ", every " << step;
       }
     }

@@ -16,7 +16,7 @@ std::shared_ptr<cache::BlockCache> small_cache() {
 }
 
 void put(cache::BlockCache& cache, std::uint64_t owner) {
-  ASSERT_TRUE(cache.get_or_load({owner, 0, 0}, 16, [](cache::Block&) -> Status { return {}; }));
+  ASSERT_TRUE(cache.get_or_load({owner, 0, 0}, 16, [](cache::Block&) -> Status { return {}; }, Unbounded()));
 }
 
 TEST(Growth, AFinishedBlockIsAskedForOnce) {
@@ -119,8 +119,8 @@ struct Example {
     state.space.dims = dims;
     state.image_bytes = state.element_size;
     for (const std::uint64_t dim : dims) state.image_bytes *= dim;
-    auto opened =
-        dataset::DatasetReader::open_next(environment, files->main(), std::move(state), before.reader);
+    auto opened = dataset::DatasetReader::open_next(environment, files->main(), std::move(state),
+                                                    before.reader, Unbounded());
     EXPECT_TRUE(opened) << opened.error().text();
     return opened ? *opened : dataset::NextReader{};
   }
@@ -136,7 +136,7 @@ std::uint64_t read_randomly(const Example& example, const dataset::DatasetReader
   const std::uint64_t before = example.environment.counters->chunks_decoded;
   for (std::uint64_t at = begin; at < end; at += 4096) {
     dataset::Pieces pieces;
-    EXPECT_TRUE(reader.read(at, std::min<std::uint64_t>(4096, end - at), nullptr, pieces));
+    EXPECT_TRUE(reader.read(at, std::min<std::uint64_t>(4096, end - at), {nullptr, Unbounded()}, pieces));
   }
   return example.environment.counters->chunks_decoded - before;
 }
@@ -207,7 +207,7 @@ TEST(GrowingDataset, AHoleThatWasShownMayBeFilled) {
   const std::uint64_t chunk = 4 * 96 * 128;
   const auto first = example.open(example.description.space.dims);
   ASSERT_TRUE(first.reader);
-  const auto data = first.reader->find_data(0);
+  const auto data = first.reader->find_data(0, Unbounded());
   ASSERT_TRUE(data);
   const std::uint64_t hole = *data == 0 ? chunk : 0;
   (void)read_randomly(example, *first.reader, hole, hole + 10);

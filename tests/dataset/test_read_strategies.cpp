@@ -51,7 +51,7 @@ std::vector<dataset::StrategyKind> kinds_for(const DatasetShape& shape) {
 void check_range(const dataset::ReadStrategy& strategy, const MemoryDataset& dataset, std::uint64_t offset,
                  std::uint64_t length) {
   dataset::Pieces pieces;
-  const Status read = strategy.read(offset, length, pieces);
+  const Status read = strategy.read(offset, length, pieces, Unbounded());
   ASSERT_TRUE(read) << read.error().text();
   ASSERT_EQ(gathered(pieces), expected(dataset, offset, length)) << "[" << offset << ", +" << length << ")";
 }
@@ -111,12 +111,12 @@ TEST(ReadStrategies, NothingWrittenIsFill) {
   ASSERT_TRUE(reader);
   for (std::uint64_t offset = 0; offset < 70; ++offset) {
     dataset::Pieces pieces;
-    ASSERT_TRUE((*reader)->read(offset, 70, nullptr, pieces));
+    ASSERT_TRUE((*reader)->read(offset, 70, {nullptr, Unbounded()}, pieces));
     const Bytes read = gathered(pieces);
     ASSERT_EQ(read.size(), 70 - offset);
     for (std::size_t i = 0; i < read.size(); ++i) ASSERT_EQ(read[i], shape.fill[(offset + i) % 2]);
     Bytes memory(70 - offset);
-    ASSERT_TRUE((*reader)->read_into(offset, memory));
+    ASSERT_TRUE((*reader)->read_into(offset, memory, Unbounded()));
     ASSERT_EQ(memory, read);
   }
   EXPECT_EQ((*reader)->storage_bytes_known(), 0U);
@@ -134,29 +134,29 @@ TEST(ReadStrategies, ARequestThatMayDoNoMoreIsNoDamage) {
   RequestBudget enough({.steps = size, .time = std::chrono::hours(1)});
   RequestBudget small({.steps = size / 4, .time = std::chrono::hours(1)});
   Bytes image(static_cast<std::size_t>(size));
-  EXPECT_EQ(code_of(reader->read_into(0, image, &small)), ErrorCode::BudgetExceeded);
+  EXPECT_EQ(code_of(reader->read_into(0, image, small)), ErrorCode::BudgetExceeded);
   dataset::ReadPattern forward;
   for (std::uint64_t at = 0; at < size; at += 1024) {
     dataset::Pieces none;
     RequestBudget interrupted;
     interrupted.interrupt();
-    const Status read = reader->read(at, 1024, {&forward, &interrupted}, none);
+    const Status read = reader->read(at, 1024, {&forward, interrupted}, none);
     EXPECT_TRUE(read || read.error().code() == ErrorCode::Interrupted);
     dataset::Pieces pieces;
-    ASSERT_TRUE(reader->read(at, 1024, &forward, pieces));
+    ASSERT_TRUE(reader->read(at, 1024, {&forward, Unbounded()}, pieces));
     EXPECT_TRUE(std::ranges::equal(gathered(pieces), std::span(dataset.image()).subspan(at, 1024)));
   }
   const auto fresh = dataset.open_reader(dataset.environment(1U << 20));
-  ASSERT_TRUE(fresh->read_into(0, image, &enough)) << "as much as the image has";
+  ASSERT_TRUE(fresh->read_into(0, image, enough)) << "as much as the image has";
   EXPECT_EQ(image, dataset.image());
   const dataset::ByteRun runs[] = {{0, 4}, {size / 2, 4}, {size - 4, 4}};
   const auto other = dataset.open_reader(dataset.environment(1U << 20));
   RequestBudget two_chunks({.steps = 2 * 8 * 16 * 4, .time = std::chrono::hours(1)});
-  EXPECT_EQ(code_of(other->read_runs(runs, std::span(image).first(12), &two_chunks)),
+  EXPECT_EQ(code_of(other->read_runs(runs, std::span(image).first(12), two_chunks)),
             ErrorCode::BudgetExceeded);
-  EXPECT_TRUE(other->read_runs(runs, std::span(image).first(12)));
+  EXPECT_TRUE(other->read_runs(runs, std::span(image).first(12), Unbounded()));
   RequestBudget none({.steps = 0, .time = std::chrono::hours(1)});
-  EXPECT_FALSE(other->storage_bytes(&none));
+  EXPECT_FALSE(other->storage_bytes(none));
 }
 
 // ---- counters
@@ -169,7 +169,7 @@ TEST(ReadStrategies, EachEnvironmentCountsItsOwn) {
   second.counters = std::make_shared<Counters>();
   const auto reader = dataset.open_reader(second);
   std::vector<std::byte> read(dataset.image().size());
-  ASSERT_TRUE(reader->read_into(0, read));
+  ASSERT_TRUE(reader->read_into(0, read, Unbounded()));
   EXPECT_EQ(second.counters->chunks_decoded, 4U);
   EXPECT_GT(second.counters->stored_bytes_read, 0U);
   EXPECT_EQ(first.counters->chunks_decoded, 0U);
@@ -273,7 +273,7 @@ TEST(ReadStrategies, DirectRunsAreTheFilesOwnPages) {
   EXPECT_EQ(decoded_by(dataset,
                        [&] {
                          ASSERT_TRUE(dataset::make_strategy(dataset::StrategyKind::Direct, blocks)
-                                         ->read(8, 100, pieces, nullptr));
+                                         ->read(8, 100, pieces, Unbounded()));
                        }),
             0U);
   for (const dataset::Piece& piece : pieces.list()) EXPECT_TRUE(piece.kernel_only);
@@ -304,9 +304,9 @@ void check_request(const dataset::DatasetReader& reader, const MemoryDataset& da
                    dataset::ReadPattern& pattern) {
   const std::uint64_t length = std::min(request.length, dataset.image().size() - request.offset);
   dataset::Pieces pieces;
-  const Status read = reader.read(request.offset, request.length, &pattern, pieces);
+  const Status read = reader.read(request.offset, request.length, {&pattern, Unbounded()}, pieces);
   Bytes memory(length);
-  const Status into = reader.read_into(request.offset, memory);
+  const Status into = reader.read_into(request.offset, memory, Unbounded());
   const bool damaged = dataset.touches_damage(request.offset, length);
   ASSERT_EQ(read.has_value(), !damaged) << "[" << request.offset << ", +" << length << ")";
   ASSERT_EQ(into.has_value(), !damaged);
@@ -390,17 +390,17 @@ TEST(ChunkedReader, HolesAreRowBlocksWithoutChunks) {
       std::uint64_t data = offset, hole = offset;
       while (data < size && !is_data(data)) ++data;
       while (hole < size && is_data(hole)) ++hole;
-      const auto found = reader->find_data(offset);
+      const auto found = reader->find_data(offset, Unbounded());
       ASSERT_EQ(found.has_value(), data < size);
       if (found) ASSERT_EQ(*found, data);
-      ASSERT_EQ(reader->find_hole(offset).value(), hole);
+      ASSERT_EQ(reader->find_hole(offset, Unbounded()).value(), hole);
     }
-    EXPECT_FALSE(reader->find_data(size));
-    EXPECT_FALSE(reader->find_hole(size));
+    EXPECT_FALSE(reader->find_data(size, Unbounded()));
+    EXPECT_FALSE(reader->find_hole(size, Unbounded()));
     if (!shape.filtered) {
       std::uint64_t chunk_bytes = shape.element_size;
       for (const std::uint64_t d : shape.chunk_dims) chunk_bytes *= d;
-      EXPECT_EQ(reader->storage_bytes().value(), dataset.written_count() * chunk_bytes);
+      EXPECT_EQ(reader->storage_bytes(Unbounded()).value(), dataset.written_count() * chunk_bytes);
       EXPECT_EQ(reader->storage_bytes_known(), dataset.written_count() * chunk_bytes);
     }
   }

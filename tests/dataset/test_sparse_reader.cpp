@@ -64,11 +64,11 @@ std::vector<std::byte> gathered(const dataset::Pieces& pieces) {
 void compare_forms(const dataset::DatasetReader& reader) {
   const dataset::SparseForm& form = *reader.sparse_form();
   const auto& d = reader.description();
-  const auto count = form.count();
+  const auto count = form.count(Unbounded());
   ASSERT_TRUE(count) << count.error().text();
   dataset::Pieces coordinate_pieces, value_pieces;
-  ASSERT_TRUE(form.read_coordinates(0, ~std::uint64_t{0} >> 1, coordinate_pieces));
-  ASSERT_TRUE(form.read_values(0, ~std::uint64_t{0} >> 1, value_pieces));
+  ASSERT_TRUE(form.read_coordinates(0, ~std::uint64_t{0} >> 1, coordinate_pieces, Unbounded()));
+  ASSERT_TRUE(form.read_values(0, ~std::uint64_t{0} >> 1, value_pieces, Unbounded()));
   const auto coordinates = gathered(coordinate_pieces), values = gathered(value_pieces);
   const std::size_t rank = d.space.dims.size(), e = static_cast<std::size_t>(d.element_size);
   ASSERT_EQ(coordinates.size(), *count * rank * 8);
@@ -93,17 +93,17 @@ void compare_forms(const dataset::DatasetReader& reader) {
                       dense.begin() + static_cast<std::ptrdiff_t>(linear * e));
   }
   std::vector<std::byte> image(dense.size());
-  ASSERT_TRUE(reader.read_into(0, image));
+  ASSERT_TRUE(reader.read_into(0, image, Unbounded()));
   EXPECT_EQ(image, dense);
 }
 
 // Bytes outside the ranges that SEEK_DATA and SEEK_HOLE report as data read as zeros.
 void compare_holes(const dataset::DatasetReader& reader) {
   std::vector<std::byte> image(static_cast<std::size_t>(reader.size()));
-  ASSERT_TRUE(reader.read_into(0, image));
+  ASSERT_TRUE(reader.read_into(0, image, Unbounded()));
   std::uint64_t at = 0;
   while (at < reader.size()) {
-    const auto data = reader.find_data(at);
+    const auto data = reader.find_data(at, Unbounded());
     const std::uint64_t begin = data ? *data : reader.size();
     ASSERT_TRUE(data || data.error().code() == ErrorCode::NotFound) << data.error().text();
     ASSERT_GE(begin, at);
@@ -111,7 +111,7 @@ void compare_holes(const dataset::DatasetReader& reader) {
         ByteSpan(image).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(begin - at));
     ASSERT_TRUE(std::ranges::all_of(hole_bytes, [](std::byte b) { return b == std::byte{0}; }));
     if (!data) return;
-    const auto hole = reader.find_hole(begin);
+    const auto hole = reader.find_hole(begin, Unbounded());
     ASSERT_TRUE(hole) << hole.error().text();
     ASSERT_GT(*hole, begin);
     at = *hole;
@@ -140,11 +140,11 @@ void compare_datasets(const fs::path& file, Counts& counts) {
       continue;
     }
     std::vector<std::byte> image(static_cast<std::size_t>(reader->size()));
-    const Status read = reader->read_into(0, image);
+    const Status read = reader->read_into(0, image, Unbounded());
     EXPECT_FALSE(read);
-    EXPECT_FALSE(reader->sparse_form()->count());
+    EXPECT_FALSE(reader->sparse_form()->count(Unbounded()));
     EXPECT_TRUE(read || read.error().code() != ErrorCode::Internal) << read.error().text();
-    EXPECT_TRUE(reader->find_data(0)) << "damage hides as a hole";
+    EXPECT_TRUE(reader->find_data(0, Unbounded())) << "damage hides as a hole";
     ++counts.refused;
   }
 }
@@ -168,12 +168,12 @@ TEST(SparseReader, ReadsPiecesAsTheWhole) {
     if (!reader || reader->sparse_form() == nullptr) continue;
     SCOPED_TRACE(path);
     dataset::Pieces whole;
-    ASSERT_TRUE(reader->sparse_form()->read_values(0, 1U << 30, whole));
+    ASSERT_TRUE(reader->sparse_form()->read_values(0, 1U << 30, whole, Unbounded()));
     const auto values = gathered(whole);
     std::vector<std::byte> pieced;
     for (std::uint64_t at = 0; at < values.size(); at += 7) {
       dataset::Pieces pieces;
-      ASSERT_TRUE(reader->sparse_form()->read_values(at, 7, pieces));
+      ASSERT_TRUE(reader->sparse_form()->read_values(at, 7, pieces, Unbounded()));
       const auto part = gathered(pieces);
       pieced.insert(pieced.end(), part.begin(), part.end());
     }
@@ -198,7 +198,7 @@ TEST(SparseReader, ListsHaveABound) {
       if (!store) return false;
       const dataset::SparseList list(**store, most);
       dataset::Pieces pieces;
-      const Status read = list.read_values(0, 1U << 30, pieces);
+      const Status read = list.read_values(0, 1U << 30, pieces, Unbounded());
       EXPECT_TRUE(read || read.error().code() == ErrorCode::LimitExceeded) << read.error().text();
       return read.has_value();
     };

@@ -150,13 +150,13 @@ TEST(ForwardReader, FindsTheNextStripesMadeAndThoseBehindDropped) {
   const auto decoded_for_row_at = [&](std::uint64_t offset) {
     const std::uint64_t before = environment.counters->chunks_decoded;
     dataset::Pieces pieces;
-    EXPECT_TRUE(reader->read(offset, 1024, nullptr, pieces));
+    EXPECT_TRUE(reader->read(offset, 1024, {nullptr, Unbounded()}, pieces));
     return environment.counters->chunks_decoded - before;
   };
   dataset::ReadPattern pattern;
   for (std::uint64_t at = 0; at < 8 * kMiB; at += kMiB / 2) {
     dataset::Pieces pieces;
-    ASSERT_TRUE(reader->read(at, kMiB / 2, &pattern, pieces));
+    ASSERT_TRUE(reader->read(at, kMiB / 2, {&pattern, Unbounded()}, pieces));
     EXPECT_EQ(pieces.total(), kMiB / 2);
   }
   with_busy_worker(*environment.workers, [] {});  // read-ahead has ended

@@ -43,7 +43,7 @@ class VirtualReaderTest : public testing::Test {
   // The bytes of a request as the definition of the view has them.
   std::vector<std::byte> expected(std::uint64_t offset, std::uint64_t length) const {
     std::vector<std::byte> out(static_cast<std::size_t>(length));
-    EXPECT_TRUE(source_->read_into((offset + kBytes / 2) % kBytes, out));
+    EXPECT_TRUE(source_->read_into((offset + kBytes / 2) % kBytes, out, Unbounded()));
     return out;
   }
 
@@ -65,7 +65,7 @@ TEST_F(VirtualReaderTest, ChunksOfItsSourcesAreDecodedAheadOfAForwardReader) {
   dataset::ReadPattern pattern;
   for (std::uint64_t at = 0; at < kBytes; at += kRequest) {
     dataset::Pieces pieces;
-    ASSERT_TRUE(reader_->read(at, kRequest, &pattern, pieces));
+    ASSERT_TRUE(reader_->read(at, kRequest, {&pattern, Unbounded()}, pieces));
     ASSERT_EQ(gathered(pieces), expected(at, kRequest)) << at;
   }
   EXPECT_GT(environment_.counters->units_ahead, before);
@@ -78,7 +78,7 @@ TEST_F(VirtualReaderTest, NothingIsPreparedForAReaderAtRandom) {
   dataset::ReadPattern pattern;
   for (std::uint64_t at = kBytes - kRequest; at >= (1U << 20); at -= 1U << 20) {
     dataset::Pieces pieces;
-    ASSERT_TRUE(reader_->read(at, kRequest, &pattern, pieces));
+    ASSERT_TRUE(reader_->read(at, kRequest, {&pattern, Unbounded()}, pieces));
     ASSERT_EQ(gathered(pieces), expected(at, kRequest)) << at;
   }
   EXPECT_EQ(environment_.counters->units_ahead, before);
@@ -97,7 +97,7 @@ TEST_F(VirtualReaderTest, DamageOfASourceIsThatOfItsOwnBytes) {
   unsigned failed = 0;
   for (std::uint64_t at = 0; at < kBytes; at += kRequest) {
     dataset::Pieces pieces;
-    const Status read = reader_->read(at, kRequest, &pattern, pieces);
+    const Status read = reader_->read(at, kRequest, {&pattern, Unbounded()}, pieces);
     failed += read ? 0 : 1;
     if (read) ASSERT_EQ(gathered(pieces), expected(at, kRequest)) << at;
   }

@@ -20,14 +20,14 @@ class Zeros final : public dataset::DatasetReader {
     out.add(as_bytes(*block), block);
     return {};
   }
-  Status read_into(std::uint64_t, MutableByteSpan out, RequestBudget*) const override {
+  Status read_into(std::uint64_t, MutableByteSpan out, RequestBudget&) const override {
     std::ranges::fill(out, std::byte{});
     return {};
   }
-  Result<std::uint64_t> storage_bytes(RequestBudget*) const override { return size(); }
+  Result<std::uint64_t> storage_bytes(RequestBudget&) const override { return size(); }
   std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget*) const override { return offset; }
-  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget*) const override { return size(); }
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget&) const override { return offset; }
+  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget&) const override { return size(); }
   std::optional<Error> problem() const override { return std::nullopt; }
 
  private:

@@ -27,6 +27,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t leng
     space.kind = DataspaceKind::Simple;
     space.dims = {elements};
   }
-  (void)value_text(**type, space, data_bytes, ValueContext{});
+  (void)value_text(**type, space, data_bytes, ValueContext{{}, Unbounded()});
   return 0;
 }

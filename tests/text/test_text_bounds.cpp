@@ -81,12 +81,12 @@ class TextBoundsTest : public testing::Test {
         const unsigned drawn = static_cast<unsigned>(random_());
         b = round % 3 == 0 ? std::byte{0} : round % 3 == 1 ? std::byte(drawn & 1) : std::byte(drawn);
       }
-      const auto text = value_text(type, space, data, ValueContext{});
+      const auto text = value_text(type, space, data, ValueContext{{}, Unbounded()});
       ASSERT_TRUE(text) << text.error().text();
       const TextBounds bounds = value_text_bounds(type, space, data);
       EXPECT_LE(bounds.least, text->size()) << datatype_text(type) << ": " << *text;
       EXPECT_GE(bounds.most, text->size()) << datatype_text(type) << ": " << *text;
-      EXPECT_EQ(value_text_size(type, space, data, ValueContext{}).value(), text->size());
+      EXPECT_EQ(value_text_size(type, space, data, ValueContext{{}, Unbounded()}).value(), text->size());
     }
   }
   std::mt19937 random_{20};

@@ -14,7 +14,7 @@ std::vector<std::byte> bytes(Bytes... values) {
 
 std::string json(const format::Datatype& type, ByteSpan element) {
   std::string out;
-  const Status status = append_json(type, element, ValueContext{}, out);
+  const Status status = append_json(type, element, ValueContext{{}, Unbounded()}, out);
   return status ? out : "error: " + status.error().text();
 }
 
@@ -104,7 +104,7 @@ TEST(Strings, PaddingGoes) {
   format::Dataspace scalar;
   const auto text = [&](format::StringPadding padding, std::string_view stored) {
     type.padding = padding;
-    return value_text(type, scalar, as_bytes(stored), ValueContext{}).value();
+    return value_text(type, scalar, as_bytes(stored), ValueContext{{}, Unbounded()}).value();
   };
   EXPECT_EQ(text(format::StringPadding::NullTerminate, std::string_view("a\0b ", 4)), "a");
   EXPECT_EQ(text(format::StringPadding::NullPad, std::string_view("a\0b\0", 4)), std::string("a\0b", 3));
@@ -113,14 +113,16 @@ TEST(Strings, PaddingGoes) {
 
 TEST(Values, NestedArraysAndNull) {
   format::Dataspace space{.kind = format::DataspaceKind::Simple, .dims = {2, 2}, .max_dims = {2, 2}};
-  EXPECT_EQ(value_text(integer(1, false), space, bytes(1, 2, 3, 4), ValueContext{}).value(), "[[1,2],[3,4]]");
-  EXPECT_FALSE(value_text(integer(1, false), space, bytes(1, 2, 3), ValueContext{}).has_value());
+  EXPECT_EQ(value_text(integer(1, false), space, bytes(1, 2, 3, 4), ValueContext{{}, Unbounded()}).value(),
+            "[[1,2],[3,4]]");
+  EXPECT_FALSE(
+      value_text(integer(1, false), space, bytes(1, 2, 3), ValueContext{{}, Unbounded()}).has_value());
   space.dims = {2, 0};
-  EXPECT_EQ(value_text(integer(1, false), space, {}, ValueContext{}).value(), "[[],[]]");
+  EXPECT_EQ(value_text(integer(1, false), space, {}, ValueContext{{}, Unbounded()}).value(), "[[],[]]");
   space.dims = {std::uint64_t{1} << 40, 0};
-  EXPECT_FALSE(value_text(integer(1, false), space, {}, ValueContext{}).has_value());
+  EXPECT_FALSE(value_text(integer(1, false), space, {}, ValueContext{{}, Unbounded()}).has_value());
   space.kind = format::DataspaceKind::Null;
-  EXPECT_EQ(value_text(integer(1, false), space, {}, ValueContext{}).value(), "null");
+  EXPECT_EQ(value_text(integer(1, false), space, {}, ValueContext{{}, Unbounded()}).value(), "null");
 }
 
 TEST(Values, EnumsCompoundsAndReferences) {
@@ -182,10 +184,10 @@ TEST(Values, ATextThatIsTooLongEndsThere) {
       .kind = format::DataspaceKind::Simple, .dims = {kElements}, .max_dims = {kElements}};
   const std::vector<std::byte> ones(kElements, std::byte{1});
   const auto at_most = [&](std::size_t most) {
-    return value_text(integer(1, false), space, ones, ValueContext{}, most);
+    return value_text(integer(1, false), space, ones, ValueContext{{}, Unbounded()}, most);
   };
   constexpr std::size_t kText = 2 * kElements + 1;
-  EXPECT_EQ(value_text_size(integer(1, false), space, ones, ValueContext{}).value(), kText);
+  EXPECT_EQ(value_text_size(integer(1, false), space, ones, ValueContext{{}, Unbounded()}).value(), kText);
   EXPECT_EQ(at_most(kText).value().size(), kText);
   ASSERT_FALSE(at_most(kText - 1));
   EXPECT_EQ(at_most(kText - 1).error().code(), ErrorCode::TooLarge);
@@ -199,10 +201,12 @@ TEST(Values, AReferenceBehindTheBoundIsNotLookedUp) {
   const format::Dataspace space{
       .kind = format::DataspaceKind::Simple, .dims = {kElements}, .max_dims = {kElements}};
   std::size_t looked_up = 0;
-  const ValueContext context{nullptr, [&](std::uint64_t) {
-                               ++looked_up;
-                               return std::string(98, 'p');
-                             }};
+  const auto path_of = [&](std::uint64_t) {
+    ++looked_up;
+    return std::string(98, 'p');
+  };
+  Unbounded budget;
+  const ValueContext context{{.path_of = path_of}, budget};
   const std::vector<std::byte> data(8 * kElements, std::byte{1});
   EXPECT_FALSE(value_text(reference, space, data, context, 1000));
   EXPECT_LE(looked_up, 11U);

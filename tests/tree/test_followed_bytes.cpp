@@ -208,7 +208,7 @@ tree::FollowedBytes::StatePtr newest(tree::FollowedBytes& bytes) {
 
 std::string text_of(const tree::FollowedBytes::State& state) {
   dataset::Pieces pieces;
-  EXPECT_TRUE(state.read(0, state.file->size(), nullptr, pieces));
+  EXPECT_TRUE(state.read(0, state.file->size(), {nullptr, Unbounded()}, pieces));
   std::string out(static_cast<std::size_t>(pieces.total()), '\0');
   EXPECT_TRUE(dataset::copy_pieces(pieces.list(), std::as_writable_bytes(std::span(out))));
   return out;

@@ -39,10 +39,10 @@ class ViewFile {
     return {std::move(reader), {file->snapshot(), {}}, environment_, file};
   }
   view::ComputedFilePtr make(const view::View& view, view::DatasetReaderPtr reader) const {
-    const auto unfit = view.unfit(reader->description(), nullptr);
+    const auto unfit = view.unfit(reader->description(), Unbounded());
     EXPECT_TRUE(unfit && !*unfit) << (unfit ? unfit->value_or("") : unfit.error().text());
-    const auto promised = view.size(reader->description(), nullptr);
-    auto made = view.make(source(std::move(reader)), nullptr, {});
+    const auto promised = view.size(reader->description(), Unbounded());
+    auto made = view.make(source(std::move(reader)), nullptr, {}, Unbounded());
     if (!made) throw std::runtime_error(made.error().text());
     EXPECT_TRUE(promised) << promised.error().text();
     if (promised && *promised) EXPECT_EQ(**promised, (*made)->size()) << "what stat says before it is opened";
@@ -58,7 +58,7 @@ class ViewFile {
   }
   // Why a view does not show a dataset; empty where it does.
   std::string unfit(std::string_view view, std::string_view path) const {
-    return view_named(view).unfit(description(path), nullptr).value().value_or("");
+    return view_named(view).unfit(description(path), Unbounded()).value().value_or("");
   }
 
   const dataset::ReadEnvironment& environment() const { return environment_; }
@@ -75,9 +75,9 @@ class ViewFile {
 
 // What a request for these bytes gives.
 inline std::string bytes_of(const view::ComputedFile& file, std::uint64_t offset, std::uint64_t length,
-                            dataset::ReadAccess access = {}) {
+                            dataset::ReadPattern* pattern = nullptr) {
   dataset::Pieces pieces;
-  const Status done = file.read(offset, length, access, pieces);
+  const Status done = file.read(offset, length, {pattern, Unbounded()}, pieces);
   if (!done) return "error: " + done.error().text();
   std::string out(static_cast<std::size_t>(pieces.total()), '\0');
   EXPECT_TRUE(dataset::copy_pieces(pieces.list(), std::as_writable_bytes(std::span(out))));

@@ -17,9 +17,9 @@ namespace h5mount {
 template <class T>
 class OnceValue {
  public:
-  // `budget` (may be null): that of the request, which ends its waiting too.
+  // `budget`: that of the request, which ends its waiting too.
   template <class Make>
-  Result<T> get(Make&& make, RequestBudget* budget = nullptr) {
+  Result<T> get(Make&& make, RequestBudget& budget) {
     MutexLock lock(mutex_);
     while (!value_ && making_)
       if (std::optional<Result<T>> joined = join(lock, budget)) return *std::move(joined);
@@ -33,7 +33,7 @@ class OnceValue {
 
   // The same, but a failure that other requests would meet as well is kept.
   template <class Make>
-  Result<T> get_once(Make&& make, RequestBudget* budget) {
+  Result<T> get_once(Make&& make, RequestBudget& budget) {
     {
       const MutexLock lock(mutex_);
       if (lasting_) return fail(*lasting_);
@@ -85,13 +85,13 @@ class OnceValue {
   };
 
   // Waits for the running computation. Nothing where the caller is to try itself.
-  std::optional<Result<T>> join(MutexLock& lock, RequestBudget* budget) H5_REQUIRES(mutex_) {
+  std::optional<Result<T>> join(MutexLock& lock, RequestBudget& budget) H5_REQUIRES(mutex_) {
     constexpr std::chrono::milliseconds kLook{50};
     if (!waited_for_) waited_for_ = std::make_shared<Round>();
     const std::shared_ptr<Round> round = waited_for_;
     while (!round->over)
       if (!round->done.wait_for(lock, kLook))
-        if (Status goes_on = spend(budget, 0); !goes_on) return fail(std::move(goes_on).error());
+        if (Status goes_on = budget.check(); !goes_on) return fail(std::move(goes_on).error());
     if (value_) return *value_;
     if (lasting_) return fail(*lasting_);
     if (round->failure && !concerns_one_request(*round->failure)) return fail(*round->failure);

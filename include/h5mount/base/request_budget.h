@@ -71,16 +71,20 @@ class RequestBudget {
   std::atomic<bool> interrupted_ = false;
   Asked asked_ = nullptr;
   void* asked_data_ = nullptr;
-  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  const std::chrono::steady_clock::time_point began_;  // of a time without bound: not known
   PauseBudget own_pauses_;
   std::shared_ptr<PauseBudget> shared_pauses_;  // null: its own
 };
 
-// For work that may be part of a request (null: it is not).
-inline Status spend(RequestBudget* budget, std::uint64_t steps) {
-  if (budget == nullptr) return {};
-  return budget->spend(steps);
-}
+// A budget without bounds as an argument, for work that is no part of a request: `Unbounded()`. It lives as
+// long as the call, and reads no clock.
+class Unbounded {
+ public:
+  operator RequestBudget&() { return budget_; }
+
+ private:
+  RequestBudget budget_{RequestBudget::unbounded()};
+};
 
 // Whether a failure may be that of one request alone, which another request for the same thing need not
 // share: it was interrupted, waited too long, or had spent its budget on other things before.

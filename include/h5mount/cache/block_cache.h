@@ -79,15 +79,15 @@ class BlockCache {
   explicit BlockCache(std::size_t budget_bytes);
   ~BlockCache();
 
-  // Fills the new block completely. `budget` is that of the request, or null: it ends the waiting for a block
-  // that another request loads.
+  // Fills the new block completely. `budget` is that of the request: it ends the waiting for a block that
+  // another request loads.
   using Loader = std::function<Status(Block&)>;
   Result<BlockPtr> get_or_load(const BlockKey& key, std::size_t size, const Loader& load,
-                               RequestBudget* budget = nullptr);
+                               RequestBudget& budget);
   // For blocks whose size is known only after loading: `estimate` bytes are charged until then.
   using Maker = std::function<Result<std::shared_ptr<Block>>()>;
   Result<BlockPtr> get_or_make(const BlockKey& key, std::size_t estimate, const Maker& make,
-                               RequestBudget* budget = nullptr);
+                               RequestBudget& budget);
   // The block where it is loaded, else null; neither waits nor loads.
   BlockPtr peek(const BlockKey& key);
   bool contains_or_pending(const BlockKey& key);

@@ -97,13 +97,10 @@ class ReadPattern {
   std::atomic<std::uint64_t> behind_{format::kUnlimited};  // kUnlimited: nothing yet
 };
 
-// How a request reads: all of it may be missing.
+// How a request reads.
 struct ReadAccess {
-  ReadAccess(std::nullptr_t = nullptr) {}
-  ReadAccess(ReadPattern* open_file) : pattern(open_file) {}
-  ReadAccess(ReadPattern* open_file, RequestBudget* request) : pattern(open_file), budget(request) {}
-  ReadPattern* pattern = nullptr;   // null: random access
-  RequestBudget* budget = nullptr;  // null: unbounded
+  ReadPattern* pattern;  // null: random access
+  RequestBudget& budget;
 };
 
 struct VirtualAncestry;  // private to the module
@@ -121,13 +118,13 @@ class SparseForm {
  public:
   virtual ~SparseForm() = default;
   // Decodes every chunk's selection, once.
-  virtual Result<std::uint64_t> count(RequestBudget* budget = nullptr) const = 0;
+  virtual Result<std::uint64_t> count(RequestBudget& budget) const = 0;
   // Reads bytes of the lists: coordinates are `rank` little-endian u64 per element, values are elements as
   // stored.
   virtual Status read_coordinates(std::uint64_t offset, std::uint64_t length, Pieces& out,
-                                  RequestBudget* budget = nullptr) const = 0;
+                                  RequestBudget& budget) const = 0;
   virtual Status read_values(std::uint64_t offset, std::uint64_t length, Pieces& out,
-                             RequestBudget* budget = nullptr) const = 0;
+                             RequestBudget& budget) const = 0;
 };
 
 // A file named by a virtual dataset, or by one whose raw data are in other files.
@@ -191,12 +188,11 @@ class DatasetReader {
   // The reader of a later snapshot of a followed file, `previous` being that of an earlier one, or null: it
   // keeps the finished blocks that the earlier one has decoded. The description must come from an object
   // header that was read before the call; what the header refers to is read during the call, as a writer
-  // flushes it before the header. `budget`: that of the request; null: a budget of its own. May be called
-  // again with the same `previous`, also after a failure.
+  // flushes it before the header. May be called again with the same `previous`, also after a failure.
   static Result<NextReader> open_next(const ReadEnvironment& environment, object::OpenedFilePtr file,
                                       object::DatasetDescription description,
                                       const std::shared_ptr<const DatasetReader>& previous,
-                                      RequestBudget* budget = nullptr);
+                                      RequestBudget& budget);
 
   // Whether a source of a virtual dataset has changed or was created: then `open_next` returns a reader of
   // the new state. Costs a check of the sources' files, each at most once per its own interval.
@@ -205,34 +201,32 @@ class DatasetReader {
   const object::DatasetDescription& description() const { return description_; }
   std::uint64_t size() const { return description_.image_bytes; }
 
-  // In what follows `budget` is that of the request (null: unbounded); its errors are those of `spend`.
+  // In what follows `budget` is that of the request; its errors are those of `spend`.
 
   // Reads the bytes [offset, offset + length), cut at the image's end.
   virtual Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const = 0;
   // Reads into memory; the range must be inside the image.
-  virtual Status read_into(std::uint64_t offset, MutableByteSpan out,
-                           RequestBudget* budget = nullptr) const = 0;
+  virtual Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const = 0;
   // Reads several ascending ranges into adjacent memory of their total size. Storage that holds more than one
   // of them is read and decoded once.
-  virtual Status read_runs(std::span<const ByteRun> runs, MutableByteSpan out,
-                           RequestBudget* budget = nullptr) const;
+  virtual Status read_runs(std::span<const ByteRun> runs, MutableByteSpan out, RequestBudget& budget) const;
 
   // Reads the bytes [offset, offset + length) of a decoded chunk, whose number is counted row-major from 0:
   // for chunked datasets only. The range is inside the chunk, and the chunk inside the extent: the bytes of a
   // chunk beyond the extent are undefined.
   virtual Status read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length, Pieces& out,
-                            RequestBudget* budget = nullptr) const;
+                            RequestBudget& budget) const;
 
   // Bytes of raw data that the file holds for the dataset (du). For a chunked dataset the whole index is
   // walked, once.
-  virtual Result<std::uint64_t> storage_bytes(RequestBudget* budget = nullptr) const = 0;
+  virtual Result<std::uint64_t> storage_bytes(RequestBudget& budget) const = 0;
   // The same where it is known or cheap; else an estimate that needs no read (nothing where there is none).
   virtual std::optional<std::uint64_t> storage_bytes_known() const = 0;
 
   // The first byte at or after `offset` in allocated storage / in a hole, as lseek(2) SEEK_DATA and SEEK_HOLE
   // count: the end of the image is a hole. NotFound (ENXIO) where there is no data after `offset`.
-  virtual Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget = nullptr) const = 0;
-  virtual Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget = nullptr) const = 0;
+  virtual Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const = 0;
+  virtual Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const = 0;
 
   // About how many bytes of memory the reader takes, blocks in the cache excepted; small where 0.
   virtual std::size_t memory_bytes() const { return 0; }
@@ -241,7 +235,7 @@ class DatasetReader {
   virtual std::optional<Error> problem() const = 0;
 
   // The files that the dataset names, each once, in order; opens them.
-  virtual NamedSources named_sources(std::size_t most, RequestBudget* budget = nullptr) const {
+  virtual NamedSources named_sources(std::size_t most, RequestBudget& budget) const {
     (void)most, (void)budget;
     return {};
   }

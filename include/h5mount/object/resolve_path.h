@@ -15,7 +15,7 @@ namespace h5mount::object {
 
 // What the paths that one request resolves share. One thread at a time.
 struct PathWork {
-  RequestBudget* budget = nullptr;  // charged for every name that is looked up; null: unbounded
+  RequestBudget& budget;  // charged for every name that is looked up
   // Names that may still be looked up; LimitExceeded for more.
   std::size_t names_left = std::numeric_limits<std::size_t>::max();
   // The groups that were met, by address, in one snapshot. Their number is bounded.

@@ -29,16 +29,19 @@ enum class JsonForm : std::uint8_t { Mount, NumPy };
 // The name that the file has for a filter, else that of the library's own one; it may be empty.
 std::string_view filter_name(const format::FilterDescription& filter);
 
-// Resolves a value's references and variable-length parts.
-struct ValueContext {
-  metadata::FileMetadataPtr file;  // global heap
+// What values need of their file to be shown, whoever asks for them.
+struct ValueEnvironment {
+  metadata::FileMetadataPtr file = nullptr;  // global heap
   // The path of the object whose header is at `address`, or nothing where no path leads to it.
-  std::function<std::optional<std::string>(std::uint64_t address)> path_of;
-  // That of the request, charged for the text and for what is read for it; null: unbounded.
-  RequestBudget* budget = nullptr;
+  std::function<std::optional<std::string>(std::uint64_t address)> path_of = nullptr;
+  JsonForm form = JsonForm::Mount;
+};
+
+// The same for one request: resolves a value's references and variable-length parts.
+struct ValueContext : ValueEnvironment {
+  RequestBudget& budget;  // charged for the text and for what is read for it
   // The most text of one value; what exceeds it is TooLarge, detected without writing the rest.
   std::size_t max_bytes = kAnyLength;
-  JsonForm form = JsonForm::Mount;
 };
 
 // Whether it is what h5py reads as booleans: an enumeration of FALSE, 0, and TRUE, 1.

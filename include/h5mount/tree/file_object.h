@@ -59,7 +59,7 @@ class FileObject {
   virtual void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const = 0;
 
   // Of the object's attributes.
-  virtual text::ValueContext values(RequestBudget* budget) const = 0;
+  virtual text::ValueContext values(RequestBudget& budget) const = 0;
 };
 
 // What a path leads to. A component may be a link of any kind; `.` and empty ones mean nothing.

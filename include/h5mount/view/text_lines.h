@@ -13,6 +13,6 @@ bool is_shown_as_text(const format::Datatype& type);
 // Such a dataset with an element a line. Elements that cannot be read are errors of the bytes in their place.
 // `before` and `stale`: as for View::make.
 Result<ComputedFilePtr> make_element_lines(Source source, const ComputedFile* before,
-                                           std::span<const dataset::ByteRange> stale);
+                                           std::span<const dataset::ByteRange> stale, RequestBudget& budget);
 
 }  // namespace h5mount::view

@@ -53,21 +53,20 @@ class ComputedFile {
   virtual const dataset::DatasetReader* image() const { return nullptr; }
 
   // As lseek(2) SEEK_DATA and SEEK_HOLE; by default there are no holes. `offset` is below the size.
-  virtual Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget = nullptr) const {
+  virtual Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const {
     (void)budget;
     return offset;
   }
-  virtual Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget = nullptr) const;
+  virtual Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const;
 };
 using ComputedFilePtr = std::shared_ptr<const ComputedFile>;
 
 // What a view file is made from.
 struct Source {
   DatasetReaderPtr reader;
-  text::ValueContext values;             // resolves what elements refer to
+  text::ValueEnvironment values;         // resolves what elements refer to
   dataset::ReadEnvironment environment;  // cache and workers
   object::OpenedFilePtr file;            // the dataset's file, for other objects in it
-  RequestBudget* budget = nullptr;       // of the request that makes the view; valid while it is made
 };
 
 struct View {
@@ -75,18 +74,17 @@ struct View {
   std::string_view suffix;     // the end of its files' names
 
   // Why it cannot show a dataset, as a short phrase; nothing where it can. Like `size` it is charged to
-  // `budget` (null: unbounded), the errors of which are its only ones: a type can name more columns than the
-  // file has bytes.
+  // `budget`, the errors of which are its only ones: a type can name more columns than the file has bytes.
   Result<std::optional<std::string>> (*unfit)(const object::DatasetDescription& dataset,
-                                              RequestBudget* budget);
+                                              RequestBudget& budget);
   // The exact size where shape and type determine it; nothing where `make` must determine it.
   Result<std::optional<std::uint64_t>> (*size)(const object::DatasetDescription& dataset,
-                                               RequestBudget* budget);
+                                               RequestBudget& budget);
   // Makes the file. `before`: the same view of the dataset's previous state, or null. A view whose size needs
   // a pass over the data makes it here, and continues from `before` where that is still valid; `stale` as for
   // ComputedFile::stale_since.
   Result<ComputedFilePtr> (*make)(Source source, const ComputedFile* before,
-                                  std::span<const dataset::ByteRange> stale);
+                                  std::span<const dataset::ByteRange> stale, RequestBudget& budget);
 
   // Whether it also shows groups of equally long datasets of one dimension, as joined datasets
   // (dataset/joined_datasets.h).

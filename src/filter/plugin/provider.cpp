@@ -81,7 +81,7 @@ class PluginProvider {
   Result<FilterPtr> make(const FilterSpec& spec, std::size_t chunk_bytes) {
     const std::uint64_t memory = memory_for(chunk_bytes);
     const std::shared_ptr<OncePool> once = once_for({spec.id, memory});
-    H5_ASSIGN(PoolPtr pool, once->get([&] { return open_pool(spec.id, memory); }));
+    H5_ASSIGN(PoolPtr pool, once->get([&] { return open_pool(spec.id, memory); }, Unbounded()));
     if (!pool) return fail({ErrorCode::NotFound, "no plugin has this filter"});
     return std::make_shared<const PluginFilter>(std::move(pool), spec.client_data);
   }

@@ -45,7 +45,7 @@ class AttributesBody final : public GradualBody {
   Status add_value(std::string& out, RequestWork& work) {
     const std::size_t item = value_->type().size;
     const std::size_t count = std::max<std::size_t>(kValueBytes / item, 1) * item;
-    text::ValueContext values = object_->values(&work.budget());
+    text::ValueContext values = object_->values(work.budget());
     values.form = text::JsonForm::NumPy;
     H5_TRY(value_->add(rest_.first(std::min(count, rest_.size())), values, out));
     rest_ = rest_.subspan(std::min(count, rest_.size()));

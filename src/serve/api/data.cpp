@@ -27,13 +27,6 @@ struct Data {
   const object::DatasetDescription& description() const { return source.reader->description(); }
 };
 
-// The values are those of the work that goes on.
-text::ValueContext values_for(const Data& data, RequestWork& work) {
-  text::ValueContext values = data.source.values;
-  values.budget = &work.budget();
-  return values;
-}
-
 Status noted(const Data& data, std::uint64_t offset, Status done) {
   if (!done && !concerns_one_request(done.error()))
     data.object->note_failure(data.path, offset, done.error());
@@ -52,11 +45,11 @@ class ElementsBody final : public GradualBody {
         std::min(all - offset_, std::max<std::uint64_t>(kElementBytes / item, 1) * item);
     dataset::Pieces pieces;
     H5_TRY(noted(data_, offset_,
-                 data_.source.reader->read(offset_, length, {&pattern_, &work.budget()}, pieces)));
+                 data_.source.reader->read(offset_, length, {&pattern_, work.budget()}, pieces)));
     if (pieces.total() != length) return fail({ErrorCode::Stale, "the dataset became shorter"});
     block_.resize(static_cast<std::size_t>(length));
     H5_TRY(dataset::copy_pieces(pieces.list(), block_));
-    H5_TRY(text_.add(block_, values_for(data_, work), out));
+    H5_TRY(text_.add(block_, {data_.source.values, work.budget()}, out));
     offset_ += length;
     if (offset_ == all) end();
     return {};
@@ -103,7 +96,7 @@ class ComputedBody final : public Body {
     const std::uint64_t length = std::min<std::uint64_t>(out.size(), file_->size() - offset_);
     if (length == 0) return 0;
     dataset::Pieces pieces;
-    H5_TRY(noted(data_, offset_, file_->read(offset_, length, {&pattern_, &work.budget()}, pieces)));
+    H5_TRY(noted(data_, offset_, file_->read(offset_, length, {&pattern_, work.budget()}, pieces)));
     if (pieces.total() != length) return fail({ErrorCode::Stale, "the dataset became shorter"});
     H5_TRY(dataset::copy_pieces(pieces.list(), out.first(static_cast<std::size_t>(length))));
     tree::FilesRead read;
@@ -159,11 +152,9 @@ Result<BodyPtr> csv_body(Data data, RequestWork& work) {
 Result<BodyPtr> view_body(Data data, std::string_view suffix, std::string_view format, bool elements_only,
                           RequestWork& work) {
   const view::View& view = view::view_by_suffix(suffix);
-  H5_ASSIGN(const auto unfit, view.unfit(data.description(), &work.budget()));
+  H5_ASSIGN(const auto unfit, view.unfit(data.description(), work.budget()));
   if (unfit) return fail(refused(std::string("Unsupported encoding ") + std::string(format) + ": " + *unfit));
-  view::Source source = data.source;
-  source.budget = &work.budget();
-  H5_ASSIGN(view::ComputedFilePtr file, view.make(std::move(source), nullptr, {}));
+  H5_ASSIGN(view::ComputedFilePtr file, view.make(data.source, nullptr, {}, work.budget()));
   const std::uint64_t begin = elements_only ? file->size() - data.description().image_bytes : 0;
   auto body = std::make_unique<ComputedBody>(std::move(data), std::move(file), begin);
   H5_TRY(body->begin(work));

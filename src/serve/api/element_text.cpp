@@ -87,7 +87,7 @@ Result<std::string> ElementText::empty(const FlatType& array) {
   format::Dataspace space;
   space.kind = format::DataspaceKind::Simple;
   space.dims = array.dims;
-  return text::value_text(*array.type, space, {}, {});
+  return text::value_text(*array.type, space, {}, {{}, Unbounded()});
 }
 
 // The brackets before an element: of every dimension whose first one it is.
@@ -131,7 +131,7 @@ Status ElementText::add(ByteSpan data, const text::ValueContext& values, std::st
     }
     close(out);
   }
-  return spend(values.budget, limits::kStepsPerTextByte * (out.size() - before));
+  return values.budget.spend(limits::kStepsPerTextByte * (out.size() - before));
 }
 
 }  // namespace h5mount::serve

@@ -50,7 +50,7 @@ Status for_each_block(const dataset::DatasetReader& reader, RequestWork& work, T
     const std::uint64_t length = std::min(block.size() * sizeof(Number), reader.size() - offset);
     const std::span<Number> part(block.data(), static_cast<std::size_t>(length / sizeof(Number)));
     dataset::Pieces pieces;
-    H5_TRY(reader.read(offset, length, {&pattern, &work.budget()}, pieces));
+    H5_TRY(reader.read(offset, length, {&pattern, work.budget()}, pieces));
     if (pieces.total() != length) return fail({ErrorCode::Stale, "the dataset became shorter"});
     H5_TRY(dataset::copy_pieces(pieces.list(), std::as_writable_bytes(part)));
     H5_TRY(take(std::span<const Number>(part)));

@@ -126,7 +126,7 @@ Status write_base(const format::Datatype& type, JsonWriter& json, RequestBudget&
 Status write_enum_members(const format::Datatype& type, JsonWriter& json, RequestBudget& budget) {
   H5_TRY(budget.spend(kStepsPerType * type.enum_members.size()));
   json.key("members").begin_object();
-  const text::ValueContext context{.file = nullptr, .path_of = nullptr, .budget = &budget};
+  const text::ValueContext context{{}, budget};
   for (const format::EnumMember& member : type.enum_members) {
     json.key(member.name);
     H5_TRY(text::append_json(*type.base, member.value, context, json.next()));

@@ -36,7 +36,7 @@ Result<FollowedBytes::StatePtr> FollowedBytes::newest(RequestBudget& budget) {
     return of->number > newest.of->number;
   });
   if (auto made = state->value.peek()) return *std::move(made);
-  return state->value.get_once([&] { return make(*state, budget); }, &budget);
+  return state->value.get_once([&] { return make(*state, budget); }, budget);
 }
 
 Result<FollowedBytes::StatePtr> FollowedBytes::make(const States::State& state, RequestBudget& budget) const {
@@ -50,9 +50,9 @@ Result<FollowedBytes::StatePtr> FollowedBytes::make(const States::State& state, 
     if (before != nullptr) stale = of_.derivation->stale_since(*made->shown, *before->shown, stale);
   }
   const ServedFilePtr& file = data_.file();
-  H5_ASSIGN(made->file, of_.view->make({made->shown, file->value_context(file->file()->reread(), nullptr),
-                                        file->context().environment, file->file(), &budget},
-                                       before != nullptr ? before->file.get() : nullptr, stale));
+  H5_ASSIGN(made->file, of_.view->make({made->shown, file->value_environment(file->file()->reread()),
+                                        file->context().environment, file->file()},
+                                       before != nullptr ? before->file.get() : nullptr, stale, budget));
   made->image = made->file->image();
   if (before == nullptr) {
     // An earlier state may be made meanwhile, and be published.
@@ -79,9 +79,9 @@ SizePublisher& FollowedBytes::publisher() {
 
 Result<std::optional<std::uint64_t>> FollowedBytes::size_by_shape(const object::DatasetDescription& data,
                                                                   RequestBudget& budget) const {
-  if (!of_.derivation) return of_.view->size(data, &budget);
+  if (!of_.derivation) return of_.view->size(data, budget);
   H5_ASSIGN(const object::DatasetDescription part, of_.derivation->describe(data));
-  return of_.view->size(part, &budget);
+  return of_.view->size(part, budget);
 }
 
 // The size that was published last, or else that of the newest state that was made.

@@ -76,7 +76,7 @@ class OpenBytes : public OpenNode {
     if (!grows()) {
       H5_TRY(followed_.revalidate());
       dataset::Pieces pieces;
-      H5_TRY(opened_->read(offset, length, {&pattern_, &budget}, pieces));
+      H5_TRY(opened_->read(offset, length, {&pattern_, budget}, pieces));
       pieces = copied_where_small(std::move(pieces));
       H5_TRY(followed_.confirm_unchanged());
       if (!grows()) {
@@ -87,7 +87,7 @@ class OpenBytes : public OpenNode {
     const auto attempt = [&](const auto&) -> Status {
       H5_ASSIGN(const FollowedBytes::StatePtr state, bytes_.newest(budget));
       dataset::Pieces pieces;
-      H5_TRY(state->read(offset, length, {&pattern_, &budget}, pieces));
+      H5_TRY(state->read(offset, length, {&pattern_, budget}, pieces));
       H5_TRY(followed_.confirm_unchanged());
       data_.note_missing_sources();
       if (bytes_.superseded(*state)) drop_pages({offset, offset + length});
@@ -107,7 +107,7 @@ class OpenBytes : public OpenNode {
       H5_ASSIGN(state, bytes_.newest(budget));
     }
     if (offset >= state->file->size()) return fail({ErrorCode::NotFound, "beyond the end"});
-    auto found = ((*state->file).*find)(offset, &budget);
+    auto found = ((*state->file).*find)(offset, budget);
     H5_TRY(followed_.confirm_unchanged());
     return found;
   }

@@ -76,8 +76,8 @@ Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, RequestBudget&
 }
 
 std::shared_ptr<const ObjectPaths> ServedFile::object_paths() {
-  const auto made =
-      paths_.get([&] { return Result<std::shared_ptr<const ObjectPaths>>(ObjectPaths::walk(metadata())); });
+  const auto walk = [&] { return Result<std::shared_ptr<const ObjectPaths>>(ObjectPaths::walk(metadata())); };
+  const auto made = paths_.get(walk, Unbounded());
   return made ? *made : std::make_shared<const ObjectPaths>();
 }
 
@@ -153,11 +153,10 @@ void ServedFile::report(std::string_view path, const Error& error) const {
            cause);
 }
 
-text::ValueContext ServedFile::value_context(metadata::FileMetadataPtr snapshot, RequestBudget* budget) {
-  return {
-      std::move(snapshot),
-      [self = shared_from_this()](std::uint64_t address) { return self->object_paths()->path_to(address); },
-      budget};
+text::ValueEnvironment ServedFile::value_environment(metadata::FileMetadataPtr snapshot) {
+  return {.file = std::move(snapshot), .path_of = [self = shared_from_this()](std::uint64_t address) {
+            return self->object_paths()->path_to(address);
+          }};
 }
 
 }  // namespace h5mount::tree

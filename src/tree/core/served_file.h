@@ -87,8 +87,11 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
                                                       std::string_view name);
 
   // For values that are read through this snapshot. `budget`: that of the request, or null.
-  text::ValueContext value_context(metadata::FileMetadataPtr snapshot, RequestBudget* budget);
-  text::ValueContext value_context(RequestBudget* budget) { return value_context(metadata(), budget); }
+  text::ValueEnvironment value_environment(metadata::FileMetadataPtr snapshot);
+  text::ValueContext value_context(metadata::FileMetadataPtr snapshot, RequestBudget& budget) {
+    return {value_environment(std::move(snapshot)), budget};
+  }
+  text::ValueContext value_context(RequestBudget& budget) { return value_context(metadata(), budget); }
 
   // The path of the object that a link leads to, as far as it is known without a walk: for messages.
   std::string path_of(const LinkPlace& place);

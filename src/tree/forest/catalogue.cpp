@@ -63,7 +63,7 @@ class OpenLines final : public OpenWithoutHoles {
         if (!step_) step_ = std::make_shared<Step>();
         step = step_;
       }
-      H5_ASSIGN(const Made now, step->get([&] { return make_more(budget); }, &budget));
+      H5_ASSIGN(const Made now, step->get([&] { return make_more(budget); }, budget));
       const MutexLock lock(mutex_);
       if (step_ != step) continue;
       step_ = nullptr;
@@ -264,7 +264,7 @@ Result<std::shared_ptr<OpenNode>> Catalogue::open_parquet(RequestBudget& budget)
     making = making_.lock();
     if (!making) making_ = making = std::make_shared<OnceValue<Image>>();
   }
-  H5_ASSIGN(const Image image, making->get([&] { return make_parquet(budget); }, &budget));
+  H5_ASSIGN(const Image image, making->get([&] { return make_parquet(budget); }, budget));
   const MutexLock lock(mutex_);
   if (making_.lock() == making) making_.reset();  // who opens it from now on gets what is there then
   opened_ = image;

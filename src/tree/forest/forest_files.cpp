@@ -68,7 +68,7 @@ Result<OpenTreePtr> ForestFiles::open(NodeId id, const Place& place, RequestBudg
     if (!slot->opening) slot->opening = std::make_shared<Slot::Once>();
     opening = slot->opening;
   }
-  auto made = opening->get([&] { return make(id, place, *slot); }, &budget);
+  auto made = opening->get([&] { return make(id, place, *slot); }, budget);
   {
     const MutexLock lock(slot->mutex);
     if (slot->opening == opening) slot->opening = nullptr;

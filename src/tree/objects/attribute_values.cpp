@@ -23,13 +23,13 @@ bool is_large(ServedFile& file, const object::Attribute& attribute, RequestBudge
   const text::TextBounds bounds = text::value_text_bounds(*attribute.type, attribute.space, attribute.data);
   if (bounds.most <= kMaxXattrBytes) return false;
   if (bounds.least > kMaxXattrBytes) return true;
-  const text::ValueContext context = file.value_context(&budget);
+  const text::ValueContext context = file.value_context(budget);
   if (attribute.type->has_reference) {
     // Longest path assumed for a reference: the paths of a file's objects are expensive to compute, and no
     // longer path can be used.
     constexpr std::size_t kPathMax = 4096;
-    const text::ValueContext any_path{context.file, [](std::uint64_t) { return std::string(kPathMax, '/'); },
-                                      &budget};
+    const text::ValueContext any_path{
+        {context.file, [](std::uint64_t) { return std::string(kPathMax, '/'); }}, budget};
     if (!is_longer(attribute, any_path)) return false;
   }
   return is_longer(attribute, context);
@@ -92,7 +92,7 @@ Result<XattrNames> xattr_names(ServedFile& file, const OpenedObject& object, Req
                   names = std::move(met);
                   return found;
                 },
-                &budget));
+                budget));
   if (!names) names = attribute_names(object).names;
   XattrNames out;
   for (auto& [shown, name] : with_shown_names(*std::move(names)))
@@ -118,14 +118,14 @@ Result<std::string> attribute_text(ServedFile& file, const object::Attribute& at
   if (attribute.damage) return fail(*attribute.damage);
   if (text::value_text_bounds(*attribute.type, attribute.space, attribute.data).least > most_bytes)
     return fail({ErrorCode::TooLarge, "the value's text is too long"});
-  return text::value_text(*attribute.type, attribute.space, attribute.data, file.value_context(&budget),
+  return text::value_text(*attribute.type, attribute.space, attribute.data, file.value_context(budget),
                           most_bytes);
 }
 
 Result<std::size_t> attribute_text_size(ServedFile& file, const object::Attribute& attribute,
                                         RequestBudget& budget) {
   if (attribute.damage) return fail(*attribute.damage);
-  return text::value_text_size(*attribute.type, attribute.space, attribute.data, file.value_context(&budget));
+  return text::value_text_size(*attribute.type, attribute.space, attribute.data, file.value_context(budget));
 }
 
 }  // namespace h5mount::tree

@@ -39,22 +39,23 @@ Result<FoundDamage> walk_attributes(const OpenedObject& object) {
 }
 
 FoundDamage damage_of_attributes(const OpenedObject& object) {
-  auto found = object.attributes_damage.get([&] { return walk_attributes(object); });
+  auto found = object.attributes_damage.get([&] { return walk_attributes(object); }, Unbounded());
   return found ? *std::move(found) : FoundDamage{found.error(), {}};
 }
 
 }  // namespace
 
 Result<std::shared_ptr<const object::Group>> opened_group(const OpenedObject& object) {
-  return object.group.get([&]() -> Result<std::shared_ptr<const object::Group>> {
+  const auto open = [&]() -> Result<std::shared_ptr<const object::Group>> {
     H5_ASSIGN(std::shared_ptr<const object::Group> opened,
               object::Group::open(object.snapshot, object.object));
     return opened;
-  });
+  };
+  return object.group.get(open, Unbounded());
 }
 
 std::optional<Error> links_damage(const OpenedObject& object) {
-  const auto found = object.links_damage.get([&] { return walk_links(object); });
+  const auto found = object.links_damage.get([&] { return walk_links(object); }, Unbounded());
   return found ? first_of(*found) : std::optional(found.error());
 }
 

@@ -70,15 +70,15 @@ class ServedObject final : public FileObject {
   Result<std::shared_ptr<const object::DatasetDescription>> description(
       RequestBudget& budget) const override {
     H5_TRY(need_dataset());
-    return description_of(*file_, *object_, &budget);
+    return description_of(*file_, *object_, budget);
   }
 
   Result<view::Source> data(RequestBudget& budget) const override {
     H5_TRY(need_dataset());
     FollowedDataset followed(file_, object_->object.address, LinkPlace());
     H5_ASSIGN(const DataStatePtr state, followed.newest(budget));
-    return view::Source{state->reader, file_->value_context(file_->file()->reread(), &budget),
-                        file_->context().environment, file_->file(), &budget};
+    return view::Source{state->reader, file_->value_environment(file_->file()->reread()),
+                        file_->context().environment, file_->file()};
   }
 
   void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const override {
@@ -86,7 +86,7 @@ class ServedObject final : public FileObject {
     file_->report(path, error);
   }
 
-  text::ValueContext values(RequestBudget* budget) const override {
+  text::ValueContext values(RequestBudget& budget) const override {
     return file_->value_context(object_->snapshot, budget);
   }
 

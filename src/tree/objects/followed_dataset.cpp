@@ -38,14 +38,14 @@ Result<std::optional<std::uint64_t>> storage_of(const dataset::DatasetReader& re
     if (!known) stat.complete = false;
     return known;
   }
-  H5_ASSIGN(const std::uint64_t exact, reader.storage_bytes(&budget));
+  H5_ASSIGN(const std::uint64_t exact, reader.storage_bytes(budget));
   return exact;
 }
 
 }  // namespace
 
 Result<DatasetReaderPtr> open_reader(const ServedFile& file, const object::DatasetDescription& description,
-                                     RequestBudget* budget) {
+                                     RequestBudget& budget) {
   H5_ASSIGN(dataset::NextReader first,
             dataset::DatasetReader::open_next(file.context().environment, file.file(), description, nullptr,
                                               budget));
@@ -60,7 +60,7 @@ Result<DataStatePtr> FollowedDataset::newest(RequestBudget& budget) {
       return is_later(newest, of);
     });
   }
-  return state->value.get([&] { return make(*state, budget); }, &budget);
+  return state->value.get([&] { return make(*state, budget); }, budget);
 }
 
 bool FollowedDataset::is_later(const States::State& newest, const OpenedObjectPtr& object) const {
@@ -73,7 +73,7 @@ bool FollowedDataset::is_later(const States::State& newest, const OpenedObjectPt
 }
 
 Result<DataStatePtr> FollowedDataset::make(const States::State& state, RequestBudget& budget) {
-  H5_ASSIGN(const DatasetDescriptionPtr description, describe(*state.of, &budget));
+  H5_ASSIGN(const DatasetDescriptionPtr description, noted(description_of(*file(), *state.of, budget)));
   auto made = std::make_shared<DataState>();
   made->number = state.number;
   made->followed = state.of->snapshot->following();
@@ -84,7 +84,7 @@ Result<DataStatePtr> FollowedDataset::make(const States::State& state, RequestBu
   H5_ASSIGN(dataset::NextReader next,
             metadata::retry_torn(followed(), "chunk index", budget, [&](const auto&) {
               return dataset::DatasetReader::open_next(context().environment, file()->file(), *description,
-                                                       continues ? before->reader : nullptr, &budget);
+                                                       continues ? before->reader : nullptr, budget);
             }));
   made->reader = std::move(next.reader);
   if (continues) {
@@ -96,15 +96,14 @@ Result<DataStatePtr> FollowedDataset::make(const States::State& state, RequestBu
   return made;
 }
 
-Result<DatasetDescriptionPtr> FollowedDataset::describe(const OpenedObject& object, RequestBudget* budget) {
-  H5_ASSIGN(DatasetDescriptionPtr description, description_of(*file(), object, budget));
-  if (description->layout.cls == format::LayoutClass::Virtual) set_virtual();
+Result<DatasetDescriptionPtr> FollowedDataset::noted(Result<DatasetDescriptionPtr> description) {
+  if (description && (*description)->layout.cls == format::LayoutClass::Virtual) set_virtual();
   return description;
 }
 
 Result<DatasetDescriptionPtr> FollowedDataset::newest_description(RequestBudget& budget, bool measured) {
   H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
-  return describe(*object, measured ? &budget : nullptr);
+  return noted(measured ? description_of(*file(), *object, budget) : known_description_of(*file(), *object));
 }
 
 void FollowedDataset::note_missing() {
@@ -137,7 +136,7 @@ void FollowedDataset::measure_blocks(StatDepth depth, const object::DatasetDescr
       return;
     }
     const States::ValuePtr known = states_.newest_value();
-    const auto opened = known ? known->reader : open_reader(*file(), description, &budget);
+    const auto opened = known ? known->reader : open_reader(*file(), description, budget);
     if (!opened) return;
     if (const auto counted = storage_of(**opened, depth, stat, budget))
       bytes = *counted;
@@ -147,7 +146,7 @@ void FollowedDataset::measure_blocks(StatDepth depth, const object::DatasetDescr
     else
       file()->report(file()->path_of(place()), counted.error());
     // Where there is no storage, a search for data costs nothing.
-    all_data = all_data || !bytes || (*bytes == 0 && (*opened)->find_data(0, &budget));
+    all_data = all_data || !bytes || (*bytes == 0 && (*opened)->find_data(0, budget));
   }
   stat.blocks = divide_up(bytes.value_or(0), kBlockBytes);
   if (stat.blocks == 0 && stat.size > 0 && all_data) stat.blocks = 1;

@@ -9,7 +9,7 @@
 namespace h5mount::tree {
 
 Result<DatasetReaderPtr> open_reader(const ServedFile& file, const object::DatasetDescription& description,
-                                     RequestBudget* budget);
+                                     RequestBudget& budget);
 
 class FollowedDataset final : public FollowedData {
  public:
@@ -32,7 +32,8 @@ class FollowedDataset final : public FollowedData {
   using States = tree::States<OpenedObjectPtr, DataState>;
   bool is_later(const States::State& newest, const OpenedObjectPtr& object) const;
   Result<DataStatePtr> make(const States::State& state, RequestBudget& budget);
-  Result<DatasetDescriptionPtr> describe(const OpenedObject& object, RequestBudget* budget);
+  // Notes whether the dataset is virtual.
+  Result<DatasetDescriptionPtr> noted(Result<DatasetDescriptionPtr> description);
   void note_missing() override;
 
   // A file that is not followed has one state. It is kept only once elements are needed, so that a node that

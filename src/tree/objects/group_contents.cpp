@@ -37,11 +37,11 @@ Result<format::Link> GroupContents::find_named(std::string_view name, RequestBud
 // Only the whole listing determines the link of a cut name; the map is made once and cached with the object.
 Result<format::Link> GroupContents::find_cut(const OpenedObjectPtr& object, const object::Group& opened,
                                              std::string_view shown, RequestBudget& budget) const {
-  H5_ASSIGN(const std::shared_ptr<const CutNames> names,
-            object->cut_names.get([&]() -> Result<std::shared_ptr<const CutNames>> {
-              H5_ASSIGN(const std::shared_ptr<const GroupListing> listing, list(budget));
-              return std::make_shared<const CutNames>(listing->cut_names());
-            }));
+  const auto cut = [&]() -> Result<std::shared_ptr<const CutNames>> {
+    H5_ASSIGN(const std::shared_ptr<const GroupListing> listing, list(budget));
+    return std::make_shared<const CutNames>(listing->cut_names());
+  };
+  H5_ASSIGN(const std::shared_ptr<const CutNames> names, object->cut_names.get(cut, budget));
   file_->charge_again(*object);
   const auto found = names->find(std::string(shown));
   if (found == names->end()) {

@@ -116,7 +116,7 @@ Result<std::string> value_json(const format::Datatype& type, const format::Datas
 Result<std::string> attribute_json(ServedFile& file, const object::Attribute& attribute, std::size_t most,
                                    RequestBudget& budget) {
   if (attribute.damage) return fail(*attribute.damage);
-  return value_json(*attribute.type, attribute.space, attribute.data, file.value_context(&budget), most);
+  return value_json(*attribute.type, attribute.space, attribute.data, file.value_context(budget), most);
 }
 
 // {"dtype":…,"shape":…} in the terms of user.hdf5.dtype and user.hdf5.shape.
@@ -194,7 +194,7 @@ void add_absent_views(const object::DatasetDescription& dataset, Line& line, Req
     line.text(view, why);
   };
   for (const view::View& view : view::views()) {
-    const auto why = view.unfit(dataset, &budget);
+    const auto why = view.unfit(dataset, budget);
     if (!why) break;  // the walk ends: its budget is spent
     if (*why) add(view.directory, **why);
   }
@@ -231,10 +231,10 @@ Result<std::optional<std::string>> dataset_value(ServedFile& file, const OpenedO
   if (elements > kMaxElements || dataset.image_bytes > kMaxImageBytes) return std::nullopt;
   std::vector<std::byte> data(static_cast<std::size_t>(dataset.image_bytes));
   if (!data.empty()) {
-    H5_ASSIGN(const DatasetReaderPtr reader, open_reader(file, dataset, &budget));
-    H5_TRY(reader->read_into(0, data, &budget));
+    H5_ASSIGN(const DatasetReaderPtr reader, open_reader(file, dataset, budget));
+    H5_TRY(reader->read_into(0, data, budget));
   }
-  auto value = value_json(*dataset.type, dataset.space, data, file.value_context(object.snapshot, &budget),
+  auto value = value_json(*dataset.type, dataset.space, data, file.value_context(object.snapshot, budget),
                           kMaxValueText);
   if (!value && value.error().code() == ErrorCode::TooLarge) return std::nullopt;
   if (!value) return fail(value.error());
@@ -261,7 +261,7 @@ void add_dataset(ServedFile& file, const OpenedObject& object, Line& line, Reque
                  ForCatalogue catalogue) {
   line.text("kind", "dataset");
   add_structure(file, object, line, budget);
-  const auto description = description_of(file, object, &budget);
+  const auto description = description_of(file, object, budget);
   if (!description) {
     note(catalogue, description.error());
     line.text("error", description.error().text());

@@ -14,24 +14,38 @@ bool is_unlimited_view(const object::DatasetDescription& description) {
 
 }  // namespace
 
-Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObject& object,
-                                             RequestBudget* budget) {
+namespace {
+
+// What the object's header states.
+Result<DatasetDescriptionPtr> stated_description(ServedFile& file, const OpenedObject& object) {
   const bool fresh = !object.description.peek();
-  H5_ASSIGN(DatasetDescriptionPtr described, object.description.get([&]() -> Result<DatasetDescriptionPtr> {
+  const auto describe = [&]() -> Result<DatasetDescriptionPtr> {
     H5_ASSIGN(object::DatasetDescription description,
               object::describe_dataset(*object.snapshot, object.object));
     return std::make_shared<const object::DatasetDescription>(std::move(description));
-  }));
+  };
+  H5_ASSIGN(DatasetDescriptionPtr described, object.description.get(describe, Unbounded()));
   if (fresh) file.charge_again(object);
+  return described;
+}
+
+}  // namespace
+
+Result<DatasetDescriptionPtr> known_description_of(ServedFile& file, const OpenedObject& object) {
+  H5_ASSIGN(DatasetDescriptionPtr described, stated_description(file, object));
+  const auto measured = is_unlimited_view(*described) ? object.extent.peek() : std::nullopt;
+  return measured ? std::make_shared<const object::DatasetDescription>((*measured)->description())
+                  : described;
+}
+
+Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObject& object,
+                                             RequestBudget& budget) {
+  H5_ASSIGN(DatasetDescriptionPtr described, stated_description(file, object));
   if (!is_unlimited_view(*described)) return described;
   // The extent of an unlimited virtual dataset is what its sources fill, not what the header states. Its
   // reader is kept, as it detects their growth; where many files are open, it is made again each time
   // instead.
   const dataset::ReadEnvironment& environment = file.context().environment;
-  if (budget == nullptr) {
-    const auto known = object.extent.peek();
-    return known ? std::make_shared<const object::DatasetDescription>((*known)->description()) : described;
-  }
   const auto open = [&]() -> Result<std::shared_ptr<const dataset::DatasetReader>> {
     H5_ASSIGN(dataset::NextReader next,
               dataset::DatasetReader::open_next(environment, file.file(), *described, object.extent_before,
@@ -48,7 +62,7 @@ Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObjec
 }
 
 Result<DatasetDescriptionPtr> viewed_description_of(ServedFile& file, const OpenedObject& object) {
-  auto described = description_of(file, object, nullptr);
+  auto described = known_description_of(file, object);
   if (!described && described.error().code() == ErrorCode::TooLarge) return nullptr;
   return described;
 }
@@ -56,7 +70,7 @@ Result<DatasetDescriptionPtr> viewed_description_of(ServedFile& file, const Open
 Result<NodeSource> dataset_source(ServedFile& file, std::uint64_t address, const LinkPlace& place,
                                   RequestBudget& budget) {
   H5_ASSIGN(const OpenedObjectPtr object, file.object(address, budget));
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, *object, nullptr));
+  H5_ASSIGN(const DatasetDescriptionPtr description, known_description_of(file, *object));
   NodeSource out = file.as_source();
   out.object = file.path_of(place);
   out.all_in_file = description->layout.cls != format::LayoutClass::Virtual && description->external.empty();

@@ -12,10 +12,11 @@
 
 namespace h5mount::tree {
 
-// Without a budget no source of a virtual dataset is opened: one of unlimited extent then has the extent that
-// was measured last, or that in its header.
+// The description of a dataset. The extent of an unlimited virtual one is measured, by opening its sources.
 Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObject& object,
-                                             RequestBudget* budget);
+                                             RequestBudget& budget);
+// The same without opening a source: the extent that was measured last, or that in the header.
+Result<DatasetDescriptionPtr> known_description_of(ServedFile& file, const OpenedObject& object);
 
 // The same for a view; null where the dataset has more bytes than a file can: no view shows it.
 Result<DatasetDescriptionPtr> viewed_description_of(ServedFile& file, const OpenedObject& object);

@@ -116,13 +116,13 @@ Text fill_value_text(const StructureSubject& subject) {
   if (value.size() < dataset.type->size)
     return fail({ErrorCode::InvalidValue, "fill value shorter than its type"});
   return text::value_text(*dataset.type, format::Dataspace{}, value.first(dataset.type->size),
-                          subject.file.value_context(subject.opened.snapshot, &subject.budget),
+                          subject.file.value_context(subject.opened.snapshot, subject.budget),
                           kMaxXattrBytes);
 }
 
 Text storage_size_text(const StructureSubject& subject) {
-  H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset, &subject.budget));
-  H5_ASSIGN(const std::uint64_t bytes, reader->storage_bytes(&subject.budget));
+  H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset, subject.budget));
+  H5_ASSIGN(const std::uint64_t bytes, reader->storage_bytes(subject.budget));
   return fmt::format("{}", bytes);
 }
 
@@ -132,8 +132,8 @@ bool names_sources(const StructureSubject& subject) {
 }
 
 Text source_files_text(const StructureSubject& subject) {
-  H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset, &subject.budget));
-  return sources_text(reader->named_sources(kMaxListedSources, &subject.budget), kMaxXattrBytes);
+  H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset, subject.budget));
+  return sources_text(reader->named_sources(kMaxListedSources, subject.budget), kMaxXattrBytes);
 }
 
 // What salvage did for the object.
@@ -224,7 +224,7 @@ struct Gathered {
 
 void gather_dataset(Gathered& out) {
   StructureSubject& subject = out.subject;
-  const auto description = description_of(subject.file, subject.opened, &subject.budget);
+  const auto description = description_of(subject.file, subject.opened, subject.budget);
   if (description) {
     out.description = *description;
     object::DatasetParts& parts = subject.parts;
@@ -246,7 +246,7 @@ Gathered gather(ServedFile& file, const OpenedObject& opened, bool with_problem,
   if (opened.object.kind == object::ObjectKind::Dataset) gather_dataset(out);
   if (!with_problem || problem) return out;
   if (is_whole(out.subject)) {
-    const auto reader = open_reader(file, *out.description, &budget);
+    const auto reader = open_reader(file, *out.description, budget);
     problem = reader ? (*reader)->problem() : std::optional(reader.error());
   } else if (opened.object.kind == object::ObjectKind::Group) {
     problem = links_damage(opened);

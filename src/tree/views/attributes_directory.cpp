@@ -53,7 +53,7 @@ class OpenedValue {
           charge_ = {};
           return fail(text ? Error(ErrorCode::Stale, "the text's length changed") : text.error());
         },
-        &request);
+        request);
     if (!done) return fail(done.error());
     return {};
   }

@@ -47,7 +47,7 @@ bool says_categorical(const OpenedObject& group) {
   const auto attribute = object::find_attribute(*group.snapshot, group.object, "encoding-type");
   if (!attribute || attribute->damage || !text::is_string(*attribute->type)) return false;
   const auto text = text::value_text(*attribute->type, attribute->space, attribute->data,
-                                     {.file = group.snapshot, .path_of = nullptr}, 64);
+                                     {{.file = group.snapshot}, Unbounded()}, 64);
   return text && *text == "categorical";
 }
 
@@ -76,7 +76,7 @@ Result<std::optional<CategoricalPlace>> find_categorical(ServedFile& file, const
                                                          RequestBudget& budget) {
   std::optional<std::uint64_t> codes, names;
   if (object.object.kind == object::ObjectKind::Dataset) {
-    H5_ASSIGN(const DatasetDescriptionPtr described, description_of(file, object, nullptr));
+    H5_ASSIGN(const DatasetDescriptionPtr described, known_description_of(file, object));
     if (!are_codes(*described)) return std::nullopt;
     codes = object.object.address;
     names = referred_names(object);
@@ -90,7 +90,7 @@ Result<std::optional<CategoricalPlace>> find_categorical(ServedFile& file, const
   for (const auto& [address, fits] : {Part{*codes, are_codes}, Part{*names, are_names}}) {
     H5_ASSIGN(const OpenedObjectPtr part, file.object(address, budget));
     if (part->object.kind != object::ObjectKind::Dataset) return std::nullopt;
-    H5_ASSIGN(const DatasetDescriptionPtr described, description_of(file, *part, nullptr));
+    H5_ASSIGN(const DatasetDescriptionPtr described, known_description_of(file, *part));
     if (!fits(*described)) return std::nullopt;
   }
   return CategoricalPlace{*codes, *names};
@@ -109,13 +109,13 @@ Result<object::CategoriesPtr> read_categories(ServedFile& file, const dataset::D
   const std::uint64_t count = dataset.space.dims[0];
   H5_ASSIGN(cache::BlockCache::Charge charge, cache.charge(static_cast<std::size_t>(count) * 8));
   out->ends.reserve(static_cast<std::size_t>(count));
-  text::ValueContext context = file.value_context(file.file()->reread(), &budget);
+  text::ValueContext context = file.value_context(file.file()->reread(), budget);
   context.max_bytes = kMaxNameBytes;
   std::vector<std::byte> some;
   const std::uint64_t at_once = std::max<std::uint64_t>(1, kBytesAtOnce / type.size);
   for (std::uint64_t first = 0; first < count; first += at_once) {
     some.resize(static_cast<std::size_t>(std::min(at_once, count - first) * type.size));
-    H5_TRY(names.read_into(first * type.size, some, &budget));
+    H5_TRY(names.read_into(first * type.size, some, budget));
     const std::size_t before = out->text.size();
     for (std::size_t at = 0; at < some.size(); at += type.size) {
       const Status appended = append_name(type, ByteSpan(some).subspan(at, type.size), context, out->text);

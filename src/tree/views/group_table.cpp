@@ -77,15 +77,17 @@ Result<FoundColumn> find_column(ServedFile& file, const OpenedObject& object, st
   H5_ASSIGN(const std::optional<CategoricalPlace> categorical, find_categorical(file, object, budget));
   FoundColumn out{{std::move(name), object.object.address}, nullptr};
   if (!categorical && object.object.kind != object::ObjectKind::Dataset) return out;
-  RequestBudget* const sources = measured ? &budget : nullptr;
+  const auto describe = [&](const OpenedObject& dataset) {
+    return measured ? description_of(file, dataset, budget) : known_description_of(file, dataset);
+  };
   if (!categorical) {
-    H5_ASSIGN(out.described, description_of(file, object, sources));
+    H5_ASSIGN(out.described, describe(object));
     return out;
   }
   out.column.address = categorical->codes;
   out.column.names = categorical->names;
   H5_ASSIGN(const OpenedObjectPtr codes, file.object(categorical->codes, budget));
-  H5_ASSIGN(out.described, description_of(file, *codes, sources));
+  H5_ASSIGN(out.described, describe(*codes));
   return out;
 }
 
@@ -104,7 +106,7 @@ Result<Found> find_columns(ServedFile& file, const OpenedObject& group, RequestB
   budget.share_pauses(links->pauses());
   Lengths lengths(file.followed().following());
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, opened_group(group));
-  object::PathWork work{.budget = &budget, .names_left = limits::kMaxTableLinks + 1};
+  object::PathWork work{.budget = budget, .names_left = limits::kMaxTableLinks + 1};
   for (std::size_t i = 0; i < links->size(); ++i) {
     H5_TRY(budget.spend(kStepsPerLink));
     format::Link link = links->link(i);
@@ -167,7 +169,7 @@ Result<GroupTable::Columns> GroupTable::columns(RequestBudget& budget) {
                           column.names ? followed(column, *column.names) : nullptr});
         return out;
       },
-      &budget);
+      budget);
 }
 
 Result<object::CategoriesPtr> GroupTable::names_of(const DataState& names, const Table* known,
@@ -237,7 +239,7 @@ Result<DataStatePtr> GroupTable::newest(RequestBudget& budget) {
     }
     return number > known;
   });
-  H5_ASSIGN(DataStatePtr made, state->value.get([&] { return make(*all, *state, budget); }, &budget));
+  H5_ASSIGN(DataStatePtr made, state->value.get([&] { return make(*all, *state, budget); }, budget));
   return made;
 }
 

@@ -181,7 +181,7 @@ class MirrorNode : public Node {
 
   // `work`: with the request's budget.
   Result<Target> target_of(const format::Link& link, object::PathWork& work) const {
-    RequestBudget& budget = *work.budget;
+    RequestBudget& budget = work.budget;
     LinkTarget target = contents_.resolve(link, budget);
     if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what)) return fail(std::move(broken->why));
     if (auto* object = std::get_if<OpenedObjectPtr>(&target.what))
@@ -220,7 +220,7 @@ class MirrorNode : public Node {
     const auto link = contents_.find_named(*name, budget);
     if (!link && link.error().code() == ErrorCode::NotFound) return nullptr;
     if (!link) return fail(link.error());
-    object::PathWork work{.budget = &budget};
+    object::PathWork work{.budget = budget};
     const auto target = target_of(*link, work);
     if (!target || !stands_alone(*target)) return nullptr;
     return node_of(*link, {}, budget);
@@ -237,7 +237,7 @@ class MirrorNode : public Node {
   }
 
   Result<NodePtr> node_of(const format::Link& link, const std::string& part, RequestBudget& budget) const {
-    object::PathWork work{.budget = &budget};
+    object::PathWork work{.budget = budget};
     H5_ASSIGN(const Target target, target_of(link, work));
     const bool alone = part.empty() && stands_alone(target);
     if (!alone) {
@@ -276,7 +276,7 @@ class MirrorNode : public Node {
     H5_ASSIGN(std::shared_ptr<const GroupListing> links, contents_.list(budget));
     budget.share_pauses(links->pauses());
     auto out = std::make_shared<MirrorListing>(view(), links);
-    object::PathWork work{.budget = &budget};
+    object::PathWork work{.budget = budget};
     if (!mirror_->suffix().empty()) keep_directory_names(*links, *out, work);
     if (is_root()) {
       H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address(), budget));
@@ -291,7 +291,7 @@ class MirrorNode : public Node {
   void keep_directory_names(const GroupListing& links, MirrorListing& out, object::PathWork& work) const {
     for (std::size_t i = 0; i < links.size(); ++i) {
       if (!links.name(i).ends_with(mirror_->suffix())) continue;
-      const auto link = contents_.find_listed(links, i, *work.budget);
+      const auto link = contents_.find_listed(links, i, work.budget);
       const auto target = link ? target_of(*link, work) : Result<Target>(fail(link.error()));
       if (target && stands_alone(*target)) out.keep(std::string(links.name(i)));
     }
@@ -300,7 +300,7 @@ class MirrorNode : public Node {
   // A damaged link is recorded; the others are still listed.
   Status add_link(MirrorListing& out, const GroupListing& links, std::uint32_t position,
                   object::PathWork& work) const {
-    RequestBudget& budget = *work.budget;
+    RequestBudget& budget = work.budget;
     const auto link = contents_.find_listed(links, position, budget);
     const auto target = link ? target_of(*link, work) : Result<Target>(fail(link.error()));
     H5_TRY(budget.check());

@@ -59,7 +59,7 @@ class PartsDirectory : public Node {
   Result<NodePtr> file_of(std::string name, ViewOf of, RequestBudget& budget) const {
     H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
     H5_ASSIGN(const object::DatasetDescription part, of.derivation->describe(*described));
-    H5_ASSIGN(const std::optional<std::string> why, of.view->unfit(part, &budget));
+    H5_ASSIGN(const std::optional<std::string> why, of.view->unfit(part, budget));
     if (why) return fail(no_part());
     return make_view_file(dataset_, std::move(name), std::move(of));
   }

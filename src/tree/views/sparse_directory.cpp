@@ -33,23 +33,23 @@ struct List {
   std::string_view name;
   std::uint64_t (*item_bytes)(const object::DatasetDescription&);
   Status (*read)(const dataset::SparseForm&, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
-                 RequestBudget* budget);
+                 RequestBudget& budget);
 };
 
 constexpr std::array kLists = {
     List{"coordinates",
          [](const object::DatasetDescription& d) { return std::uint64_t{8} * d.space.dims.size(); },
          [](const dataset::SparseForm& form, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
-            RequestBudget* budget) { return form.read_coordinates(offset, length, out, budget); }},
+            RequestBudget& budget) { return form.read_coordinates(offset, length, out, budget); }},
     List{"values", [](const object::DatasetDescription& d) { return d.element_size; },
          [](const dataset::SparseForm& form, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
-            RequestBudget* budget) { return form.read_values(offset, length, out, budget); }},
+            RequestBudget& budget) { return form.read_values(offset, length, out, budget); }},
 };
 constexpr std::string_view kCount = "count";
 
 // A dataset without elements has no sparse form.
 Result<std::uint64_t> element_count(const dataset::DatasetReader& reader, RequestBudget& budget) {
-  if (const dataset::SparseForm* form = reader.sparse_form()) return form->count(&budget);
+  if (const dataset::SparseForm* form = reader.sparse_form()) return form->count(budget);
   if (reader.size() == 0) return 0;
   return fail({ErrorCode::Internal, "a sparse dataset without its form"});
 }
@@ -72,7 +72,7 @@ class OpenList : public OpenWithoutHoles {
               RequestBudget& budget) override {
     if (offset >= bytes_) return {};
     budget.allow_for(file_->followed().source()->stored_bytes());
-    H5_TRY(list_.read(*reader_->sparse_form(), offset, std::min(length, bytes_ - offset), out, &budget));
+    H5_TRY(list_.read(*reader_->sparse_form(), offset, std::min(length, bytes_ - offset), out, budget));
     return file_->followed().confirm_unchanged();
   }
 
@@ -256,7 +256,7 @@ class SparseMirror : public Mirror {
   // An error only where the layout cannot be read; other damage of the dataset does not matter here.
   static Result<bool> is_sparse(ServedFile& file, const OpenedObject& opened) {
     if (opened.object.kind != object::ObjectKind::Dataset) return false;
-    if (const auto description = description_of(file, opened, nullptr))
+    if (const auto description = known_description_of(file, opened))
       return (*description)->layout.cls == format::LayoutClass::Structured;
     const object::DatasetParts parts = object::describe_parts(*opened.snapshot, opened.object);
     if (parts.layout || !parts.problem)

@@ -53,7 +53,7 @@ class TreeTextNode : public Node {
   Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
     const VersionPtr version = current();
     const MakingPtr making = making_of(*version);
-    const auto held = [&] { return making->get([&] { return held_text(budget); }, &budget); };
+    const auto held = [&] { return making->get([&] { return held_text(budget); }, budget); };
     // A walk of the file needs as much memory as the text: who asks while one is under way waits for it,
     // whether it counts or keeps the bytes, and gets the same text or the same error.
     TreeTextPtr text;
@@ -62,7 +62,7 @@ class TreeTextNode : public Node {
           H5_ASSIGN(text, held());
           return text->size();
         },
-        &budget);
+        budget);
     if (!bytes) return fail(bytes.error());
     if (!text) {
       H5_ASSIGN(text, held());
@@ -135,7 +135,7 @@ class TreeTextNode : public Node {
           H5_TRY(fill(text, budget));
           return text.size();
         },
-        &budget);
+        budget);
   }
 
   ViewContextPtr context_;

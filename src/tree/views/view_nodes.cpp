@@ -66,7 +66,7 @@ class ViewMirror : public Mirror {
                        const std::function<void(std::string)>& each) const override {
     H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, budget));
     if (!described) return {};
-    H5_ASSIGN(const std::optional<std::string> why, view_.unfit(*described, &budget));
+    H5_ASSIGN(const std::optional<std::string> why, view_.unfit(*described, budget));
     if (!why) each(std::string(view_.suffix));
     return {};
   }
@@ -76,7 +76,7 @@ class ViewMirror : public Mirror {
     if (part != view_.suffix) return fail(no_view("no view of this name"));
     H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, budget));
     if (!described) return fail(no_view("no view of this object"));
-    H5_ASSIGN(std::optional<std::string> why, view_.unfit(*described, &budget));
+    H5_ASSIGN(std::optional<std::string> why, view_.unfit(*described, budget));
     if (why) return fail(no_view(*std::move(why)));
     return {};
   }

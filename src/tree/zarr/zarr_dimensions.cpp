@@ -113,7 +113,7 @@ class DimensionWalk {
 
   Status read_dataset(const OpenedObject& dataset, std::uint64_t group) {
     // Sources of virtual datasets are not opened: one that hangs would hold up all arrays.
-    const auto description = description_of(*file_, dataset, nullptr);
+    const auto description = known_description_of(*file_, dataset);
     if (!description) return budget_.check();
     const format::Dataspace& space = (*description)->space;
     const view::DimensionRole role = view::dimension_role(*dataset.snapshot, dataset.object);
@@ -126,7 +126,7 @@ class DimensionWalk {
     if (scales_.size() + axes_.size() + space.rank() > kMaxAxes) return fail(too_many());
     H5_TRY(charge(space.rank()));
     if (space.rank() == 0 || role.without_values || (role.is_scale && space.rank() == 1)) return {};
-    const auto scales = view::dimension_scales(file_->value_context(dataset.snapshot, &budget_),
+    const auto scales = view::dimension_scales(file_->value_context(dataset.snapshot, budget_),
                                                dataset.object, space.rank(), role);
     auto ids = view::coordinate_ids(*dataset.snapshot, dataset.object);
     if (role.has_scales || ids.size() != space.rank()) ids.clear();
@@ -244,7 +244,7 @@ class DimensionWalk {
 
   ServedFilePtr file_;
   RequestBudget& budget_;
-  object::PathWork work_{.budget = &budget_};
+  object::PathWork work_{.budget = budget_};
   std::shared_ptr<FileDimensions> out_ = std::make_shared<FileDimensions>();
   std::vector<std::vector<std::uint64_t>> groups_;  // those below each, in the order of the walk
   std::vector<Scale> scales_;
@@ -283,13 +283,13 @@ Result<std::shared_ptr<const FileDimensions>> FileDimensionsCache::get(const Ser
     if (!state_ || state_->snapshot != snapshot) state_ = std::make_shared<State>(snapshot);
     state = state_;
   }
-  return state->dimensions.get_once([&] { return FileDimensions::of(file, budget); }, &budget);
+  return state->dimensions.get_once([&] { return FileDimensions::of(file, budget); }, budget);
 }
 
 Result<std::vector<std::string>> dimension_names(ServedFile& file, const OpenedObject& dataset,
                                                  const object::DatasetDescription& description,
                                                  view::DimensionRole role, RequestBudget& budget) {
-  const text::ValueContext values = file.value_context(dataset.snapshot, &budget);
+  const text::ValueContext values = file.value_context(dataset.snapshot, budget);
   const std::vector<std::uint64_t>& dims = description.space.dims;
   const auto scales = view::dimension_scales(values, dataset.object, dims.size(), role);
   std::vector<std::string> out;
@@ -298,7 +298,7 @@ Result<std::vector<std::string>> dimension_names(ServedFile& file, const OpenedO
     const auto scale =
         scales[i] == 0 ? Result<OpenedObjectPtr>(OpenedObjectPtr()) : file.object(scales[i], budget);
     if (!scale || !*scale || (*scale)->object.kind != object::ObjectKind::Dataset) break;
-    const auto described = description_of(file, **scale, &budget);
+    const auto described = description_of(file, **scale, budget);
     if (!described || (*described)->space.rank() == 0) break;
     std::uint64_t length = (*described)->space.dims[0];
     if (is_unlimited((*described)->space, 0)) {

@@ -39,7 +39,7 @@ class ZarrTextNode : public Node {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address, budget));
     NodeSource out = file_->as_source();
     if (object->object.kind == object::ObjectKind::Dataset) {
-      H5_ASSIGN(const DatasetDescriptionPtr description, description_of(*file_, *object, nullptr));
+      H5_ASSIGN(const DatasetDescriptionPtr description, known_description_of(*file_, *object));
       out.all_in_file = description->layout.cls != format::LayoutClass::Virtual;
     }
     return std::vector{std::move(out)};
@@ -83,7 +83,7 @@ class ZarrTextNode : public Node {
           H5_TRY(make_(file_, *object, *made, budget));
           return made;
         },
-        &budget);
+        budget);
   }
 
   ServedFilePtr file_;

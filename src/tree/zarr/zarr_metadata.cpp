@@ -159,7 +159,7 @@ class MembersText {
 // The text of a group's zarr.json without its end.
 std::string group_node_begin(ServedFile& file, const OpenedObject& group, RequestBudget& budget) {
   const view::AttributesText attributes = view::attributes_text(
-      file.value_context(group.snapshot, &budget), group.object, {}, nullptr, view::AttributeForm::Version3);
+      file.value_context(group.snapshot, budget), group.object, {}, nullptr, view::AttributeForm::Version3);
   return fmt::format(R"({{"zarr_format":3,"node_type":"group","attributes":{{{}}})",
                      ascii_json(attributes.members));
 }
@@ -169,9 +169,9 @@ constexpr std::string_view kConsolidated =
 constexpr std::string_view kConsolidatedEnd = "}}}";
 
 Result<std::string> array_node_text(ServedFile& file, const OpenedObject& dataset, RequestBudget& budget) {
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset, &budget));
+  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset, budget));
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, view::ZarrEncoding::Version3));
-  const text::ValueContext values = file.value_context(dataset.snapshot, &budget);
+  const text::ValueContext values = file.value_context(dataset.snapshot, budget);
   const view::DimensionRole role = role_of(dataset);
   H5_ASSIGN(const std::string fill, view::zarr3_fill_value(*description, values));
   const view::AttributesText attributes = view::attributes_text(
@@ -188,24 +188,24 @@ std::string zarr_group_text() {
 
 Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
                                     view::ZarrEncoding encoding, RequestBudget& budget) {
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset, &budget));
+  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset, budget));
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, encoding));
   const view::AttributesText attributes =
-      view::attributes_text(file.value_context(dataset.snapshot, &budget), dataset.object, role_of(dataset),
+      view::attributes_text(file.value_context(dataset.snapshot, budget), dataset.object, role_of(dataset),
                             description->type.get(), view::AttributeForm::Version2);
   return ascii_json(array.metadata(attributes.fill_value.empty() ? "null" : attributes.fill_value));
 }
 
 Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object,
                                          RequestBudget& budget) {
-  const text::ValueContext values = file.value_context(object.snapshot, &budget);
+  const text::ValueContext values = file.value_context(object.snapshot, budget);
   const view::DimensionRole role = role_of(object);
   const auto members = [&](const format::Datatype* fill_type) {
     return view::attributes_text(values, object.object, role, fill_type, view::AttributeForm::Version2)
         .members;
   };
   if (object.object.kind != object::ObjectKind::Dataset) return ascii_json("{" + members(nullptr) + "}");
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object, &budget));
+  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object, budget));
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, view::ZarrEncoding::Plain));
   std::string out = members(description->type.get());
   H5_ASSIGN(const auto names, dimension_names_json(file, object, *description, array, role, budget));

@@ -82,7 +82,7 @@ Status check_shown(ServedFile& file, const OpenedObject& dataset, view::ZarrEnco
 // `work`: with the request's budget.
 Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, view::ZarrEncoding encoding,
                           object::PathWork& work) {
-  RequestBudget& budget = *work.budget;
+  RequestBudget& budget = work.budget;
   ServedFile& file = *group.file();
   ZarrChild out{.shown = {}, .link = link, .object = nullptr, .symlink = {}};
   LinkTarget target = group.resolve(link, budget);
@@ -117,7 +117,7 @@ std::string own_name(const GroupContents& group, const ZarrChild& child, view::Z
   const std::string& name = child.link.name;
   if (!child.is_array() || !name.starts_with(view::kNonCoordinatePrefix)) return name;
   std::string stripped = name.substr(view::kNonCoordinatePrefix.size());
-  const auto other = group.find_named(stripped, *work.budget);
+  const auto other = group.find_named(stripped, work.budget);
   if (other && resolve(group, *other, encoding, work)) return name;
   return stripped;
 }
@@ -136,7 +136,7 @@ Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding
                                   std::string_view shown, RequestBudget& budget) {
   const bool version3 = encoding == view::ZarrEncoding::Version3;
   const std::string name = file_name(shown, version3);
-  object::PathWork work{.budget = &budget};
+  object::PathWork work{.budget = budget};
   auto link = group.find(name, budget);
   auto child = link ? resolve(group, *link, encoding, work) : Result<ZarrChild>(fail(link.error()));
   if (!child && child.error().code() == ErrorCode::NotFound) {
@@ -157,7 +157,7 @@ Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encodi
   const bool version3 = encoding == view::ZarrEncoding::Version3;
   H5_ASSIGN(const std::shared_ptr<const GroupListing> links, group.list(budget));
   budget.share_pauses(links->pauses());
-  object::PathWork work{.budget = &budget};
+  object::PathWork work{.budget = budget};
   for (std::size_t i = 0; i < links->size(); ++i) {
     const auto link = group.find_listed(*links, i, budget);
     auto child = link ? resolve(group, *link, encoding, work) : Result<ZarrChild>(fail(link.error()));

@@ -84,7 +84,7 @@ Status ChunkImage::read_run(std::uint64_t offset, std::uint64_t length, dataset:
   return {};
 }
 
-Status ChunkImage::read_rows(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
+Status ChunkImage::read_rows(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
   const std::size_t last = dims_.size() - 1;
   const std::uint64_t filled = extent_.back() * element_size_;
   std::vector<std::uint64_t> at(dims_.size());
@@ -111,7 +111,7 @@ Status ChunkImage::read_rows(std::uint64_t offset, MutableByteSpan out, RequestB
   return {};
 }
 
-Status ChunkImage::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
+Status ChunkImage::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
   dataset::Pieces pieces;
   H5_TRY(read(offset, out.size(), {nullptr, budget}, pieces));
   return dataset::copy_pieces(pieces.list(), out);

@@ -15,7 +15,7 @@ std::string string_of(const metadata::FileMetadata& file, const object::Object& 
   std::string out;
   if (!attribute || attribute->type->cls != format::DatatypeClass::String ||
       attribute->data.size() != attribute->type->size ||
-      !text::append_string(*attribute->type, attribute->data, {}, out))
+      !text::append_string(*attribute->type, attribute->data, {{}, Unbounded()}, out))
     return {};
   return out;
 }

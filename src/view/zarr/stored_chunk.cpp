@@ -66,9 +66,9 @@ class FramedElements final : public ComputedFile {
   std::uint64_t size() const override { return size_; }
 
   // Makes the frame: the size of a compressed one is known only from itself.
-  Status measure(RequestBudget* budget) {
+  Status measure(RequestBudget& budget) {
     constexpr std::uint64_t kStepsPerByte = 100;
-    H5_TRY(spend(budget, kStepsPerByte * chunk_->size()));
+    H5_TRY(budget.spend(kStepsPerByte * chunk_->size()));
     H5_ASSIGN(const auto frame, frame_.get([&] { return make(budget); }, budget));
     size_ = frame->size();
     return {};
@@ -83,7 +83,7 @@ class FramedElements final : public ComputedFile {
   }
 
  private:
-  Result<std::shared_ptr<const std::string>> make(RequestBudget* budget) const {
+  Result<std::shared_ptr<const std::string>> make(RequestBudget& budget) const {
     std::vector<std::byte> elements(static_cast<std::size_t>(chunk_->size()));
     H5_TRY(chunk_->read_into(0, elements, budget));
     if (codec_.shuffle > 1) {
@@ -111,7 +111,7 @@ std::string le32(std::uint64_t value) {
 }  // namespace
 
 Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chunk, const StoredCodec& codec,
-                                          RequestBudget* budget) {
+                                          RequestBudget& budget) {
   const StoredChunks* chunks = dataset::stored_chunks_of(chunk->dataset());
   const std::uint64_t elements = chunk->size();
   if (chunks == nullptr) return fail({ErrorCode::Internal, "a codec of a dataset without chunks"});

@@ -33,7 +33,7 @@ Datatype number_type(const Datatype& type) {
 // In the form of 'Values as text': "-1", "0.5", "NaN".
 Result<std::string> number_text(const Datatype& type, ByteSpan element) {
   std::string out;
-  H5_TRY(text::append_json(number_type(type), element, {}, out));
+  H5_TRY(text::append_json(number_type(type), element, {{}, Unbounded()}, out));
   return out;
 }
 

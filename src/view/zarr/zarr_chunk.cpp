@@ -131,7 +131,7 @@ class PackedElements final : public ComputedFile {
   // Reads the packed bytes from `skip` on of an element that is too large to be read whole: of each segment
   // the items that they touch.
   Status read_large(std::uint64_t element, std::uint64_t skip, MutableByteSpan to,
-                    RequestBudget* budget) const {
+                    RequestBudget& budget) const {
     std::vector<std::byte> items;
     std::uint64_t begin = 0;  // of the segment, packed
     for (const ZarrType::Segment& part : type_.segments) {
@@ -173,13 +173,13 @@ void put_u32(std::string& out, std::size_t at, std::uint64_t value) {
   for (std::size_t i = 0; i < 4; ++i) out[at + i] = static_cast<char>(value >> (8 * i) & 0xFF);
 }
 
-Result<std::string> encode_strings(const Source& source) {
+Result<std::string> encode_strings(const Source& source, RequestBudget& budget) {
   const object::DatasetDescription& chunk = source.reader->description();
   const std::uint64_t count = source.reader->size() / chunk.element_size;
   const Error too_large(ErrorCode::TooLarge, "too many bytes of strings in one chunk");
   if (source.reader->size() > limits::kMaxStringChunkBytes) return fail(too_large);
   std::vector<std::byte> stored(static_cast<std::size_t>(source.reader->size()));
-  H5_TRY(source.reader->read_into(0, stored, source.budget));
+  H5_TRY(source.reader->read_into(0, stored, budget));
   std::string out(4, '\0');
   put_u32(out, 0, count);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -188,9 +188,9 @@ Result<std::string> encode_strings(const Source& source) {
     H5_TRY(text::append_string(*chunk.type,
                                ByteSpan(stored).subspan(static_cast<std::size_t>(i * chunk.element_size),
                                                         static_cast<std::size_t>(chunk.element_size)),
-                               source.values, out));
+                               {source.values, budget}, out));
     put_u32(out, at, out.size() - at - 4);
-    H5_TRY(spend(source.budget, limits::kStepsPerTextByte * (out.size() - at)));
+    H5_TRY(budget.spend(limits::kStepsPerTextByte * (out.size() - at)));
     if (out.size() > limits::kMaxStringChunkBytes) return fail(too_large);
   }
   return out;
@@ -198,7 +198,7 @@ Result<std::string> encode_strings(const Source& source) {
 
 template <ZarrEncoding kEncoding>
 Result<std::optional<std::uint64_t>> chunk_file_size(const object::DatasetDescription& chunk,
-                                                     RequestBudget*) {
+                                                     RequestBudget&) {
   const auto type = zarr_type(*chunk.type, kEncoding);
   if (!type || type->variable_strings) return std::nullopt;
   return chunk.image_bytes / chunk.element_size * type->bytes;
@@ -206,10 +206,10 @@ Result<std::optional<std::uint64_t>> chunk_file_size(const object::DatasetDescri
 
 template <ZarrEncoding kEncoding>
 Result<ComputedFilePtr> make_chunk_file(Source source, const ComputedFile*,
-                                        std::span<const dataset::ByteRange>) {
+                                        std::span<const dataset::ByteRange>, RequestBudget& budget) {
   H5_ASSIGN(ZarrType type, zarr_type(*source.reader->description().type, kEncoding));
   if (type.variable_strings) {
-    H5_ASSIGN(std::string text, encode_strings(source));
+    H5_ASSIGN(std::string text, encode_strings(source, budget));
     return std::make_shared<const Text>(std::move(text));
   }
   auto strings = NumpyStrings::in(*source.reader->description().type);
@@ -219,7 +219,7 @@ Result<ComputedFilePtr> make_chunk_file(Source source, const ComputedFile*,
   return std::make_shared<const StoredElements>(std::move(source.reader));
 }
 
-Result<std::optional<std::string>> fits_always(const object::DatasetDescription&, RequestBudget*) {
+Result<std::optional<std::string>> fits_always(const object::DatasetDescription&, RequestBudget&) {
   return std::nullopt;
 }
 
@@ -236,14 +236,15 @@ constexpr View kVersion3ChunkView = make_chunk_view<ZarrEncoding::Version3>();
 
 // The length of a chunk is known only from the index.
 Result<ComputedFilePtr> make_stored_chunk_file(Source source, const ComputedFile* before,
-                                               std::span<const dataset::ByteRange> stale) {
+                                               std::span<const dataset::ByteRange> stale,
+                                               RequestBudget& budget) {
   auto chunk = std::dynamic_pointer_cast<const ChunkImage>(source.reader);
   const auto codec = chunk ? zarr_codec(chunk->dataset().description()) : std::nullopt;
-  if (!codec) return make_chunk_file<ZarrEncoding::Plain>(std::move(source), before, stale);
-  return make_stored_chunk(std::move(chunk), *codec, source.budget);
+  if (!codec) return make_chunk_file<ZarrEncoding::Plain>(std::move(source), before, stale, budget);
+  return make_stored_chunk(std::move(chunk), *codec, budget);
 }
 
-Result<std::optional<std::uint64_t>> stored_chunk_size(const object::DatasetDescription&, RequestBudget*) {
+Result<std::optional<std::uint64_t>> stored_chunk_size(const object::DatasetDescription&, RequestBudget&) {
   return std::nullopt;
 }
 
