@@ -7,6 +7,7 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/chunk/chunk_index.h"
+#include "h5mount/dataset/open_dataset.h"
 #include "h5mount/dataset/stored_chunks.h"
 #include "h5mount/metadata/global_heap.h"
 #include "h5mount/text/value_text.h"
@@ -29,7 +30,7 @@ class DataCheck {
         file_bytes_(context.metadata->source()->size()) {}
 
   void run() {
-    const auto opened = dataset::DatasetReader::open(context_.environment, context_.file, description_);
+    const auto opened = dataset::open_dataset(context_.environment, context_.file, description_);
     if (!opened) return found(opened.error());
     reader_ = *opened;
     if (auto problem = reader_->problem()) return found(*problem);

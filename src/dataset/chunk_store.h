@@ -13,6 +13,7 @@
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/filter/filter.h"
 #include "h5mount/object/file_set.h"
+#include "h5mount/object/object.h"
 
 namespace h5mount::dataset {
 

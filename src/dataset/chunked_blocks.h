@@ -7,7 +7,7 @@
 
 #include "chunk_store.h"
 #include "growth.h"
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/open_dataset.h"
 
 namespace h5mount::dataset {
 

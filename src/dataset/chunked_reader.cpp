@@ -105,18 +105,18 @@ Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std:
   return {};
 }
 
-Result<NextReader> ChunkedReader::open_next_state(const ReadEnvironment& environment,
-                                                  object::OpenedFilePtr file, object::DatasetDescription next,
-                                                  RequestBudget& budget) const {
+Result<NextReader> ChunkedReader::continued(const ReadEnvironment& environment,
+                                            const object::OpenedFilePtr& file,
+                                            const object::DatasetDescription& next, RequestBudget&) const {
   if (grew_at_end(description(), next) && blocks_->growth() != nullptr && file->followed->following() &&
       description().layout.chunk_dims == next.layout.chunk_dims) {
-    H5_ASSIGN(auto reader, open(environment, file, std::move(next), this));
+    H5_ASSIGN(auto reader, open(environment, file, next, this));
     NextReader out{reader, {kWholeImage}};
     // Null where the file is stale by now, and not followed.
     if (const GrowthState* growth = reader->blocks_->growth()) out.stale = growth->stale();
     return out;
   }
-  return DatasetReader::open_next_state(environment, std::move(file), std::move(next), budget);
+  return NextReader{};
 }
 
 std::optional<std::uint64_t> ChunkedReader::storage_bytes_known() const {

@@ -46,9 +46,8 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
   Status read_with(const ReadStrategy& strategy, std::uint64_t offset, std::uint64_t length, Pieces& out,
                    RequestBudget& budget) const;
 
-  Result<NextReader> open_next_state(const ReadEnvironment& environment, object::OpenedFilePtr file,
-                                     object::DatasetDescription description,
-                                     RequestBudget& budget) const override;
+  Result<NextReader> continued(const ReadEnvironment& environment, const object::OpenedFilePtr& file,
+                               const object::DatasetDescription& next, RequestBudget& budget) const override;
 
   ChunkedBlocksPtr blocks_;
   AllocationMap allocation_;

@@ -4,7 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/pieces.h"
+#include "h5mount/object/object.h"
 
 namespace h5mount::dataset {
 

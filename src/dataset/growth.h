@@ -19,7 +19,8 @@
 #include <vector>
 
 #include "h5mount/base/thread_annotations.h"
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/cache/block_cache.h"
+#include "h5mount/object/object.h"
 
 namespace h5mount::dataset {
 

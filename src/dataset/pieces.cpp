@@ -4,7 +4,7 @@
 #include <climits>
 #include <cstring>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/pieces.h"
 
 namespace h5mount::dataset {
 namespace {

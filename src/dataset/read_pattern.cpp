@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/read_pattern.h"
 
 namespace h5mount::dataset {
 namespace {

@@ -8,7 +8,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/base/counters.h"
+#include "h5mount/cache/block_cache.h"
+#include "h5mount/cache/worker_pool.h"
+#include "h5mount/dataset/read_pattern.h"
 
 namespace h5mount::dataset {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "fill_pattern.h"
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/open_dataset.h"
 
 namespace h5mount::dataset {
 

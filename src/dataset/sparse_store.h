@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "chunk_plan.h"
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/open_dataset.h"
 #include "h5mount/filter/filter.h"
 #include "sparse_chunk.h"
 

@@ -216,14 +216,15 @@ ByteRange VirtualReader::stale_by(const Part& part, const VirtualSources::Source
   return {linear * e, part.row_end * e};
 }
 
-Result<NextReader> VirtualReader::open_next_state(const ReadEnvironment& environment,
-                                                  object::OpenedFilePtr file, object::DatasetDescription next,
-                                                  RequestBudget& budget) const {
+Result<NextReader> VirtualReader::continued(const ReadEnvironment& environment,
+                                            const object::OpenedFilePtr& file,
+                                            const object::DatasetDescription& next,
+                                            RequestBudget& budget) const {
   if (next.layout.cls == format::LayoutClass::Virtual) {
-    H5_ASSIGN(auto reader, open(environment, std::move(file), std::move(next), this, budget));
+    H5_ASSIGN(auto reader, open(environment, file, next, this, budget));
     return NextReader{reader, reader->stale_};
   }
-  return DatasetReader::open_next_state(environment, std::move(file), std::move(next), budget);
+  return NextReader{};
 }
 
 // ---- reading

@@ -12,7 +12,7 @@
 #include "element_conversion.h"
 #include "element_selection.h"
 #include "fill_pattern.h"
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/open_dataset.h"
 #include "h5mount/format/virtual_mapping.h"
 #include "readahead.h"
 #include "virtual_nesting.h"
@@ -85,9 +85,8 @@ class VirtualReader final : public DatasetReader,
   std::vector<ByteRange> stale_since(const VirtualReader& before,
                                      const std::vector<VirtualSources::SourcePtr>& renewed) const;
   ByteRange stale_by(const Part& part, const VirtualSources::Source& source) const;
-  Result<NextReader> open_next_state(const ReadEnvironment& environment, object::OpenedFilePtr file,
-                                     object::DatasetDescription description,
-                                     RequestBudget& budget) const override;
+  Result<NextReader> continued(const ReadEnvironment& environment, const object::OpenedFilePtr& file,
+                               const object::DatasetDescription& next, RequestBudget& budget) const override;
 
   Status read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out,
                        RequestBudget& budget) const;

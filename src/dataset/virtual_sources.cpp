@@ -94,8 +94,8 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
     if (object.kind != object::ObjectKind::Dataset)
       return fail(Error(ErrorCode::NotFound, dataset + " is not a dataset"));
     H5_ASSIGN(auto described, object::describe_dataset(*snapshot, object));
-    return DatasetReader::open_next(environment_, source.file, std::move(described),
-                                    known ? before->reader : nullptr, budget);
+    return open_next_dataset(environment_, source.file, std::move(described),
+                             known ? before->reader : nullptr, budget);
   };
   H5_ASSIGN(NextReader next, metadata::retry_torn(followed, "virtual source", budget, open_dataset));
   source.reader = std::move(next.reader);

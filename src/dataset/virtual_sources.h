@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "h5mount/base/thread_annotations.h"
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/open_dataset.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "virtual_nesting.h"
 

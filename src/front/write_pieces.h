@@ -8,7 +8,7 @@
 #include <climits>
 #include <string>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/pieces.h"
 
 namespace h5mount::front {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "guard.h"
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/pieces.h"
 
 namespace h5mount::fuse {
 

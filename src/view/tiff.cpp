@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/dataset/open_dataset.h"
 #include "object_attributes.h"
 #include "tiff_layout.h"
 
@@ -122,7 +123,7 @@ Result<std::vector<std::byte>> palette_of(const Source& source, RequestBudget& b
       description.image_bytes > kMaxBytes)
     return out;
   H5_ASSIGN(const DatasetReaderPtr reader,
-            dataset::DatasetReader::open(source.environment, source.file, std::move(description)));
+            dataset::open_dataset(source.environment, source.file, std::move(description)));
   out.resize(static_cast<std::size_t>(reader->size()));
   H5_TRY(reader->read_into(0, out, budget));
   return out;

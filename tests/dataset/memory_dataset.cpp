@@ -229,14 +229,14 @@ object::OpenedFilePtr MemoryDataset::open_file(OnRead on_read) const {
 
 std::shared_ptr<const dataset::DatasetReader> MemoryDataset::open_reader_of(
     const dataset::ReadEnvironment& environment, std::shared_ptr<io::ByteSource> source) const {
-  auto reader = dataset::DatasetReader::open(environment, file_of(std::move(source)), description_);
+  auto reader = dataset::open_dataset(environment, file_of(std::move(source)), description_);
   EXPECT_TRUE(reader) << reader.error().text();
   return reader ? *reader : nullptr;
 }
 
 std::shared_ptr<const dataset::DatasetReader> MemoryDataset::open_reader(
     const dataset::ReadEnvironment& environment, OnRead on_read) const {
-  auto reader = dataset::DatasetReader::open(environment, open_file(std::move(on_read)), description_);
+  auto reader = dataset::open_dataset(environment, open_file(std::move(on_read)), description_);
   EXPECT_TRUE(reader) << reader.error().text();
   return reader ? *reader : nullptr;
 }

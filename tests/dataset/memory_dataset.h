@@ -8,7 +8,7 @@
 #include <string>
 
 #include "chunk/index_builder.h"
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/open_dataset.h"
 
 namespace h5mount::test {
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "h5mount/dataset/open_dataset.h"
 #include "support/corpus.h"
 
 namespace h5mount::test {
@@ -119,8 +120,8 @@ struct Example {
     state.space.dims = dims;
     state.image_bytes = state.element_size;
     for (const std::uint64_t dim : dims) state.image_bytes *= dim;
-    auto opened = dataset::DatasetReader::open_next(environment, files->main(), std::move(state),
-                                                    before.reader, Unbounded());
+    auto opened =
+        dataset::open_next_dataset(environment, files->main(), std::move(state), before.reader, Unbounded());
     EXPECT_TRUE(opened) << opened.error().text();
     return opened ? *opened : dataset::NextReader{};
   }

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/read_pattern.h"
 
 namespace h5mount::dataset {
 namespace {

@@ -106,8 +106,7 @@ TEST(ReadStrategies, NothingWrittenIsFill) {
   const MemoryDataset dataset(shape, 1);
   object::DatasetDescription description = dataset.description();
   description.layout.address = format::kUndefinedAddress;
-  const auto reader =
-      dataset::DatasetReader::open(dataset.environment(1U << 20), dataset.open_file(), description);
+  const auto reader = dataset::open_dataset(dataset.environment(1U << 20), dataset.open_file(), description);
   ASSERT_TRUE(reader);
   for (std::uint64_t offset = 0; offset < 70; ++offset) {
     dataset::Pieces pieces;

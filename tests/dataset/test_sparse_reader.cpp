@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/open_dataset.h"
 #include "sparse_list.h"
 #include "support/corpus.h"
 
@@ -34,8 +34,8 @@ void collect(const dataset::ReadEnvironment& environment, std::uint64_t group, c
         if (!child || child->kind != object::ObjectKind::Dataset) return true;
         Named& named = out.emplace_back(path, nullptr);
         if (auto description = object::describe_dataset(*file, *child))
-          if (auto reader = dataset::DatasetReader::open(environment, environment.files->main(),
-                                                         *std::move(description)))
+          if (auto reader =
+                  dataset::open_dataset(environment, environment.files->main(), *std::move(description)))
             named.reader = *std::move(reader);
         return true;
       },

@@ -2,7 +2,7 @@
 // it.
 #include <gtest/gtest.h>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/open_dataset.h"
 #include "support/h5py_file.h"
 
 namespace h5mount::test {
@@ -37,7 +37,7 @@ class VirtualReaderTest : public testing::Test {
     const auto address = object::resolve_path(snapshot, snapshot->root_address(), name);
     const auto object = object::open_object(*snapshot, address.value());
     auto description = object::describe_dataset(*snapshot, object.value());
-    return dataset::DatasetReader::open(environment_, file, std::move(description).value()).value();
+    return dataset::open_dataset(environment_, file, std::move(description).value()).value();
   }
 
   // The bytes of a request as the definition of the view has them.

@@ -32,7 +32,7 @@ class ViewFile {
     return object::describe_dataset(*file, object.value()).value();
   }
   view::DatasetReaderPtr reader(std::string_view path) const {
-    return dataset::DatasetReader::open(environment_, environment_.files->main(), description(path)).value();
+    return dataset::open_dataset(environment_, environment_.files->main(), description(path)).value();
   }
   view::Source source(view::DatasetReaderPtr reader) const {
     const object::OpenedFilePtr& file = environment_.files->main();

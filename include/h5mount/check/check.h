@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/open_dataset.h"
 
 namespace h5mount::check {
 

@@ -1,5 +1,6 @@
 // DatasetReader: reads a byte range of a dataset's row-major image as pieces of memory, whatever its storage:
-// compact, contiguous, external, chunked, virtual, sparse; unwritten parts are the fill value.
+// compact, contiguous, external, chunked, virtual, sparse; unwritten parts are the fill value. Readers are
+// made by dataset/open_dataset.h.
 //
 // The access pattern of an open file (ReadPattern) determines how a chunked dataset is read: a forward reader
 // is served from row blocks (all workers decode the chunks of a row of chunks once into image order, and the
@@ -7,10 +8,7 @@
 // thread; no lock is held while reading or decoding.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,100 +16,15 @@
 #include <utility>
 #include <vector>
 
-#include "h5mount/base/counters.h"
 #include "h5mount/base/request_budget.h"
-#include "h5mount/cache/block_cache.h"
-#include "h5mount/cache/worker_pool.h"
+#include "h5mount/dataset/pieces.h"
+#include "h5mount/dataset/read_pattern.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/object/object.h"
 
 namespace h5mount::dataset {
 
-// A reply: spans in order, each kept alive by its owner. A `kernel_only` span may be handed to writev but
-// never dereferenced (it is mapped from a file that may shrink).
-struct Piece {
-  ByteSpan bytes;
-  std::shared_ptr<const void> owner;
-  bool kernel_only = false;
-};
-
-class Pieces {
- public:
-  void add(ByteSpan bytes, std::shared_ptr<const void> owner, bool kernel_only = false) {
-    if (bytes.empty()) return;
-    total_ += bytes.size();
-    pieces_.push_back({bytes, std::move(owner), kernel_only});
-  }
-  void append(const Pieces& more) {
-    for (const Piece& piece : more.pieces_) add(piece.bytes, piece.owner, piece.kernel_only);
-  }
-  bool kernel_only() const {
-    for (const Piece& piece : pieces_)
-      if (piece.kernel_only) return true;
-    return false;
-  }
-  void append(Pieces&& others) {
-    total_ += others.total_;
-    if (pieces_.empty())
-      pieces_ = std::move(others.pieces_);
-    else
-      std::ranges::move(others.pieces_, std::back_inserter(pieces_));
-    others = Pieces();
-  }
-  const std::vector<Piece>& list() const { return pieces_; }
-  std::uint64_t total() const { return total_; }
-
- private:
-  std::vector<Piece> pieces_;
-  std::uint64_t total_ = 0;
-};
-
-// Copies the pieces one after another. The kernel copies `kernel_only` pieces, so a file truncated meanwhile
-// is an error (Io) and no SIGBUS.
-Status copy_pieces(std::span<const Piece> pieces, MutableByteSpan out);
-
-// The accesses of one open file so far. The owner of the open file keeps it; `read` updates it. Threads: any.
-class ReadPattern {
- public:
-  // Records a read; true where the reader moves forward through the file. The kernel's read-ahead may send
-  // neighbouring requests out of order: they still count as forward.
-  bool note(std::uint64_t offset, std::uint64_t length);
-  bool forward() const;  // the result of the last `note`
-  // The kernel's read-ahead reorders requests within this distance (two of its windows).
-  static constexpr std::uint64_t kReorder = 2U << 20;
-
-  // Claims units (row blocks, chunks) after `current` up to and including `last` for read-ahead. Returns
-  // those that were not claimed before as [first, second).
-  std::pair<std::uint64_t, std::uint64_t> claim_ahead(std::uint64_t current, std::uint64_t last);
-  // Claims the units before `current` that this reader has passed since the last call: it does not need them
-  // again.
-  std::pair<std::uint64_t, std::uint64_t> claim_behind(std::uint64_t current);
-  // The offset after the last byte read, for jobs that may outlive the open file: bytes before it need not be
-  // read any more.
-  std::shared_ptr<const std::atomic<std::uint64_t>> position() const { return expected_; }
-
- private:
-  std::shared_ptr<std::atomic<std::uint64_t>> expected_ = std::make_shared<std::atomic<std::uint64_t>>(0);
-  std::atomic<std::uint32_t> streak_{0};
-  std::atomic<std::uint64_t> ahead_{0};
-  std::atomic<std::uint64_t> behind_{format::kUnlimited};  // kUnlimited: nothing yet
-};
-
-// How a request reads.
-struct ReadAccess {
-  ReadPattern* pattern;  // null: random access
-  RequestBudget& budget;
-};
-
-struct VirtualAncestry;  // private to the module
-
-struct ReadEnvironment {
-  std::shared_ptr<cache::BlockCache> cache;
-  std::shared_ptr<cache::WorkerPool> workers;
-  std::shared_ptr<object::FileSet> files;
-  std::shared_ptr<const VirtualAncestry> within = nullptr;  // of sources: the virtual datasets around them
-  std::shared_ptr<Counters> counters = std::make_shared<Counters>();
-};
+struct ReadEnvironment;  // dataset/open_dataset.h
 
 // A sparse dataset as the list of its defined elements, in row-major order of the dataset.
 class SparseForm {
@@ -167,35 +80,22 @@ struct ByteRun {
 };
 
 class DatasetReader;
+using DatasetReaderPtr = std::shared_ptr<const DatasetReader>;
 
 // A reader, and its delta from the one before: bytes of the image that it may return with other contents than
 // the readers before it did, as far as they had returned them when it was opened. For callers that keep what
 // they read.
 struct NextReader {
-  std::shared_ptr<const DatasetReader> reader;
+  DatasetReaderPtr reader;
   std::vector<ByteRange> stale = {};
 };
 
 class DatasetReader {
  public:
-  // Reads only what describes the storage. An unknown layout or filter (UnsupportedFeature) is an error of
-  // `read`, not of `open`, so that the object is still listed.
-  static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
-                                                           object::OpenedFilePtr file,
-                                                           object::DatasetDescription description);
   virtual ~DatasetReader() = default;
 
-  // The reader of a later snapshot of a followed file, `previous` being that of an earlier one, or null: it
-  // keeps the finished blocks that the earlier one has decoded. The description must come from an object
-  // header that was read before the call; what the header refers to is read during the call, as a writer
-  // flushes it before the header. May be called again with the same `previous`, also after a failure.
-  static Result<NextReader> open_next(const ReadEnvironment& environment, object::OpenedFilePtr file,
-                                      object::DatasetDescription description,
-                                      const std::shared_ptr<const DatasetReader>& previous,
-                                      RequestBudget& budget);
-
-  // Whether a source of a virtual dataset has changed or was created: then `open_next` returns a reader of
-  // the new state. Costs a check of the sources' files, each at most once per its own interval.
+  // Whether a source of a virtual dataset has changed or was created: then `open_next_dataset` returns a
+  // reader of the new state. Costs a check of the sources' files, each at most once per its own interval.
   virtual bool sources_changed() const { return false; }
 
   const object::DatasetDescription& description() const { return description_; }
@@ -244,21 +144,18 @@ class DatasetReader {
   // Null unless the dataset is sparse.
   virtual const SparseForm* sparse_form() const { return nullptr; }
 
+  // For open_next_dataset: the reader of a later snapshot, which keeps what this one has decoded; none where
+  // nothing can be kept.
+  virtual Result<NextReader> continued(const ReadEnvironment& environment, const object::OpenedFilePtr& file,
+                                       const object::DatasetDescription& next, RequestBudget& budget) const {
+    (void)environment, (void)file, (void)next, (void)budget;
+    return NextReader{};
+  }
+
  protected:
   explicit DatasetReader(object::DatasetDescription description) : description_(std::move(description)) {}
 
-  // The reader of a later snapshot; this one is of the earlier. By default nothing is kept, and everything is
-  // stale except contiguous storage that grew at its end.
-  virtual Result<NextReader> open_next_state(const ReadEnvironment& environment, object::OpenedFilePtr file,
-                                             object::DatasetDescription description,
-                                             RequestBudget& budget) const;
-
  private:
-  static Result<std::shared_ptr<const DatasetReader>> open_first(const ReadEnvironment& environment,
-                                                                 object::OpenedFilePtr file,
-                                                                 object::DatasetDescription description,
-                                                                 RequestBudget& budget);
-
   object::DatasetDescription description_;
 };
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/pieces.h"
 
 namespace h5mount::front {
 

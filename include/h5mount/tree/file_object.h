@@ -10,7 +10,6 @@
 #include <optional>
 #include <string_view>
 
-#include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/object/object.h"
 #include "h5mount/text/value_text.h"
 #include "h5mount/tree/files_read.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/open_dataset.h"
 #include "h5mount/tree/files_read.h"
 
 namespace h5mount::tree {

@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/dataset/open_dataset.h"
 #include "h5mount/text/value_text.h"
 
 namespace h5mount::view {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "h5mount/dataset/converted_dataset.h"
+#include "h5mount/dataset/open_dataset.h"
 #include "number_blocks.h"
 
 namespace h5mount::serve {
@@ -127,7 +128,7 @@ Result<view::DatasetReaderPtr> hold(const view::Source& source, std::vector<std:
   description.space.dims = description.space.max_dims = std::move(dims);
   description.layout.cls = format::LayoutClass::Compact;
   description.layout.compact_data.assign(data.begin(), data.end());
-  H5_ASSIGN(held->reader, dataset::DatasetReader::open(source.environment, source.file, description));
+  H5_ASSIGN(held->reader, dataset::open_dataset(source.environment, source.file, description));
   const auto* const reader = held->reader.get();
   return view::DatasetReaderPtr(std::move(held), reader);
 }

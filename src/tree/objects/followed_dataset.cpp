@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/dataset/open_dataset.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "h5mount/view/text_lines.h"
 
@@ -46,9 +47,8 @@ Result<std::optional<std::uint64_t>> storage_of(const dataset::DatasetReader& re
 
 Result<DatasetReaderPtr> open_reader(const ServedFile& file, const object::DatasetDescription& description,
                                      RequestBudget& budget) {
-  H5_ASSIGN(dataset::NextReader first,
-            dataset::DatasetReader::open_next(file.context().environment, file.file(), description, nullptr,
-                                              budget));
+  H5_ASSIGN(dataset::NextReader first, dataset::open_next_dataset(file.context().environment, file.file(),
+                                                                  description, nullptr, budget));
   return std::move(first.reader);
 }
 
@@ -83,8 +83,8 @@ Result<DataStatePtr> FollowedDataset::make(const States::State& state, RequestBu
   const bool continues = before != nullptr && before->followed == made->followed;
   H5_ASSIGN(dataset::NextReader next,
             metadata::retry_torn(followed(), "chunk index", budget, [&](const auto&) {
-              return dataset::DatasetReader::open_next(context().environment, file()->file(), *description,
-                                                       continues ? before->reader : nullptr, budget);
+              return dataset::open_next_dataset(context().environment, file()->file(), *description,
+                                                continues ? before->reader : nullptr, budget);
             }));
   made->reader = std::move(next.reader);
   if (continues) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "h5mount/dataset/open_dataset.h"
+
 namespace h5mount::tree {
 
 namespace {
@@ -48,8 +50,7 @@ Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObjec
   const dataset::ReadEnvironment& environment = file.context().environment;
   const auto open = [&]() -> Result<std::shared_ptr<const dataset::DatasetReader>> {
     H5_ASSIGN(dataset::NextReader next,
-              dataset::DatasetReader::open_next(environment, file.file(), *described, object.extent_before,
-                                                budget));
+              dataset::open_next_dataset(environment, file.file(), *described, object.extent_before, budget));
     return std::move(next.reader);
   };
   const bool stays = !environment.files->crowded() || object.extent.peek();

@@ -1,0 +1,47 @@
+// ReadPattern: how the reader of an open file moves through it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "h5mount/base/request_budget.h"
+#include "h5mount/format/cursor.h"
+
+namespace h5mount::dataset {
+
+// The accesses of one open file so far. The owner of the open file keeps it; `read` updates it. Threads: any.
+class ReadPattern {
+ public:
+  // Records a read; true where the reader moves forward through the file. The kernel's read-ahead may send
+  // neighbouring requests out of order: they still count as forward.
+  bool note(std::uint64_t offset, std::uint64_t length);
+  bool forward() const;  // the result of the last `note`
+  // The kernel's read-ahead reorders requests within this distance (two of its windows).
+  static constexpr std::uint64_t kReorder = 2U << 20;
+
+  // Claims units (row blocks, chunks) after `current` up to and including `last` for read-ahead. Returns
+  // those that were not claimed before as [first, second).
+  std::pair<std::uint64_t, std::uint64_t> claim_ahead(std::uint64_t current, std::uint64_t last);
+  // Claims the units before `current` that this reader has passed since the last call: it does not need them
+  // again.
+  std::pair<std::uint64_t, std::uint64_t> claim_behind(std::uint64_t current);
+  // The offset after the last byte read, for jobs that may outlive the open file: bytes before it need not be
+  // read any more.
+  std::shared_ptr<const std::atomic<std::uint64_t>> position() const { return expected_; }
+
+ private:
+  std::shared_ptr<std::atomic<std::uint64_t>> expected_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::atomic<std::uint32_t> streak_{0};
+  std::atomic<std::uint64_t> ahead_{0};
+  std::atomic<std::uint64_t> behind_{format::kUnlimited};  // kUnlimited: nothing yet
+};
+
+// How a request reads.
+struct ReadAccess {
+  ReadPattern* pattern;  // null: random access
+  RequestBudget& budget;
+};
+
+}  // namespace h5mount::dataset

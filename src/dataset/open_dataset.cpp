@@ -1,0 +1,60 @@
+#include "h5mount/dataset/open_dataset.h"
+
+#include "chunked_reader.h"
+#include "growth.h"
+#include "simple_readers.h"
+#include "sparse_reader.h"
+#include "virtual_reader.h"
+
+namespace h5mount::dataset {
+namespace {
+
+Result<DatasetReaderPtr> open_first(const ReadEnvironment& environment, object::OpenedFilePtr file,
+                                    object::DatasetDescription d, RequestBudget& budget) {
+  if (d.layout.cls != format::LayoutClass::Virtual && d.image_bytes == 0)
+    return open_unallocated_reader(std::move(d));
+  switch (d.layout.cls) {
+    case format::LayoutClass::Compact:
+      return open_compact_reader(std::move(d));
+    case format::LayoutClass::Contiguous:
+      return d.external.empty() ? open_contiguous_reader(file, std::move(d))
+                                : open_external_reader(environment, file, std::move(d));
+    case format::LayoutClass::Chunked:
+      return ChunkedReader::open(environment, std::move(file), std::move(d));
+    case format::LayoutClass::Virtual:
+      return VirtualReader::open(environment, std::move(file), std::move(d), nullptr, budget);
+    case format::LayoutClass::Structured:
+      return SparseReader::open(environment, std::move(file), std::move(d));
+  }
+  return fail(Error(ErrorCode::UnsupportedFeature, "DataLayout", "class", d.address));
+}
+
+// Whether all that the reader of the earlier description returned is still so.
+bool stays(const object::DatasetDescription& earlier, const object::DatasetDescription& next) {
+  return earlier.image_bytes == 0 ||
+         (grew_at_end(earlier, next) && next.layout.cls == format::LayoutClass::Contiguous &&
+          next.layout.address == earlier.layout.address);
+}
+
+}  // namespace
+
+Result<DatasetReaderPtr> open_dataset(const ReadEnvironment& environment, object::OpenedFilePtr file,
+                                      object::DatasetDescription description) {
+  RequestBudget budget;
+  return open_first(environment, std::move(file), std::move(description), budget);
+}
+
+Result<NextReader> open_next_dataset(const ReadEnvironment& environment, object::OpenedFilePtr file,
+                                     object::DatasetDescription description, const DatasetReaderPtr& previous,
+                                     RequestBudget& budget) {
+  NextReader out;
+  if (previous != nullptr) {
+    H5_ASSIGN(out, previous->continued(environment, file, description, budget));
+    if (out.reader != nullptr) return out;
+    if (!stays(previous->description(), description)) out.stale = {kWholeImage};
+  }
+  H5_ASSIGN(out.reader, open_first(environment, std::move(file), std::move(description), budget));
+  return out;
+}
+
+}  // namespace h5mount::dataset
