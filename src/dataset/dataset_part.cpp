@@ -112,10 +112,7 @@ class PartReader final : public DatasetReader {
     std::vector<ByteRun> runs;
     if (length > 0 && collect(offset, length, runs) == length && runs.size() == 1)
       return base_->read(runs[0].offset, runs[0].bytes, access, out);
-    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
-    H5_TRY(read_into(offset, block->bytes(), access.budget));
-    out.add(block->bytes(), block);
-    return {};
+    return DatasetReader::read(offset, length, access, out);
   }
 
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {

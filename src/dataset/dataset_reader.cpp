@@ -1,8 +1,19 @@
 #include "h5mount/dataset/dataset_reader.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "h5mount/cache/block_cache.h"
+
 namespace h5mount::dataset {
+
+Status DatasetReader::read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const {
+  if (offset >= size() || length == 0) return {};
+  auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(std::min(length, size() - offset)));
+  H5_TRY(read_into(offset, block->bytes(), access.budget));
+  out.add(block->bytes(), block);
+  return {};
+}
 
 Status DatasetReader::read_chunk(std::uint64_t, std::uint64_t, std::uint64_t, Pieces&, RequestBudget&) const {
   return fail({ErrorCode::UnsupportedFeature, "a dataset without chunks"});

@@ -41,14 +41,6 @@ class JoinedReader final : public DatasetReader {
   JoinedReader(object::DatasetDescription joined, std::vector<ReaderPtr> members)
       : DatasetReader(std::move(joined)), members_(std::move(members)) {}
 
-  Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override {
-    if (offset >= size()) return {};
-    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(std::min(length, size() - offset)));
-    H5_TRY(read_into(offset, block->bytes(), access.budget));
-    out.add(block->bytes(), block);
-    return {};
-  }
-
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
     if (!range_within(offset, out.size(), size()))
       return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));

@@ -114,10 +114,7 @@ class ContiguousReader final : public PlainReader {
       out.add(mapped, source_, true);
       return {};
     }
-    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(n));
-    H5_TRY(read_into(offset, block->bytes(), access.budget));
-    out.add(block->bytes(), block);
-    return {};
+    return DatasetReader::read(offset, n, access, out);
   }
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget&) const override {
     H5_TRY(check(offset, out.size()));
@@ -143,15 +140,6 @@ class ExternalReader final : public PlainReader {
       start += n;
     }
     end_ = start;
-  }
-
-  Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override {
-    const std::uint64_t n = cut(offset, length);
-    if (n == 0) return {};
-    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(n));
-    H5_TRY(read_into(offset, block->bytes(), access.budget));
-    out.add(block->bytes(), block);
-    return {};
   }
 
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {

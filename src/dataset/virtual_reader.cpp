@@ -233,10 +233,8 @@ Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadAcces
   if (offset >= size()) return {};
   length = std::min(length, size() - offset);
   if (length == 0) return {};
-  auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
   const bool forward = access.pattern != nullptr && access.pattern->note(offset, length);
-  H5_TRY(read_into(offset, block->bytes(), access.budget));
-  out.add(block->bytes(), block);
+  H5_TRY(DatasetReader::read(offset, length, access, out));
   if (forward) readahead_.advance(shared_from_this(), (offset + length - 1) / kUnitBytes, *access.pattern);
   return {};
 }

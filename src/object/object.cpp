@@ -4,6 +4,18 @@
 
 namespace h5mount::object {
 
+std::string_view kind_name(ObjectKind kind) {
+  switch (kind) {
+    case ObjectKind::Group:
+      return "group";
+    case ObjectKind::Dataset:
+      return "dataset";
+    case ObjectKind::Datatype:
+      return "datatype";
+  }
+  return "";
+}
+
 Result<Object> open_object(const metadata::FileMetadata& file, std::uint64_t address) {
   H5_ASSIGN(auto header, metadata::load_object_header(file, address));
   KindDetector detector;

@@ -103,8 +103,8 @@ class DatasetReader {
 
   // In what follows `budget` is that of the request; its errors are those of `spend`.
 
-  // Reads the bytes [offset, offset + length), cut at the image's end.
-  virtual Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const = 0;
+  // Reads the bytes [offset, offset + length), cut at the image's end. By default into memory of their own.
+  virtual Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const;
   // Reads into memory; the range must be inside the image.
   virtual Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const = 0;
   // Reads several ascending ranges into adjacent memory of their total size. Storage that holds more than one

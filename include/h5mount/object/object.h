@@ -23,6 +23,7 @@
 namespace h5mount::object {
 
 enum class ObjectKind : std::uint8_t { Group, Dataset, Datatype };
+std::string_view kind_name(ObjectKind kind);  // "group", "dataset", "datatype"
 
 struct Object {
   std::uint64_t address = 0;

@@ -79,18 +79,6 @@ Status write_datatype(const tree::FileObject& object, JsonWriter& json, RequestB
   return write_type(*type, json, budget);
 }
 
-std::string_view kind_name(object::ObjectKind kind) {
-  switch (kind) {
-    case object::ObjectKind::Group:
-      return "group";
-    case object::ObjectKind::Dataset:
-      return "dataset";
-    case object::ObjectKind::Datatype:
-      return "datatype";
-  }
-  return "other";
-}
-
 }  // namespace
 
 void write_shape(const format::Dataspace& space, JsonWriter& json) {
@@ -150,7 +138,7 @@ Status write_object(const tree::FileObject& object, std::string_view name, JsonW
     case object::ObjectKind::Group:
       break;
   }
-  json.member("kind", kind_name(object.object().kind)).member("name", name);
+  json.member("kind", object::kind_name(object.object().kind)).member("name", name);
   if (damage) json.member("error", damage->text());
   return {};
 }

@@ -39,18 +39,6 @@ std::string numbers_text(const std::vector<std::uint64_t>& numbers) {
   return out + "]";
 }
 
-std::string_view kind_name(object::ObjectKind kind) {
-  switch (kind) {
-    case object::ObjectKind::Group:
-      return "group";
-    case object::ObjectKind::Dataset:
-      return "dataset";
-    case object::ObjectKind::Datatype:
-      return "datatype";
-  }
-  return "";
-}
-
 std::string_view layout_name(const object::DatasetDescription& dataset) {
   switch (dataset.layout.cls) {
     case format::LayoutClass::Compact:
@@ -163,7 +151,9 @@ struct XattrLine {
 
 const std::array kTable = {
     XattrLine{"kind", is_any,
-              [](const StructureSubject& s) -> Text { return std::string(kind_name(s.opened.object.kind)); }},
+              [](const StructureSubject& s) -> Text {
+                return std::string(object::kind_name(s.opened.object.kind));
+              }},
     XattrLine{
         "address", is_any,
         [](const StructureSubject& s) -> Text { return fmt::format("0x{:x}", s.opened.object.address); }},
