@@ -8,7 +8,7 @@
 namespace h5mount {
 namespace {
 
-constexpr std::array<std::string_view, 7> kMechanismNames{"column-ahead",  "random-ahead", "listing-advice",
+constexpr std::array<std::string_view, 6> kMechanismNames{"column-ahead",  "listing-advice",
                                                           "wait-choice",   "fair-turns",   "heap-trim",
                                                           "shortest-float"};
 

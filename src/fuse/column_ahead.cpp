@@ -27,18 +27,16 @@ ColumnAhead::ColumnAhead(PageTarget target)
     : target_(std::move(target)),
       pattern_(target_.reader->size(), row_bytes_of(target_.reader->description())) {}
 
-bool ColumnAhead::note(std::uint64_t offset, std::uint64_t length) {
+void ColumnAhead::note(std::uint64_t offset, std::uint64_t length) {
   std::optional<StridePattern::Batch> batch;
   std::uint64_t run = 0;
-  bool in_stride = false;
   {
     const MutexLock lock(mutex_);
     batch = pattern_.note(offset, length);
     run = pattern_.run();
     run_ = run;
-    in_stride = pattern_.in_stride();
   }
-  if (!batch) return in_stride;
+  if (!batch) return;
   // Two jobs: the second half is decoded while the reader goes through the first.
   const std::uint64_t half = batch->count >= kWorthTwoJobs ? batch->count / 2 : batch->count;
   for (std::uint64_t first = 0; first < batch->count; first += half) {
@@ -47,7 +45,6 @@ bool ColumnAhead::note(std::uint64_t offset, std::uint64_t length) {
       self->store_batch(run, batch, first, last);
     });
   }
-  return in_stride;
 }
 
 void ColumnAhead::store_batch(std::uint64_t run, const StridePattern::Batch& batch, std::uint64_t first,
@@ -61,7 +58,8 @@ void ColumnAhead::store_batch(std::uint64_t run, const StridePattern::Batch& bat
         std::min((place + batch.bytes + kPage - 1) / kPage * kPage, target_.reader->size());
     PreparedPages& page = pages.emplace_back(PreparedPages{begin, {}});
     // A read of these bytes reports the error.
-    if (run_ != run || begin >= end || !target_.reader->read(begin, end - begin, {nullptr, Unbounded()}, page.pieces))
+    if (run_ != run || begin >= end ||
+        !target_.reader->read(begin, end - begin, {nullptr, Unbounded()}, page.pieces))
       return;
     if (pages.size() < kTogether && i + 1 < last) continue;
     if (!store_pages(target_, pages)) return;

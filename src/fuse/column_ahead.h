@@ -16,8 +16,7 @@ class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
  public:
   explicit ColumnAhead(PageTarget target);
 
-  // True where the request is one of several at equal distances.
-  bool note(std::uint64_t offset, std::uint64_t length);
+  void note(std::uint64_t offset, std::uint64_t length);
   // Jobs that are running end soon.
   void stop() { run_ = kStopped; }
 

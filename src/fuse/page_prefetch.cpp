@@ -6,7 +6,7 @@ namespace h5mount::fuse {
 
 std::unique_ptr<PagePrefetch> PagePrefetch::make(const tree::OpenNode& file, tree::NodeId node,
                                                  const std::shared_ptr<tree::KernelPages>& kernel) {
-  if (!kernel) return nullptr;
+  if (!kernel || !is_on(Mechanism::ColumnAhead)) return nullptr;
   auto image = file.fixed_image();
   if (!image || !image->environment.workers) return nullptr;
   return std::make_unique<PagePrefetch>(*std::move(image), node, kernel);
@@ -21,22 +21,15 @@ PagePrefetch::PagePrefetch(tree::FixedImage image, tree::NodeId node,
   };
   const dataset::ReadEnvironment& environment = image.environment;
   const PageTarget target{image.reader, environment.workers, environment.counters, kernel, node, as_opened};
-  if (is_on(Mechanism::ColumnAhead)) column_ = std::make_shared<ColumnAhead>(target);
-  if (is_on(Mechanism::RandomAhead) &&
-      RandomAhead::fits(image.reader->description(), environment.cache->budget()))
-    random_ = std::make_shared<RandomAhead>(target);
+  column_ = std::make_shared<ColumnAhead>(target);
 }
 
 PagePrefetch::~PagePrefetch() {
-  if (column_) column_->stop();
-  if (random_) random_->stop();
+  column_->stop();
 }
 
 void PagePrefetch::note(std::uint64_t offset, std::uint64_t length) {
-  if (*changed_) return;
-  const bool forward = pattern_.note(offset, length);
-  if (column_ && column_->note(offset, length)) return;
-  if (random_ && !forward) random_->note(offset, length);
+  if (!*changed_) column_->note(offset, length);
 }
 
 }  // namespace h5mount::fuse

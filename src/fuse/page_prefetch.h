@@ -1,12 +1,10 @@
-// PagePrefetch: stores pages of an open file in the kernel's cache before they are requested, as its requests
-// so far suggest: those of a reader at equal distances (column_ahead.h), or at random places in a small
-// dataset (random_ahead.h). One per open file. Threads: any.
+// PagePrefetch: stores pages of an open file in the kernel's cache before they are requested, where its
+// requests so far are those of a reader at equal distances (column_ahead.h). One per open file. Threads: any.
 #pragma once
 
 #include <memory>
 
 #include "column_ahead.h"
-#include "random_ahead.h"
 
 namespace h5mount::fuse {
 
@@ -26,9 +24,7 @@ class PagePrefetch {
  private:
   // Once the file has changed no more is prepared.
   const std::shared_ptr<std::atomic<bool>> changed_ = std::make_shared<std::atomic<bool>>(false);
-  dataset::ReadPattern pattern_;
-  std::shared_ptr<ColumnAhead> column_;  // null where it is switched off
-  std::shared_ptr<RandomAhead> random_;  // the same, and for a dataset that is large beside the cache
+  std::shared_ptr<ColumnAhead> column_;
 };
 
 }  // namespace h5mount::fuse

@@ -25,8 +25,6 @@ class StridePattern {
   // Notes a request of whole pages; returns a batch where one should be prepared. Unused batches are bounded:
   // never much more than what was requested before.
   std::optional<Batch> note(std::uint64_t offset, std::uint64_t length);
-  // Whether the last request was one of several at equal distances.
-  bool in_stride() const { return stride_ != 0 && asked_ >= kSure; }
   // Changes when the reader leaves the pattern: batches of earlier runs are then obsolete.
   std::uint64_t run() const { return run_; }
 

@@ -30,7 +30,6 @@ class Mechanisms:
         stride = bench.sizes.tile_columns * 4
         self.gain('column-ahead', 'column of the tiles',
                   lambda: bench.cold('tiles', 'column', bench.sizes.tile_rows, stride, 4))
-        self.gain('random-ahead', 'series, 4 KiB at random', lambda: bench.cold('series', 'random', 8000, 4096))
         self.gain('listing-advice', 'find -size', lambda: bench.listing(tree, 'find . -size +0'))
         self.gain('listing-advice', 'find', lambda: bench.listing(tree, 'find .'))
         self.gain('wait-choice', 'contiguous, 4 KiB at random',

@@ -124,7 +124,7 @@ for name in "deflate", "plain", "contiguous":
   EXPECT_GT(counted("pages_handed_on"), 3000);
 }
 
-TEST_F(TilesTest, PagesReadAtRandomAreThoseAndSomeAreHandedOnBeforeTheyAreAskedFor) {
+TEST_F(TilesTest, PagesReadAtRandomAreThose) {
   const MountPoint other;
   ASSERT_EQ(mount_in_foreground(other).code, 0);
   const Outcome read = other.in(python() + R"(-c '
@@ -139,9 +139,6 @@ for page in pages:
     assert os.pread(fd, 4096, page * 4096) == true[page * 4096:page * 4096 + 4096], page
 ')");
   EXPECT_EQ(read.code, 0) << read.err;
-  ask_for_counters();
-  EXPECT_GT(counted("random_pages_stored"), 100);
-  EXPECT_GT(counted("probes_used"), 10);
 }
 
 class SparseMatrixTest : public ::testing::Test {

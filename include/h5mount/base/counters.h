@@ -24,11 +24,7 @@ struct Counters {
   Count row_blocks_made{0};
   Count units_ahead{0};  // chunks, stripes or row blocks made by read-ahead
 
-  Count pages_handed_on{0};      // put into the kernel's page cache ahead of requests
-  Count random_pages_stored{0};  // of those: for readers at random places
-  // Pages left out among them, and those of them that were requested later: as many as of the stored ones
-  // were used.
-  Count probes{0}, probes_used{0};
+  Count pages_handed_on{0};  // put into the kernel's page cache ahead of requests
 
   static void add(Count& count, std::uint64_t more = 1) { count.fetch_add(more, std::memory_order_relaxed); }
 };

@@ -11,7 +11,6 @@ namespace h5mount {
 
 enum class Mechanism : std::uint8_t {
   ColumnAhead,    // column-ahead: a column of tiles 2.4
-  RandomAhead,    // random-ahead: 4 KiB at random of a series 1.05
   ListingAdvice,  // listing-advice: find 4.7, find -size 1.0
   WaitChoice,     // wait-choice: 4 KiB at random of contiguous data 1.4, find -size 1.0
   FairTurns,      // fair-turns: a small read beside forty of another dataset 1.0
