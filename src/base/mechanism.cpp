@@ -8,9 +8,8 @@
 namespace h5mount {
 namespace {
 
-constexpr std::array<std::string_view, 6> kMechanismNames{"column-ahead",  "listing-advice",
-                                                          "wait-choice",   "fair-turns",   "heap-trim",
-                                                          "shortest-float"};
+constexpr std::array<std::string_view, 6> kMechanismNames{"column-ahead", "listing-advice", "wait-choice",
+                                                          "fair-turns",   "heap-trim",      "shortest-float"};
 
 // A bit for each that is off.
 std::uint32_t switched_off() {

@@ -71,9 +71,9 @@ class Bench:
         with self.trivial(file) as mount:
             return mount.measured(self.reader(*arguments, f'{mount.place}/data'))
 
-    def compare(self, case, ours, others, rounds=None):
+    def compare(self, case, ours, others, rounds=None, shown=duration):
         """Measures all alternately, so that contention affects all alike. Ratios are within one round. Returns the
-        samples: ours, and a list for each of the others."""
+        samples: ours, and a list for each of the others. `shown`: what was measured, as text."""
         mine, theirs = [], [[] for _ in others]
         for i in range(rounds or self.rounds):
             mine.append(ours())
@@ -84,7 +84,7 @@ class Bench:
             pairs = list(zip(samples, mine))
             processor = [a.cpu / b.cpu for a, b in pairs if a.cpu > 0 and b.cpu > 0.02]
             self.add(Row(case, other.name, [a.wall / b.wall for a, b in pairs], other.target,
-                         ours=duration(median(s.wall for s in mine)), theirs=duration(median(s.wall for s in samples)),
+                         ours=shown(median(s.wall for s in mine)), theirs=shown(median(s.wall for s in samples)),
                          processor=median(processor) if processor else None))
         return mine, theirs
 

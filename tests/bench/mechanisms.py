@@ -37,13 +37,15 @@ class Mechanisms:
         self.gain('wait-choice', 'find -size', lambda: bench.listing(tree, 'find . -size +0'))
         self.gain('shortest-float', 'floats as csv', lambda: bench.cold('floats', 'cat', names=('.h5/csv/d.csv',)))
         self.gain('fair-turns', 'a read beside forty of another dataset', self.beside_others)
-        self.gain('heap-trim', 'memory after readers of chunks of four sizes (s for MiB)', self.memory_left)
+        self.gain('heap-trim', 'memory after readers of chunks of four sizes', self.memory_left,
+                  shown=lambda mebibytes: f'{mebibytes:.0f} MiB')
 
-    def gain(self, mechanism, case, measure):
+    def gain(self, mechanism, case, measure, **how):
         def off():
             with without(mechanism):
                 return measure()
-        self.bench.compare(f'{mechanism}: {case}', measure, [self.other('without it', off, 1.1)], self.bench.rounds + 4)
+        self.bench.compare(f'{mechanism}: {case}', measure, [self.other('without it', off, 1.1)], self.bench.rounds + 4,
+                           **how)
 
     def beside_others(self):
         """A chunk of one dataset, asked for while forty readers at random wait for chunks of another."""

@@ -1,8 +1,8 @@
 // Mechanisms that gain time or memory and change no byte of what is shown. Each can be switched off, so that
 // a benchmark tells what it gains (tests/bench, group `mechanisms`): the environment variable H5MOUNT_WITHOUT
-// names those that are off, separated by commas. One that does not gain a tenth where it claims to, goes.
-// Beside each: the time without it over the time with it, short form, two processors of a virtual machine,
-// medians of seven. Threads: any.
+// names those that are off, separated by commas. One that does not gain a tenth where it claims to goes,
+// unless it keeps a promise of docs/promise.md. Beside each: the time without it over the time with it, short
+// form, two processors of a virtual machine, medians of seven. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,12 @@ enum class Mechanism : std::uint8_t {
   ColumnAhead,    // column-ahead: a column of tiles 2.4
   ListingAdvice,  // listing-advice: find 4.7, find -size 1.0
   WaitChoice,     // wait-choice: 4 KiB at random of contiguous data 1.4, find -size 1.0
-  FairTurns,      // fair-turns: a small read beside forty of another dataset 1.0
-  HeapTrim,       // heap-trim: memory after readers of one dataset in four ways 1.0
+  // fair-turns: kept for the promise that datasets take turns for memory. A small read beside forty of
+  // another dataset 1.0.
+  FairTurns,
+  // heap-trim: kept for the promise that memory stays within cache_size and 128 MiB. Memory after readers of
+  // one dataset in four ways 1.0.
+  HeapTrim,
   ShortestFloat,  // shortest-float: floats as CSV 1.2
 };
 
