@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/cache/block_cache.h"
 #include "h5mount/object/object.h"
 
 namespace h5mount::dataset {

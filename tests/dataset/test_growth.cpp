@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "h5mount/dataset/open_dataset.h"
 #include "support/corpus.h"
 
 namespace h5mount::test {

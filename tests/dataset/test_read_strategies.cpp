@@ -51,7 +51,7 @@ std::vector<dataset::StrategyKind> kinds_for(const DatasetShape& shape) {
 void check_range(const dataset::ReadStrategy& strategy, const MemoryDataset& dataset, std::uint64_t offset,
                  std::uint64_t length) {
   dataset::Pieces pieces;
-  const Status read = strategy.read(offset, length, pieces);
+  const Status read = strategy.read(offset, length, pieces, Unbounded());
   ASSERT_TRUE(read) << read.error().text();
   ASSERT_EQ(gathered(pieces), expected(dataset, offset, length)) << "[" << offset << ", +" << length << ")";
 }

@@ -73,7 +73,7 @@ TEST(States, ContinueTheValueThatWasMadeLast) {
   const auto make = [](const char* text) {
     return [=] { return Result<std::shared_ptr<const std::string>>(std::make_shared<std::string>(text)); };
   };
-  EXPECT_TRUE(first->value.get(make("first")));
+  EXPECT_TRUE(first->value.get(make("first"), Unbounded()));
   const auto skipped = states.advance(11, is_later);
   EXPECT_EQ(*states.newest_value(), "first") << "none was made of the newest";
   const auto third = states.advance(12, is_later);

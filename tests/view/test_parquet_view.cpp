@@ -186,8 +186,8 @@ TEST(ParquetLayout, TheFootersSizeIsKnownWithoutTheFooter) {
           const std::uint64_t rows = groups * rows_per_group - std::min(left_out, groups);
           dataset.space.dims[0] = dataset.space.max_dims[0] = rows;
           dataset.image_bytes = rows * dataset.element_size;
-          const view::Table table = view::table_of(dataset, nullptr).value();
-          auto layout = view::ParquetLayout::of(dataset, table, nullptr, rows_per_group).value();
+          const view::Table table = view::table_of(dataset, Unbounded()).value();
+          auto layout = view::ParquetLayout::of(dataset, table, Unbounded(), rows_per_group).value();
           ASSERT_EQ(layout.footer_size(), layout.footer().size()) << path << ": " << rows << " rows";
           ASSERT_LE(layout.footer_size(), layout.most_footer_bytes());
         }

@@ -93,7 +93,7 @@ TEST(ZarrArray, MetadataOfVersion3) {
 
 TEST(ZarrArray, FillValuesOfVersion3) {
   const auto fill = [](const char* path) {
-    return view::zarr3_fill_value(arrays().description(path), {}).value();
+    return view::zarr3_fill_value(arrays().description(path), {{}, Unbounded()}).value();
   };
   EXPECT_EQ(fill("edges"), "0");
   EXPECT_EQ(fill("unwritten"), "1.5");
