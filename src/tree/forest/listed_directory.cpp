@@ -27,7 +27,7 @@ constexpr std::size_t kMaxKeptBytes = 64U << 20;  // of all directories, and the
 constexpr std::size_t kMaxSingles = 1024;         // names that were asked for alone
 constexpr unsigned kSinglesBeforeAll = 8;
 
-struct Shown {
+struct ShownName {
   std::string name;  // as it is shown
   ListedName listed;
 };
@@ -35,33 +35,33 @@ struct Shown {
 // All names of a directory that are shown, in the order of how they are shown.
 struct Level {
   std::string directory;
-  std::vector<Shown> names;
+  std::vector<ShownName> names;
   ListClock::time_point until = ListClock::now() + kHolds;
 
-  const Shown* find(std::string_view name) const {
-    const auto at = std::ranges::lower_bound(names, name, {}, &Shown::name);
+  const ShownName* find(std::string_view name) const {
+    const auto at = std::ranges::lower_bound(names, name, {}, &ShownName::name);
     return at == names.end() || at->name != name ? nullptr : &*at;
   }
 };
 using LevelPtr = std::shared_ptr<const Level>;
 
 std::size_t bytes_of(const ListedName& one) {
-  return sizeof(Shown) + 2 * one.name.size();
+  return sizeof(ShownName) + 2 * one.name.size();
 }
 
 // A key may be a file and also what other keys have before a '/': the file keeps the name, the directory gets
 // ` (2)`. `level` has files before directories of the same name.
 void part_equal_names(Level& level) {
-  std::vector<Shown> moved;
+  std::vector<ShownName> moved;
   for (std::size_t i = 1; i < level.names.size(); ++i)
     if (level.names[i].name == level.names[i - 1].name) moved.push_back(level.names[i]);
-  const auto repeats = std::ranges::unique(level.names, {}, &Shown::name);
+  const auto repeats = std::ranges::unique(level.names, {}, &ShownName::name);
   level.names.erase(repeats.begin(), repeats.end());
-  for (Shown& one : moved) {
+  for (ShownName& one : moved) {
     if (!one.listed.directory || level.find(one.name)->listed.directory) continue;  // it was listed twice
     for (unsigned number = 2; level.find(one.name) != nullptr; ++number)
       one.name = encode_name(one.listed.name, " (" + std::to_string(number) + ")");
-    level.names.insert(std::ranges::upper_bound(level.names, one.name, {}, &Shown::name), std::move(one));
+    level.names.insert(std::ranges::upper_bound(level.names, one.name, {}, &ShownName::name), std::move(one));
   }
 }
 
@@ -80,7 +80,7 @@ class ListedDirectory final : public ForestDirectory {
   Result<std::vector<Item>> list() const override {
     H5_ASSIGN(const LevelPtr level, whole_level());
     std::vector<Item> out;
-    for (const Shown& one : level->names)
+    for (const ShownName& one : level->names)
       out.push_back(
           {one.name, kind_of(one.listed) == ForestEntry::Kind::Plain ? NodeType::File : NodeType::Directory});
     return out;
@@ -114,7 +114,7 @@ class ListedDirectory final : public ForestDirectory {
   }
 
   // Beneath this directory only; of an absolute name the last component.
-  std::optional<std::string> shown_at(const std::string&, std::string_view stored) const override {
+  std::optional<Shown> shown_at(const std::string&, std::string_view stored) const override {
     if (stored.starts_with('/')) stored.remove_prefix(stored.rfind('/') + 1);
     std::string out;
     for (ForestDirectoryPtr at = std::make_shared<ListedDirectory>(shared_, directory_);;) {
@@ -125,7 +125,10 @@ class ListedDirectory final : public ForestDirectory {
       const auto entry = part == "." ? at->look({}) : at->look(name);
       if (!entry) return std::nullopt;
       if (part != ".") out += (out.empty() ? "" : "/") + name;
-      if (stored.empty()) return entry->kind == ForestEntry::Kind::Hdf5 ? std::optional(out) : std::nullopt;
+      if (stored.empty()) {
+        if (entry->kind != ForestEntry::Kind::Hdf5) return std::nullopt;
+        return Shown{out, at, name, entry->source.attributes};
+      }
       stored.remove_prefix(1);
       if (entry->kind != ForestEntry::Kind::Directory) return std::nullopt;
       const auto entered = part == "." ? Result<ForestDirectoryPtr>(at) : at->enter(name);
@@ -197,7 +200,7 @@ class ListedDirectory final : public ForestDirectory {
   }
 
   LevelPtr keep(std::shared_ptr<Level> level, std::size_t bytes) const {
-    std::ranges::sort(level->names, [](const Shown& a, const Shown& b) {
+    std::ranges::sort(level->names, [](const ShownName& a, const ShownName& b) {
       return a.name != b.name ? a.name < b.name : a.listed.directory < b.listed.directory;
     });
     part_equal_names(*level);
@@ -221,7 +224,7 @@ class ListedDirectory final : public ForestDirectory {
       H5_ASSIGN(level, level_for_many());
     }
     if (!level) return ask_alone(name, *own);
-    const Shown* const found = level->find(name);
+    const ShownName* const found = level->find(name);
     if (found == nullptr) return fail(not_there());
     return found->listed;
   }
