@@ -129,6 +129,9 @@ TEST(MountOptionsTest, ValuesAreThereWhereTheyBelong) {
       EXPECT_TRUE(flag);
       EXPECT_NE(trouble("salvage=1").find("must be fill"), std::string::npos);
       EXPECT_NE(trouble("salvage=").find("needs a value"), std::string::npos);
+    } else if (name == "disk_cache") {  // without one there is a usual directory where there is a home
+      EXPECT_TRUE(trouble("disk_cache=kept").empty());
+      EXPECT_NE(trouble("disk_cache=").find("needs a value"), std::string::npos);
     } else if (flag) {
       EXPECT_NE(trouble(bare + "=1").find("takes no value"), std::string::npos) << name;
     } else {

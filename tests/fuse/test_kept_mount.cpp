@@ -202,6 +202,7 @@ TEST_F(KeptMountTest, ARequestThatHasEndedTwoServersIsAnsweredWithEio) {
   fuse_args arguments = FUSE_ARGS_INIT(1, words.data());
   const std::unique_ptr<fuse_session, void (*)(fuse_session*)> session(
       fuse_session_new(&arguments, &none, sizeof none, nullptr), fuse_session_destroy);
+  fuse_opt_free_args(&arguments);  // which hold what libfuse added
   ASSERT_NE(session, nullptr);
   fuse_custom_io unused = {};
   unused.read = [](int, void*, std::size_t, void*) -> ssize_t { return -1; };
