@@ -27,6 +27,7 @@ class FakeTree final : public tree::Tree {
   FakeTree() { nodes_[tree::kRootNode].type = tree::NodeType::Directory; }
 
   tree::NodeId add(tree::NodeId parent, tree::NodeType type, std::string name, std::string content = {}) {
+    const std::lock_guard lock(nodes_mutex_);
     const tree::NodeId id = next_++;
     FakeNode& node = nodes_[id];
     node.type = type;
@@ -38,10 +39,18 @@ class FakeTree final : public tree::Tree {
   }
   void add_first(tree::NodeId parent, std::string name) {
     const tree::NodeId id = add(parent, tree::NodeType::File, std::move(name));
+    const std::lock_guard lock(nodes_mutex_);
     children_[parent].pop_back();
     children_[parent].insert(children_[parent].begin(), id);
   }
-  FakeNode& node(tree::NodeId id) { return nodes_.at(id); }
+  FakeNode& node(tree::NodeId id) {
+    const std::lock_guard lock(nodes_mutex_);
+    return nodes_.at(id);
+  }
+  const FakeNode& node(tree::NodeId id) const {
+    const std::lock_guard lock(nodes_mutex_);
+    return nodes_.at(id);
+  }
 
   // References that the kernel holds; its forget requests must return them to zero.
   std::int64_t references() const { return references_; }
@@ -57,8 +66,8 @@ class FakeTree final : public tree::Tree {
   Result<tree::Entry> lookup(tree::NodeId parent, std::string_view name, RequestBudget&) override {
     ++lookups;
     if (on_lookup) on_lookup();
-    for (const tree::NodeId id : children_[parent]) {
-      if (nodes_.at(id).name == name) return entry(id);
+    for (const tree::NodeId id : children(parent)) {
+      if (node(id).name == name) return entry(id);
     }
     return fail(Error(ErrorCode::NotFound, "no such name"));
   }
@@ -81,12 +90,12 @@ class FakeTree final : public tree::Tree {
     if (depth == tree::StatDepth::Full) out.complete = true;
     return out;
   }
-  Result<std::string> readlink(tree::NodeId id) override { return nodes_.at(id).content; }
+  Result<std::string> readlink(tree::NodeId id) override { return node(id).content; }
   Result<std::shared_ptr<const tree::DirectoryListing>> open_directory(tree::NodeId id,
                                                                        RequestBudget&) override {
     ++listings;
-    if (nodes_.at(id).name == "damaged") return fail(Error(ErrorCode::ChecksumMismatch, "bad group"));
-    return std::make_shared<Listing>(*this, children_[id]);
+    if (node(id).name == "damaged") return fail(Error(ErrorCode::ChecksumMismatch, "bad group"));
+    return std::make_shared<Listing>(*this, children(id));
   }
   Result<tree::Entry> lookup_listed(tree::NodeId, const tree::DirectoryListing& listing, std::size_t position,
                                     tree::FilesRead&, RequestBudget&) override {
@@ -97,20 +106,20 @@ class FakeTree final : public tree::Tree {
   }
   Result<std::shared_ptr<tree::OpenNode>> open(tree::NodeId id, RequestBudget&) override {
     ++opens;
-    if (nodes_.at(id).claimed_size > (1ULL << 62)) return fail(Error(ErrorCode::TooLarge, "too large"));
+    if (node(id).claimed_size > (1ULL << 62)) return fail(Error(ErrorCode::TooLarge, "too large"));
     return std::make_shared<File>(*this, id);
   }
   Result<std::vector<std::string>> list_xattrs(tree::NodeId id, RequestBudget&) override {
     ++listxattr_calls;
     const std::lock_guard lock(xattrs_mutex);
     std::vector<std::string> out;
-    for (const auto& [name, value] : nodes_.at(id).xattrs) out.push_back(name);
+    for (const auto& [name, value] : node(id).xattrs) out.push_back(name);
     return out;
   }
   Result<std::string> get_xattr(tree::NodeId id, std::string_view name, RequestBudget&) override {
     ++getxattr_calls;
     const std::lock_guard lock(xattrs_mutex);
-    const auto& all = nodes_.at(id).xattrs;
+    const auto& all = node(id).xattrs;
     const auto found = all.find(std::string(name));
     if (found == all.end()) return fail(Error(ErrorCode::NotFound, "no such attribute"));
     return found->second;
@@ -128,7 +137,7 @@ class FakeTree final : public tree::Tree {
   // What a read gives where there is no `on_read`.
   Status read_content(tree::NodeId id, std::uint64_t offset, std::uint64_t length,
                       dataset::Pieces& out) const {
-    const std::string& all = nodes_.at(id).content;
+    const std::string& all = node(id).content;
     if (offset >= all.size()) return {};
     out.add(as_bytes(std::string_view(all).substr(offset, length)), nullptr);
     return {};
@@ -139,7 +148,7 @@ class FakeTree final : public tree::Tree {
     Listing(FakeTree& owner, std::vector<tree::NodeId> all) : tree(owner), ids(std::move(all)) {}
     std::size_t size() const override { return ids.size(); }
     Item at(std::size_t position, std::string&) const override {
-      const FakeNode& node = tree.nodes_.at(ids[position]);
+      const FakeNode& node = tree.node(ids[position]);
       return {node.name, node.type, ids[position]};
     }
     FakeTree& tree;
@@ -154,11 +163,11 @@ class FakeTree final : public tree::Tree {
     }
     // The second half is a hole.
     Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {
-      if (offset < tree.nodes_.at(id).content.size() / 2) return offset;
+      if (offset < tree.node(id).content.size() / 2) return offset;
       return fail(Error(ErrorCode::NotFound, "no data"));
     }
     Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) override {
-      const std::uint64_t size = tree.nodes_.at(id).content.size();
+      const std::uint64_t size = tree.node(id).content.size();
       if (offset >= size) return fail(Error(ErrorCode::NotFound, "behind the end"));
       return std::max(offset, size / 2);
     }
@@ -167,7 +176,7 @@ class FakeTree final : public tree::Tree {
   };
 
   tree::NodeStat stat_of(tree::NodeId id) {
-    const FakeNode& node = nodes_.at(id);
+    const FakeNode& node = this->node(id);
     tree::NodeStat out;
     out.type = node.type;
     out.ino = id;
@@ -185,6 +194,12 @@ class FakeTree final : public tree::Tree {
     return {id, stat_of(id)};
   }
 
+  std::vector<tree::NodeId> children(tree::NodeId id) {
+    const std::lock_guard lock(nodes_mutex_);
+    return children_[id];
+  }
+
+  mutable std::mutex nodes_mutex_;  // nodes are added to a tree that is mounted
   std::map<tree::NodeId, FakeNode> nodes_;
   std::map<tree::NodeId, std::vector<tree::NodeId>> children_;
   tree::NodeId next_ = 2;
