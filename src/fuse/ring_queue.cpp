@@ -108,11 +108,12 @@ std::optional<IoUring::Completion> RingQueue::next() {
 
 // Puts the request together as it would be read from /dev/fuse. False: it was refused.
 bool RingQueue::take(Entry& entry, fuse_buf& buffer) {
+  // What was answered here before was answered by another thread; the kernel lies between the two.
+  (void)entry.request.load(std::memory_order_acquire);
   fuse_in_header header;
   std::memcpy(&header, entry.headers->in_out, sizeof header);
   const std::size_t payload = entry.headers->entry.payload_size;
   entry.tried_again = false;
-  taken_ = &entry;
   entry.request.store(header.unique, std::memory_order_relaxed);
   const std::size_t rest = header.len - sizeof header - payload;
   if (header.len < sizeof header + payload || header.len > kMaxRingBytes ||
@@ -135,7 +136,11 @@ void RingQueue::lost(Entry& entry) {
 }
 
 void RingQueue::process(const fuse_buf& buffer) noexcept {
-  const ReplyPlace place(taken_->payload);
+  // By its number: another thread may lead by now, and have taken the next one.
+  fuse_in_header header;
+  std::memcpy(&header, buffer.mem, sizeof header);
+  const Entry* const entry = find(header.unique);
+  const ReplyPlace place(entry != nullptr ? entry->payload : std::span<std::byte>());
   RingQueue* const before = std::exchange(t_queue, this);
   fuse_session_process_buf(session_, &buffer);
   t_queue = before;
@@ -183,7 +188,7 @@ void RingQueue::give_back(Entry& entry, const fuse_out_header& header, std::size
       .flags = 0, .commit_id = entry.headers->entry.commit_id, .queue = entry.processor, .padding = {}};
   std::memcpy(entry.headers->in_out, &header, sizeof header);
   entry.headers->entry.payload_size = static_cast<std::uint32_t>(payload);
-  entry.request.store(0, std::memory_order_relaxed);
+  entry.request.store(0, std::memory_order_release);
   ring_->push({.device = fuse_session_fd(session_),
                .operation = kUringCommitAndFetch,
                .user_data = number_of(entry),

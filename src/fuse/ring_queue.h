@@ -86,7 +86,6 @@ class RingQueue final : public RequestChannel {
   std::size_t memory_bytes_ = 0;
   // Used by the leader.
   std::vector<IoUring::Completion> early_;  // that came while the entries were registered
-  const Entry* taken_ = nullptr;            // by the last `receive`
   std::size_t alive_ = 0;                   // entries that are not lost
 };
 
