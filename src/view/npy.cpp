@@ -141,7 +141,7 @@ Result<std::optional<std::uint64_t>> npy_size(const object::DatasetDescription& 
 }
 
 Result<ComputedFilePtr> make_npy(Source source, const ComputedFile*, std::span<const dataset::ByteRange>,
-                                 RequestBudget& budget) {
+                                 RequestBudget&) {
   H5_ASSIGN(std::string header, npy_header(source.reader->description()));
   return std::make_shared<NpyFile>(std::move(header), std::move(source.reader));
 }
