@@ -63,7 +63,7 @@ def free_port():
 class Runner:
     def __init__(self, scratch):
         self.scratch, self.port, self.servers, self.ran = scratch, str(free_port()), [], 0
-        for name in ("bin", "home", "data", "mnt/weather", "mnt/run", "run42", "tmp"):
+        for name in ("bin", "home", "data", "mnt/weather", "mnt/run", "run42", "tmp", "alone"):
             os.makedirs(os.path.join(scratch, name))
         for name in ("weather.h5", "run.h5", "data/run.h5", "FILE"):
             shutil.copy(EXAMPLE, os.path.join(scratch, name))
@@ -96,6 +96,7 @@ class Runner:
     def run(self, page, command):
         here = command.replace("8000", self.port)
         here = re.sub(r"(?<![\w./])/(data|mnt|tmp)(?=/)", rf"{self.scratch}/\1", here)
+        here = re.sub(r"(?<![\w./])/mnt(?=\s|$)", f"{self.scratch}/alone", here)  # as a mount point itself
         here = here.replace("file:///mnt", f"file://{self.scratch}/mnt")
         here = here.replace("python3 -c", "/usr/bin/python3 -c")
         self.ran += 1
@@ -115,7 +116,7 @@ class Runner:
         for server in self.servers:
             server.terminate()
             server.wait(30)
-        for place in glob.glob(self.scratch + "/mnt/*") + [self.scratch + "/run42"]:
+        for place in glob.glob(self.scratch + "/mnt/*") + [self.scratch + "/run42", self.scratch + "/alone"]:
             self.shell(f"umount -l {place} || fusermount3 -uz {place}", "/")
 
 
