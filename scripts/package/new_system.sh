@@ -1,8 +1,9 @@
 # For scripts that need a Debian of their own (sourced): new_system SUITE DIRECTORY makes one, within DIRECTORY WORD…
 # runs a command in it, with mount and process namespaces of its own, so that nothing of it is left when it ends.
+# MIRROR: where packages come from; without it debootstrap's own choice.
 
 new_system() {
-  debootstrap --variant=minbase --include=ca-certificates,git "$1" "$2" "${MIRROR:-http://deb.debian.org/debian}" \
+  debootstrap --variant=minbase --include=ca-certificates,git "$1" "$2" ${MIRROR:+"$MIRROR"} \
     >"$2.log" 2>&1 || { tail -5 "$2.log" >&2; return 1; }
   [ -e "$2/dev/fuse" ] || mknod -m 666 "$2/dev/fuse" c 10 229
   # No daemon is started by a package.
