@@ -18,6 +18,7 @@ namespace h5mount::remote {
 namespace {
 
 constexpr std::size_t kMaxKnownRecords = 1U << 17;  // of an object; what is behind them is looked up again
+constexpr std::uint64_t kMaxLookedFor = 64U << 20;  // of a range: no more of it is asked for at a time
 constexpr std::time_t kUsedSeconds = 60;            // how exactly it is known when a file was used
 
 std::uint32_t checksum_key(const std::string& digest) {
@@ -119,7 +120,8 @@ std::vector<ByteRange> DiskObject::found(std::span<const ByteRange> ranges) {
   std::vector<ByteRange> out;
   std::map<std::uint64_t, ino_t> files;  // 0: there is none
   for (const ByteRange& range : ranges) {
-    const std::uint64_t end = std::min(range.end, size_);
+    std::uint64_t end = std::min(range.end, size_);
+    if (end > range.begin) end = std::min(end - range.begin, kMaxLookedFor) + range.begin;
     for (std::uint64_t part = range.begin / cache_.part_bytes(); range_of(part).begin < end; ++part) {
       if (!files.contains(part)) {
         const auto opened = open_part(part, O_RDONLY);

@@ -189,7 +189,7 @@ TEST_F(RemoteCommandTest, WhatCameIsKeptOnDiskForTheNextRun) {
   EXPECT_EQ(server->count(), 1) << server->requests();
   server->reset();
   EXPECT_EQ(
-      with_url("$F -q -o disk_cache=kept ${U}deep/main.h5 || true; $H5MOUNT --copy -o disk_cache=kept "
+      with_url("$F -q -o disk_cache=kept ${U}deep/main.h5 && $H5MOUNT --copy -o disk_cache=kept "
                "${U}deep/main.h5 packed copied && $H5MOUNT --cat www/deep/main.h5 packed | cmp - copied")
           .code,
       0);

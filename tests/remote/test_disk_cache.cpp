@@ -220,6 +220,20 @@ TEST_F(DiskCacheTest, ProgramsThatAreKilledHarmNoOther) {
   EXPECT_EQ(right_bytes(*cache, "last", {0, 100'000}), 100'000U);
 }
 
+// A server says how long an object is, and a file how much of it is wanted: no walk goes by that.
+TEST_F(DiskCacheTest, OfAnEndlessRangeOnlyWhatMayBeAskedForIsLookedUp) {
+  const auto cache = open();
+  ASSERT_NE(cache, nullptr);
+  constexpr std::uint64_t kEndless = 1ULL << 62;
+  const auto endless = std::make_shared<DiskObject>(*cache, "endless", kEndless);
+  endless->put(0, std::make_shared<const std::string>(content("endless", 0, 5000)));
+  cache->finish();
+  const std::vector<ByteRange> wanted{{0, kEndless}, {kEndless - 1, ~0ULL}};
+  const auto found = endless->found(wanted);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().end, 5000U);
+}
+
 TEST_F(DiskCacheTest, IsForItsUserAlone) {
   ::umask(0);
   const auto made = open();
