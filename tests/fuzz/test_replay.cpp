@@ -23,7 +23,7 @@ constexpr std::uint64_t kMaxMemory =
     768ULL << 20;  // of the whole process, including the input and a cache of 32 MiB
 constexpr double kMaxSeconds = kSanitized ? 60 : 15;  // of one operation
 
-// Of every corpus that has such a directory.
+// Of every corpus that has such a directory, or of one that is named by its whole path.
 std::vector<std::filesystem::path> files_below(const std::string& directory, std::uintmax_t most) {
   std::vector<std::filesystem::path> out;
   for (const std::filesystem::path& corpus : corpora()) {
@@ -36,6 +36,8 @@ std::vector<std::filesystem::path> files_below(const std::string& directory, std
     }
   }
   std::ranges::sort(out);
+  const auto repeats = std::ranges::unique(out);  // a whole path is the same one for each corpus
+  out.erase(repeats.begin(), repeats.end());
   return out;
 }
 
