@@ -9,6 +9,7 @@
 #include "h5mount/chunk/chunk_index.h"
 #include "h5mount/dataset/open_dataset.h"
 #include "h5mount/dataset/stored_chunks.h"
+#include "h5mount/format/filter_ids.h"
 #include "h5mount/metadata/global_heap.h"
 #include "h5mount/text/value_text.h"
 #include "object_check.h"
@@ -17,7 +18,6 @@ namespace h5mount::check {
 
 namespace {
 
-constexpr std::uint16_t kFletcher32 = 3;
 constexpr std::uint64_t kReadBytes = 1U << 20;
 constexpr unsigned kMaxListed = 16;  // findings of one dataset; more are counted
 
@@ -244,7 +244,8 @@ class DataCheck {
   bool filtered() const { return !description_.pipeline.filters.empty(); }
   bool is_protected(const chunk::ChunkRecord& record) const {
     for (std::size_t i = 0; i < description_.pipeline.filters.size() && i < limits::kMaxFilters; ++i)
-      if (description_.pipeline.filters[i].id == kFletcher32) return (record.filter_mask >> i & 1) == 0;
+      if (description_.pipeline.filters[i].id == format::kFletcher32)
+        return (record.filter_mask >> i & 1) == 0;
     return false;
   }
   cache::WorkerPool* workers() const { return context_.environment.workers.get(); }

@@ -1,6 +1,7 @@
 #include "h5mount/dataset/converted_dataset.h"
 
 #include "element_conversion.h"
+#include "h5mount/cache/block_cache.h"
 #include "h5mount/dataset/dataset_part.h"
 
 namespace h5mount::dataset {

@@ -18,36 +18,12 @@ struct Entry {
   std::string_view hint;
 };
 
-#if H5MOUNT_HAVE_SZIP
-constexpr Maker kSzip = make_szip;
-#else
-constexpr Maker kSzip = nullptr;
-#endif
-#if H5MOUNT_HAVE_BZIP2
-constexpr Maker kBzip2 = make_bzip2;
-#else
-constexpr Maker kBzip2 = nullptr;
-#endif
-#if H5MOUNT_HAVE_LZ4
-constexpr Maker kLz4 = make_lz4;
-#else
-constexpr Maker kLz4 = nullptr;
-#endif
-#if H5MOUNT_HAVE_ZSTD
-constexpr Maker kZstd = make_zstd;
-#else
-constexpr Maker kZstd = nullptr;
-#endif
-#if H5MOUNT_HAVE_ZFP
-constexpr Maker kZfp = make_zfp;
-#else
-constexpr Maker kZfp = nullptr;
-#endif
-#if H5MOUNT_HAVE_CHARLS
-constexpr Maker kJpegLs = make_jpeg_ls;
-#else
-constexpr Maker kJpegLs = nullptr;
-#endif
+constexpr Maker kSzip = H5MOUNT_HAVE_SZIP ? make_szip : nullptr;
+constexpr Maker kBzip2 = H5MOUNT_HAVE_BZIP2 ? make_bzip2 : nullptr;
+constexpr Maker kLz4 = H5MOUNT_HAVE_LZ4 ? make_lz4 : nullptr;
+constexpr Maker kZstd = H5MOUNT_HAVE_ZSTD ? make_zstd : nullptr;
+constexpr Maker kZfp = H5MOUNT_HAVE_ZFP ? make_zfp : nullptr;
+constexpr Maker kJpegLs = H5MOUNT_HAVE_CHARLS ? make_jpeg_ls : nullptr;
 
 // Sorted by id. Names are those of The HDF Group's registry of filters.
 constexpr std::array kTable = {

@@ -3,12 +3,6 @@
 //   [version 3: character set (1)] | name with NUL | datatype | dataspace | data to the end of the message
 //   flags: bit 0 the datatype, bit 1 the dataspace is a shared message reference
 // Version 1 pads name, datatype and dataspace each to a multiple of 8; the sizes exclude the padding.
-//
-// Attribute info message:
-//   version 0 (1) | flags (1) | [maximum creation index (2)] | fractal heap (O) | name index (O) |
-//   [creation order index (O)]
-//
-// O: size of offsets.
 #include <algorithm>
 
 #include "h5mount/format/messages.h"
@@ -49,20 +43,6 @@ Result<AttributeParts> decode_attribute(Cursor& cursor) {
   parts.data_offset = cursor.here();
   parts.data = cursor.rest();
   return cursor.finish(std::move(parts));
-}
-
-Result<AttributeInfo> decode_attribute_info(Cursor& cursor) {
-  AttributeInfo info;
-  cursor.version(0, 0);
-  const std::uint8_t flags = cursor.u8("flags");
-  info.creation_order_tracked = (flags & 0x01) != 0;
-  info.creation_order_indexed = (flags & 0x02) != 0;
-  if (info.creation_order_tracked) cursor.u16("max_creation_index");
-  info.fractal_heap_address = cursor.address("fractal_heap_address");
-  info.name_index_address = cursor.address("name_index_address");
-  if (info.creation_order_indexed)
-    info.creation_order_index_address = cursor.address("creation_order_index_address");
-  return cursor.finish(info);
 }
 
 }  // namespace h5mount::format

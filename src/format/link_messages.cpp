@@ -6,9 +6,9 @@
 //          soft:      length (2) | path
 //          external:  length (2) | version and flags (1) | file name, NUL | object path, NUL
 //          other:     length (2) | data
-// Link info message:
-//   version 0 (1) | flags (1) | [maximum creation index (8)] | fractal heap (O) | name index (O) |
-//   [creation order index (O)]
+// Link info message, attribute info message:
+//   version 0 (1) | flags (1) | [maximum creation index (8; of attributes 2)] | fractal heap (O) |
+//   name index (O) | [creation order index (O)]
 //   flags: bit 0 creation order is tracked, bit 1 indexed
 // Symbol table message:
 //   B-tree address (O) | local heap address (O)
@@ -40,6 +40,20 @@ void decode_link_value(Cursor& cursor, Link& link) {
   cursor.take_error(value);
 }
 
+Result<LinkInfo> decode_info(Cursor& cursor, std::size_t index_bytes) {
+  LinkInfo info;
+  cursor.version(0, 0);
+  const std::uint8_t flags = cursor.u8("flags");
+  info.creation_order_tracked = (flags & 0x01) != 0;
+  info.creation_order_indexed = (flags & 0x02) != 0;
+  if (info.creation_order_tracked) cursor.uint(index_bytes, "max_creation_index");
+  info.fractal_heap_address = cursor.address("fractal_heap_address");
+  info.name_index_address = cursor.address("name_index_address");
+  if (info.creation_order_indexed)
+    info.creation_order_index_address = cursor.address("creation_order_index_address");
+  return cursor.finish(info);
+}
+
 }  // namespace
 
 Result<Link> decode_link(Cursor& cursor) {
@@ -60,17 +74,11 @@ Result<Link> decode_link(Cursor& cursor) {
 }
 
 Result<LinkInfo> decode_link_info(Cursor& cursor) {
-  LinkInfo info;
-  cursor.version(0, 0);
-  const std::uint8_t flags = cursor.u8("flags");
-  info.creation_order_tracked = (flags & 0x01) != 0;
-  info.creation_order_indexed = (flags & 0x02) != 0;
-  if (info.creation_order_tracked) cursor.u64("max_creation_index");
-  info.fractal_heap_address = cursor.address("fractal_heap_address");
-  info.name_index_address = cursor.address("name_index_address");
-  if (info.creation_order_indexed)
-    info.creation_order_index_address = cursor.address("creation_order_index_address");
-  return cursor.finish(info);
+  return decode_info(cursor, sizeof(std::uint64_t));
+}
+
+Result<AttributeInfo> decode_attribute_info(Cursor& cursor) {
+  return decode_info(cursor, sizeof(std::uint16_t));
 }
 
 Result<SymbolTableMessage> decode_symbol_table_message(Cursor& cursor) {

@@ -18,6 +18,7 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr std::size_t kLongReply = 128U << 10;
+constexpr unsigned kUnboundAfterLongReply = 32;  // requests
 
 // Between two looks for threads that have worked long.
 constexpr std::chrono::milliseconds kBetweenLooks{100};
@@ -95,7 +96,11 @@ bool ServingLoop::leads(const RequestChannel& channel) {
 }
 
 void ServingLoop::reply_ahead(std::size_t bytes) {
-  if (bytes > kLongReply) note_long_work();
+  if (bytes <= kLongReply) return;
+  if (t_loop != nullptr && t_loop->options_.processor)
+    t_loop->unbound_for_.store(kUnboundAfterLongReply, std::memory_order_relaxed);
+  else
+    note_long_work();
 }
 
 int ServingLoop::run() {
@@ -218,7 +223,7 @@ void ServingLoop::lead(Worker& me) {
   unsigned without_memory = 0;
   me.phase.store(Phase::Receiving);
   for (;;) {
-    if (options_.processor) me.affinity.follow(0);
+    if (options_.processor) choose_processor(me);
     const int length = channel_.ended() ? 0 : receive(me);
     if (length <= 0) {
       if (length == -EINTR && !channel_.ended()) continue;
@@ -252,6 +257,15 @@ void ServingLoop::lead(Worker& me) {
     else if (client != WaitChoice::kNobody)
       me.affinity.follow(client);
   }
+}
+
+// Beside a client that reads in large pieces, and has the next ones read ahead, the leader does better on
+// another processor: both copy.
+void ServingLoop::choose_processor(Worker& me) {
+  const unsigned unbound_for = unbound_for_.load(std::memory_order_relaxed);
+  if (unbound_for == 0) return me.affinity.follow(0);
+  unbound_for_.store(unbound_for - 1, std::memory_order_relaxed);
+  me.affinity.release();
 }
 
 // While other threads are at work a processor is left to them.

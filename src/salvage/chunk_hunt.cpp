@@ -6,21 +6,12 @@
 #include <memory>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/format/filter_ids.h"
 #include "h5mount/metadata/filter_pipeline.h"
 #include "rescue.h"
 
 namespace h5mount::salvage {
 namespace {
-
-enum FilterId : std::uint16_t {
-  kDeflate = 1,
-  kShuffle = 2,
-  kFletcher32 = 3,
-  kBlosc = 32001,
-  kLz4 = 32004,
-  kZstd = 32015,
-  kBlosc2 = 32026
-};
 
 constexpr std::uint64_t kBlock = 4U << 20;
 constexpr std::uint64_t kMaxHunted = 256U << 20;  // chunks of more bytes are not hunted
@@ -96,21 +87,21 @@ std::size_t measure_lz4(ByteSpan in, std::uint64_t bytes, MutableByteSpan, std::
 
 // The streams that this pipeline writes; null where nothing tells them from noise.
 Measure measure_for(std::span<const format::FilterDescription> filters, bool& checksum) {
-  checksum = !filters.empty() && filters.back().id == kFletcher32;
+  checksum = !filters.empty() && filters.back().id == format::kFletcher32;
   if (checksum) filters = filters.first(filters.size() - 1);
   if (filters.empty()) return nullptr;
   for (const format::FilterDescription& inner : filters.first(filters.size() - 1))
-    if (inner.id != kShuffle) return nullptr;  // others change the size that is compressed
+    if (inner.id != format::kShuffle) return nullptr;  // others change the size that is compressed
   switch (filters.back().id) {
-    case kDeflate:
+    case format::kDeflate:
       return measure_deflate;
-    case kZstd:
+    case format::kZstd:
       return measure_zstd;
-    case kBlosc:
+    case format::kBlosc:
       return measure_blosc;
-    case kBlosc2:
+    case format::kBlosc2:
       return measure_blosc2;
-    case kLz4:
+    case format::kLz4:
       return measure_lz4;
     default:
       return nullptr;
@@ -120,9 +111,9 @@ Measure measure_for(std::span<const format::FilterDescription> filters, bool& ch
 // Filters that keep a chunk's size, and a checksum: such a chunk is looked for only where a gap between
 // others begins.
 bool keeps_size(std::span<const format::FilterDescription> filters) {
-  return !filters.empty() && filters.back().id == kFletcher32 &&
+  return !filters.empty() && filters.back().id == format::kFletcher32 &&
          std::ranges::all_of(filters.first(filters.size() - 1),
-                             [](const auto& filter) { return filter.id == kShuffle; });
+                             [](const auto& filter) { return filter.id == format::kShuffle; });
 }
 
 class Hunt {

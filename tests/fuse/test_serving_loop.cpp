@@ -384,6 +384,29 @@ TEST(ServingLoop, AThreadThatFollowsItsClientDoesNotBeforeLongWork) {
   }
 }
 
+// With a processor of its own the leader keeps the lead, but leaves that processor to the client for a while.
+TEST(ServingLoop, AfterALongReplyTheLeaderLeavesItsOwnProcessor) {
+  const int all = processors_allowed();
+  FakeChannel channel;
+  ServingLoop loop(channel, {.max_threads = 4, .tick = kNever, .processor = ::sched_getcpu()});
+  std::thread serving([&] { loop.run(); });
+  const auto processors_of_next = [&](std::size_t replied) {
+    std::promise<int> allowed;
+    channel.ask([&] {
+      allowed.set_value(processors_allowed());
+      ServingLoop::reply_ahead(replied);
+    });
+    return allowed.get_future().get();
+  };
+  EXPECT_EQ(processors_of_next(4096), 1);
+  EXPECT_EQ(processors_of_next(256U << 10), 1);
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(processors_of_next(4096), all);
+  EXPECT_EQ(processors_of_next(4096), 1);
+  EXPECT_EQ(loop.counters().passed, 0U);
+  channel.end();
+  serving.join();
+}
+
 TEST(ServingLoop, NoThreadPollsWhileAnotherIsAtWork) {
   if (processors_allowed() < 2) GTEST_SKIP() << "one processor only: nothing polls";
   Gate gate;

@@ -226,6 +226,22 @@ TEST_F(CommandTest, TheStatusSaysHowRequestsCome) {
   EXPECT_EQ(transport("-o io_uring=on -s"), "transport: /dev/fuse\n");
 }
 
+TEST_F(CommandTest, WhereIoUringIsForbiddenTheMountIsServedAsEver) {
+  const RingsAllowed allowed;
+  H5MOUNT_NEEDS_RINGS(allowed);
+  const std::string forbidding = (source_root() / "tests/mount/without_io_uring.py").string() + " ";
+  for (const auto& [option, said] :
+       {std::pair("auto", ""), std::pair("on", "not from io_uring: io_uring_setup:")}) {
+    const Outcome mounted =
+        run(forbidding + "$H5MOUNT -o io_uring=" + option + " " + example().string() + " " + mount.path());
+    EXPECT_EQ(mounted.code, 0) << mounted.err;
+    EXPECT_NE(mounted.err.find(said), std::string::npos) << mounted.err;
+    EXPECT_EQ(mount.in("grep transport: .h5/status").out, "transport: /dev/fuse\n");
+    run("umount " + mount.path());
+    EXPECT_TRUE(mount.gone());
+  }
+}
+
 TEST_F(CommandTest, DebugOutputGoesToStderr) {
   const Outcome done = run("$H5MOUNT -d " + example().string() + " " + mount.path() + " & sleep 1; ls " +
                            mount.path() + " >/dev/null; umount " + mount.path() + "; wait");

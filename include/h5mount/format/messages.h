@@ -65,12 +65,7 @@ struct LinkInfo {
 Result<LinkInfo> decode_link_info(Cursor& cursor);
 
 // Attribute info message, IV.A.2.v
-struct AttributeInfo {
-  bool creation_order_tracked = false, creation_order_indexed = false;
-  std::uint64_t fractal_heap_address = kUndefinedAddress;
-  std::uint64_t name_index_address = kUndefinedAddress;
-  std::uint64_t creation_order_index_address = kUndefinedAddress;
-};
+using AttributeInfo = LinkInfo;
 Result<AttributeInfo> decode_attribute_info(Cursor& cursor);
 
 // Symbol table message, IV.A.2.r

@@ -12,21 +12,12 @@
 #include "../numpy_strings.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/format/filter_ids.h"
 #include "h5mount/view/zarr.h"
 
 namespace h5mount::view {
 
 namespace {
-
-enum FilterId : std::uint16_t {
-  kDeflate = 1,
-  kShuffle = 2,
-  kFletcher32 = 3,
-  kBzip2 = 307,
-  kBlosc = 32001,
-  kLz4 = 32004,
-  kZstd = 32015
-};
 
 constexpr std::uint64_t kZlibBlock = 65'535;      // RFC 1951, 3.2.4: a stored block's length has 16 bits
 constexpr std::uint64_t kZstdBlock = 128U << 10;  // RFC 8878, 3.1.1.2.4: the largest block
@@ -35,17 +26,17 @@ constexpr std::uint64_t kMaxLz4Bytes = 0x7E00'0000;  // LZ4_MAX_INPUT_SIZE
 
 std::optional<StoredCompressor> compressor_of(std::uint16_t id) {
   switch (id) {
-    case kDeflate:
+    case format::kDeflate:
       return StoredCompressor::Zlib;
 #if H5MOUNT_HAVE_BZIP2
-    case kBzip2:
+    case format::kBzip2:
       return StoredCompressor::Bzip2;
 #endif
-    case kBlosc:
+    case format::kBlosc:
       return StoredCompressor::Blosc;
-    case kLz4:
+    case format::kLz4:
       return StoredCompressor::Lz4;
-    case kZstd:
+    case format::kZstd:
       return StoredCompressor::Zstd;
     default:
       return std::nullopt;
@@ -188,15 +179,15 @@ std::optional<StoredCodec> stored_codec(const object::DatasetDescription& datase
     if (out.fletcher32) return std::nullopt;  // a later filter's output cannot be cut at the checksum
     const auto compressor = compressor_of(filter.id);
     const bool nothing_yet = out.compressor == StoredCompressor::None;
-    if (filter.id == kShuffle && out.shuffle == 0 && nothing_yet) {
+    if (filter.id == format::kShuffle && out.shuffle == 0 && nothing_yet) {
       if (filter.client_data.empty() || filter.client_data[0] == 0 ||
           chunk_bytes % filter.client_data[0] != 0)
         return std::nullopt;
       out.shuffle = filter.client_data[0];
-    } else if (filter.id == kFletcher32) {
+    } else if (filter.id == format::kFletcher32) {
       out.fletcher32 = true;
     } else if (compressor && nothing_yet) {
-      if (filter.id == kLz4 && lz4_block(filter) < chunk_bytes) return std::nullopt;
+      if (filter.id == format::kLz4 && lz4_block(filter) < chunk_bytes) return std::nullopt;
       out.compressor = *compressor;
     } else {
       return std::nullopt;
