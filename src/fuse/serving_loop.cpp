@@ -18,7 +18,7 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr std::size_t kLongReply = 128U << 10;
-constexpr unsigned kUnboundAfterLongReply = 32;  // requests
+constexpr unsigned kUnboundAfterLongReply = 32;  // requests: the leader is bound again when they are short
 
 // Between two looks for threads that have worked long.
 constexpr std::chrono::milliseconds kBetweenLooks{100};
@@ -260,7 +260,8 @@ void ServingLoop::lead(Worker& me) {
 }
 
 // Beside a client that reads in large pieces, and has the next ones read ahead, the leader does better on
-// another processor: both copy.
+// another processor: both copy. A long reply of another thread may be overlooked between
+// the two accesses; the next one counts.
 void ServingLoop::choose_processor(Worker& me) {
   const unsigned unbound_for = unbound_for_.load(std::memory_order_relaxed);
   if (unbound_for == 0) return me.affinity.follow(0);

@@ -393,8 +393,8 @@ TEST(ServingLoop, AfterALongReplyTheLeaderLeavesItsOwnProcessor) {
   const auto processors_of_next = [&](std::size_t replied) {
     std::promise<int> allowed;
     channel.ask([&] {
+      ServingLoop::reply_ahead(replied);  // counts from the next request on
       allowed.set_value(processors_allowed());
-      ServingLoop::reply_ahead(replied);
     });
     return allowed.get_future().get();
   };

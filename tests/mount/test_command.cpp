@@ -227,6 +227,7 @@ TEST_F(CommandTest, TheStatusSaysHowRequestsCome) {
 }
 
 TEST_F(CommandTest, WhereIoUringIsForbiddenTheMountIsServedAsEver) {
+  H5MOUNT_NEEDS_ROOT();
   const RingsAllowed allowed;
   H5MOUNT_NEEDS_RINGS(allowed);
   const std::string forbidding = (source_root() / "tests/mount/without_io_uring.py").string() + " ";

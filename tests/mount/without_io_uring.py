@@ -20,7 +20,7 @@ def main(command):
         (RETURN, 0, 0, ERROR | errno.EPERM),
         (RETURN, 0, 0, ALLOW)))
     kept = ctypes.create_string_buffer(instructions, len(instructions))
-    program = struct.pack('HxxxxxxP', len(instructions) // 8, ctypes.addressof(kept))
+    program = struct.pack('HP', len(instructions) // 8, ctypes.addressof(kept))
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0) != 0:
         sys.exit(f'seccomp: {os.strerror(ctypes.get_errno())}')

@@ -58,13 +58,13 @@ Result<Link> decode_link(Cursor& cursor);
 // Link info message, IV.A.2.c
 struct LinkInfo {
   bool creation_order_tracked = false, creation_order_indexed = false;
-  std::uint64_t fractal_heap_address = kUndefinedAddress;  // undefined: links are compact
+  std::uint64_t fractal_heap_address = kUndefinedAddress;  // undefined: all are compact
   std::uint64_t name_index_address = kUndefinedAddress;
   std::uint64_t creation_order_index_address = kUndefinedAddress;
 };
 Result<LinkInfo> decode_link_info(Cursor& cursor);
 
-// Attribute info message, IV.A.2.v
+// Attribute info message, IV.A.2.v: the same of attributes
 using AttributeInfo = LinkInfo;
 Result<AttributeInfo> decode_attribute_info(Cursor& cursor);
 
