@@ -39,7 +39,6 @@ class AccountingMetadata final : public metadata::FileMetadata,
   const metadata::SharedMessages* shared_messages() const override {
     return shared_ ? shared_.get() : file_->shared_messages();
   }
-  std::uint64_t source_reads() const override { return file_->source_reads(); }
   // Another one than that of the snapshot, so that no structure is found in the caches that was read before.
   std::uint64_t number() const override { return number_; }
   bool following() const override { return file_->following(); }

@@ -46,7 +46,6 @@ class FileSnapshot final : public FileMetadata {
   std::uint64_t root_address() const override { return parts_->superblock.root_address; }
   const std::shared_ptr<io::ByteSource>& source() const override { return parts_->source; }
   const SharedMessages* shared_messages() const override { return shared_messages_.get(); }
-  std::uint64_t source_reads() const override { return parts_->windows.source_reads(); }
   std::uint64_t number() const override { return number_; }
   bool following() const override { return following_; }
   FileMetadataPtr reread() const override { return following_ ? next(true) : nullptr; }

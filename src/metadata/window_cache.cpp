@@ -4,11 +4,6 @@
 
 namespace h5mount::metadata {
 
-Status WindowCache::read_source(std::uint64_t offset, MutableByteSpan out) {
-  source_reads_.fetch_add(1, std::memory_order_relaxed);
-  return source_->read_at(offset, out);
-}
-
 bool WindowCache::copy_from(const Window& window, std::uint64_t number, std::uint64_t offset,
                             MutableByteSpan out) const {
   const std::uint64_t start = number * window_bytes_;
@@ -23,7 +18,7 @@ bool WindowCache::copy_from(const Window& window, std::uint64_t number, std::uin
 Status WindowCache::read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out) {
   if (out.empty()) return {};
   if (out.size() > window_bytes_ || offset > ~std::uint64_t{0} - 4 * window_bytes_)
-    return read_source(offset, out);
+    return source_->read_at(offset, out);
   std::uint64_t first = offset / window_bytes_;
   std::uint64_t last = (offset + out.size() - 1) / window_bytes_;  // the first window or the one after it
   const auto held = [&](std::uint64_t number) {
@@ -44,9 +39,9 @@ Status WindowCache::fetch(std::uint64_t snapshot, std::uint64_t first, std::uint
   const std::uint64_t start = first * window_bytes_;
   const std::uint64_t end = std::min((last + 1) * window_bytes_, source_->size());
   if (offset + out.size() > end && last * window_bytes_ + window_bytes_ > end)
-    return read_source(offset, out);
+    return source_->read_at(offset, out);
   const auto read = std::make_shared<Window>(static_cast<std::size_t>(end - start));
-  if (!read_source(start, read->bytes())) return read_source(offset, out);
+  if (!source_->read_at(start, read->bytes())) return source_->read_at(offset, out);
   for (std::uint64_t number = first; number <= last; ++number) {
     auto window = read;
     if (first != last) {
@@ -54,7 +49,7 @@ Status WindowCache::fetch(std::uint64_t snapshot, std::uint64_t first, std::uint
       window = std::make_shared<Window>(std::min(part.size(), window_bytes_));
       std::ranges::copy(part.first(window->size()), window->bytes().begin());
     }
-    if (!copy_from(*window, number, offset, out)) return read_source(offset, out);
+    if (!copy_from(*window, number, offset, out)) return source_->read_at(offset, out);
     windows_.insert(snapshot, number, window, window->size());
   }
   return {};

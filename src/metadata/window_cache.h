@@ -6,7 +6,6 @@
 // else is kept decoded, of all files. Threads: any; no lock is held while reading.
 #pragma once
 
-#include <atomic>
 #include <memory>
 
 #include "h5mount/base/shared_cache.h"
@@ -21,7 +20,6 @@ class WindowCache {
 
   // `snapshot`: FileMetadata::number.
   Status read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out);
-  std::uint64_t source_reads() const { return source_reads_.load(std::memory_order_relaxed); }
 
  private:
   // Not initialised: it is read into at once.
@@ -37,7 +35,6 @@ class WindowCache {
     std::unique_ptr<std::byte[]> data_;
     std::size_t size_;
   };
-  Status read_source(std::uint64_t offset, MutableByteSpan out);
   // Copies the part of `out` that window `number` covers; false where the window ends before that part does.
   bool copy_from(const Window& window, std::uint64_t number, std::uint64_t offset, MutableByteSpan out) const;
   Status fetch(std::uint64_t snapshot, std::uint64_t first, std::uint64_t last, std::uint64_t offset,
@@ -45,7 +42,6 @@ class WindowCache {
 
   const std::shared_ptr<io::ByteSource> source_;
   const std::size_t window_bytes_;
-  std::atomic<std::uint64_t> source_reads_ = 0;
   CachePart<Window> windows_;
 };
 

@@ -19,7 +19,6 @@ class ClaimingMetadata final : public metadata::FileMetadata {
   std::uint64_t root_address() const override { return file_->root_address(); }
   const std::shared_ptr<io::ByteSource>& source() const override { return file_->source(); }
   const metadata::SharedMessages* shared_messages() const override { return file_->shared_messages(); }
-  std::uint64_t source_reads() const override { return file_->source_reads(); }
   std::uint64_t number() const override { return file_->number() | kClaiming; }
 
   Result<metadata::MetadataBlock> read(std::uint64_t address, std::uint64_t length,

@@ -90,7 +90,7 @@ TEST_P(Conformance, AnUndefinedAddressIsAnIndexWithoutChunks) {
   ASSERT_TRUE(found);
   EXPECT_FALSE(found->allocated());
   EXPECT_TRUE((*index)->for_each([](auto, const chunk::ChunkRecord&) { return false; }));
-  EXPECT_EQ(from->source_reads(), 0U);
+  EXPECT_EQ(from->reads(), 0U);
 }
 
 TEST_P(Conformance, ASmallerExtentHidesTheChunksOutsideIt) {

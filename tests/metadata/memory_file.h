@@ -29,7 +29,7 @@ class MemoryFile : public metadata::FileMetadata {
   std::uint64_t root_address() const override { return 0; }
   const std::shared_ptr<io::ByteSource>& source() const override { return source_; }
   const metadata::SharedMessages* shared_messages() const override { return nullptr; }
-  std::uint64_t source_reads() const override { return reads_; }
+  std::uint64_t reads() const { return reads_; }
 
   Result<metadata::MetadataBlock> read(std::uint64_t address, std::uint64_t length,
                                        std::string_view structure) const override {
@@ -88,7 +88,7 @@ class Writer {
     patch(sum->first, lookup3_checksum(ByteSpan(bytes).subspan(sum->second, sum->first - sum->second)), 4);
   }
 
-  metadata::FileMetadataPtr file() const { return std::make_shared<MemoryFile>(bytes, sizes); }
+  std::shared_ptr<const MemoryFile> file() const { return std::make_shared<MemoryFile>(bytes, sizes); }
 
   format::FileSizes sizes;
   std::vector<std::byte> bytes;

@@ -97,16 +97,16 @@ TEST(BTree2, AWalkFromAKeyBeginsThere) {
 
 TEST(BTree2, ASearchReadsOneNodeALevelAndNoneTwice) {
   const Built built({.depth = 3});
-  const metadata::FileMetadataPtr file = built.writer.file();
+  const auto file = built.writer.file();
   const auto tree = *metadata::BTree2::open(file, built.address, kRecords);
-  EXPECT_EQ(file->source_reads(), 1U);
+  EXPECT_EQ(file->reads(), 1U);
   const Listing all = list(*tree);
-  const metadata::FileMetadataPtr fresh = built.writer.file();
+  const auto fresh = built.writer.file();
   const auto again = *metadata::BTree2::open(fresh, built.address, kRecords);
   ASSERT_TRUE(again->find(key_is(all.keys[0])));
-  EXPECT_EQ(fresh->source_reads(), 1U + 4U);
+  EXPECT_EQ(fresh->reads(), 1U + 4U);
   ASSERT_TRUE(again->find(key_is(all.keys[0])));
-  EXPECT_EQ(fresh->source_reads(), 1U + 4U);
+  EXPECT_EQ(fresh->reads(), 1U + 4U);
 }
 
 TEST(BTree2, NoRootIsNoRecords) {

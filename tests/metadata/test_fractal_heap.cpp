@@ -64,13 +64,13 @@ TEST_P(Kinds, ObjectsOfEveryBlockAreRead) {
 
 TEST_P(Kinds, ManyObjectsComeInHeapOrderEachBlockReadOnce) {
   const Tall tall(plan_of(GetParam().first, GetParam().second));
-  const metadata::FileMetadataPtr file = tall.writer.file();
+  const auto file = tall.writer.file();
   const auto heap = *metadata::FractalHeap::open(file, tall.heap.address());
   std::vector<std::byte> ids;
   for (const unsigned at : {20U, 25U, 22U})
     for (const Expected& e : kBlocks)
       std::ranges::copy(tall.heap.managed_id(e.block + at, 1), std::back_inserter(ids));
-  const std::uint64_t before = file->source_reads();
+  const std::uint64_t before = file->reads();
   std::vector<std::uint64_t> values;
   heap->read_many(ids, [&](std::size_t, const Result<metadata::FractalHeap::Object>& object) {
     values.push_back(object ? std::to_integer<std::uint64_t>(object->bytes[0]) : 999);
@@ -79,7 +79,7 @@ TEST_P(Kinds, ManyObjectsComeInHeapOrderEachBlockReadOnce) {
   EXPECT_EQ(values.size(), 24U);
   EXPECT_TRUE(std::ranges::is_sorted(values));
   EXPECT_EQ(std::ranges::count(values, 999U), 0);
-  EXPECT_EQ(file->source_reads() - before, 8U + 2U);
+  EXPECT_EQ(file->reads() - before, 8U + 2U);
 }
 
 TEST_P(Kinds, WhatLiesInNoBlockIsAnError) {

@@ -100,9 +100,6 @@ class FileMetadata {
   // The table of shared messages (SOHM); null where the file has none.
   virtual const SharedMessages* shared_messages() const = 0;
 
-  // Reads of the source for metadata so far: for tests and for `-d`.
-  virtual std::uint64_t source_reads() const = 0;
-
   // Snapshots of all files are numbered in the order in which they were taken.
   virtual std::uint64_t number() const { return 0; }
   // Whether the file was followed when the snapshot was taken: a writer may change it during reads.
