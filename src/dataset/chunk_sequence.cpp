@@ -3,7 +3,7 @@
 namespace h5mount::dataset {
 
 ChunkSequence::ChunkSequence(ChunkedBlocksPtr blocks)
-    : blocks_(std::move(blocks)),
+    : ChunkUnits(std::move(blocks)),
       readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(), blocks_->plan().chunk_bytes(),
                  blocks_->plan().chunk_count(), blocks_->store().far()) {}
 

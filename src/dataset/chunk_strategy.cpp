@@ -3,8 +3,8 @@
 #include <atomic>
 #include <unordered_map>
 
+#include "chunk_units.h"
 #include "read_strategy.h"
-#include "readahead.h"
 
 namespace h5mount::dataset {
 namespace {
@@ -19,11 +19,11 @@ struct WantedPart {
 };
 
 class ChunkStrategy final : public ReadStrategy,
-                            public ReadaheadUnits,
+                            public ChunkUnits,
                             public std::enable_shared_from_this<ChunkStrategy> {
  public:
   explicit ChunkStrategy(ChunkedBlocksPtr blocks)
-      : blocks_(std::move(blocks)),
+      : ChunkUnits(std::move(blocks)),
         readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(),
                    blocks_->plan().full_row_block_bytes(), blocks_->plan().row_block_count(),
                    blocks_->store().far()) {}
@@ -38,13 +38,6 @@ class ChunkStrategy final : public ReadStrategy,
   std::uint64_t unit_end(std::uint64_t chunk) const override {
     return blocks_->plan().row_block_offset(chunk + 1);
   }
-  bool unit_cached(std::uint64_t chunk) const override {
-    return blocks_->cache()->contains_or_pending(blocks_->chunk_key(chunk));
-  }
-  void make_unit(std::uint64_t chunk) const override { (void)blocks_->chunk_block(chunk, Unbounded()); }
-  void will_make(std::uint64_t first, std::uint64_t last) const override {
-    blocks_->store().will_read(first, last - first);
-  }
 
  private:
   using Part = ChunkStore::Part;
@@ -56,7 +49,6 @@ class ChunkStrategy final : public ReadStrategy,
   void tell_source(const std::vector<WantedPart>& chunks, const std::vector<std::size_t>& missing) const;
   bool decode_in_parts(std::uint64_t chunk) const;
 
-  ChunkedBlocksPtr blocks_;
   Readahead readahead_;
   // How often chunks were decoded in parts: a table by chunk number; an entry is the number's upper part and
   // 8 bits of count.
