@@ -22,7 +22,7 @@ namespace {
 constexpr int kFirstPassed = 3;
 constexpr std::chrono::milliseconds kToEnd{1000};  // for a helper that has closed its socket
 
-// What posix_spawn is told, freed at the end.
+// The arguments of posix_spawn, freed at the end.
 struct SpawnPlan {
   SpawnPlan() {
     posix_spawn_file_actions_init(&actions);
@@ -48,8 +48,8 @@ struct SpawnPlan {
   posix_spawnattr_t attributes;
 };
 
-// Copies with numbers above those that the helper's descriptors will have, so that no move there hits another
-// one.
+// Copies with numbers above those that the helper's descriptors will have, so that no move there overwrites
+// another one.
 Result<std::vector<UniqueFd>> copies_above(const std::vector<int>& descriptors) {
   std::vector<UniqueFd> out;
   const int above = kFirstPassed + static_cast<int>(descriptors.size());
@@ -60,7 +60,7 @@ Result<std::vector<UniqueFd>> copies_above(const std::vector<int>& descriptors) 
   return out;
 }
 
-// As exec takes them, with a null behind the last one.
+// The words as exec takes them, with a null pointer at the end.
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> out;
   for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
@@ -68,7 +68,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return out;
 }
 
-// By posix_spawn, not fork: other threads may hold locks.
+// Uses posix_spawn, not fork, as other threads may hold locks.
 Result<pid_t> spawn(const HelperProcess::Program& program, int socket) {
   H5_ASSIGN(const auto passed, copies_above(program.descriptors));
   const auto words = pointers_to(program.words), environment = pointers_to(program.environment);
@@ -151,7 +151,7 @@ Error HelperProcess::ended() {
   return {ErrorCode::Io, fmt::format("it ended itself (exit code {})", WEXITSTATUS(status))};
 }
 
-// Its wait status once it has ended, for which it is killed where it lives longer than `patience`.
+// The helper's wait status. A helper that does not end within `patience` is killed.
 int HelperProcess::reap(std::chrono::milliseconds patience) {
   const Deadline end = std::chrono::steady_clock::now() + patience;
   int status = 0, how = WNOHANG;

@@ -67,7 +67,7 @@ void JobQueue::stop_with(Job last) {
   taken_.notify_all();
 }
 
-// The queue has ended, so that no thread is started any more but for jobs that wait.
+// The queue has ended, so threads are started only for jobs that still wait.
 void JobQueue::join_all() {
   given_.notify_all();
   taken_.notify_all();
@@ -155,7 +155,7 @@ bool JobQueue::look(Clock::time_point now) {
     }
     ++worker;
   }
-  // Where many jobs take long, twice as many threads are there after each look.
+  // If many jobs take long, the number of threads doubles at each look.
   const std::size_t wanted =
       std::min<std::size_t>(away_ + std::max<std::size_t>(options_.threads, away_), options_.max_threads);
   if (!jobs_.empty() && idle_ == 0 && staying() < wanted) start_workers(wanted - staying());

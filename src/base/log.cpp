@@ -26,7 +26,7 @@ constexpr std::size_t kMaxLineBytes = 4096;
 std::atomic<LogLevel> g_level{LogLevel::Warning};
 std::atomic<bool> g_syslog{false};
 
-// What the log needs is never destroyed: threads that outlive `main` still write to it.
+// The data of the log are never destroyed: threads that outlive `main` still write to it.
 KeptLines& kept_lines() {
   static auto* const lines = new KeptLines;
   return *lines;
@@ -62,7 +62,7 @@ void emit(LogLevel level, const std::string& line) {
 // messages.
 class RateLimiter {
  public:
-  // The number of lines dropped before this one, or -1 where this one must be dropped.
+  // Returns the number of lines dropped before this one, or -1 if this one must be dropped.
   int admit() {
     const MutexLock lock(mutex_);
     const auto now = std::chrono::steady_clock::now();

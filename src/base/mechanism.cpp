@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kMechanismNames{"column-ahead", "listing-advice", "wait-choice",
                                                           "fair-turns",   "heap-trim",      "shortest-float"};
 
-// A bit for each that is off.
+// One bit for each mechanism that is off.
 std::uint32_t switched_off() {
   const char* named = std::getenv("H5MOUNT_WITHOUT");
   std::string_view rest = named ? named : "";

@@ -63,7 +63,7 @@ void RequestBudget::allow_more(std::uint64_t file_bytes) {
 Status RequestBudget::spend(std::uint64_t steps) {
   if (interrupted_.load(std::memory_order_relaxed))
     return fail({ErrorCode::Interrupted, "nobody waits for the answer any more"});
-  // More than the unbounded number is charged as that, so that the sum cannot wrap around.
+  // More steps than the unbounded number are charged as that number, so that the sum cannot wrap around.
   steps = std::min(steps, kUnboundedSteps);
   std::uint64_t before = spent_.load(std::memory_order_relaxed);
   if (before > kUnboundedSteps) return fail(exceeded(before));

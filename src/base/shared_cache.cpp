@@ -79,7 +79,7 @@ void SharedCache::erase(std::uint64_t part) {
   }
 }
 
-// The part's table goes with its last entry.
+// The part's table is removed with its last entry.
 void SharedCache::drop(Shard& shard, Entries::iterator entry, Entries& dropped) {
   held_.fetch_sub(entry->bytes, std::memory_order_relaxed);
   if (const auto entries = shard.parts.find(entry->part); entries != shard.parts.end()) {
@@ -89,7 +89,8 @@ void SharedCache::drop(Shard& shard, Entries::iterator entry, Entries& dropped) 
   dropped.splice(dropped.begin(), shard.order, entry);
 }
 
-// Of all shards the one whose last entry has not been used for the longest time gives it up.
+// Evicts the last entry of the shard whose last entry has not been used for the longest time, until there is
+// room.
 void SharedCache::make_room() {
   Entries dropped;
   while (held_.load(std::memory_order_relaxed) > capacity_) {

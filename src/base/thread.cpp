@@ -8,7 +8,7 @@
 namespace h5mount {
 namespace {
 
-// A thread inherits what its maker blocks.
+// Blocks signals around the start of a thread, which inherits the blocked ones.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -71,7 +71,7 @@ void Watchdog::remove(const Check& check) {
   entries_.remove_if([&](const Entry& entry) { return entry.check == &check; });
 }
 
-// Null where all are asleep.
+// Returns null if all checks are asleep.
 Watchdog::Entry* Watchdog::first_due(Clock::time_point now) {
   Entry* first = nullptr;
   for (Entry& entry : entries_) {
@@ -111,7 +111,7 @@ void Watchdog::run() {
     lock.unlock();
     bool found = check.ask(now);
     if (!found && was_quiet) {
-      // What was stored before this is found by one more look; what is stored later wakes the check.
+      // Data stored before this are found by one more look; data stored later wake the check.
       check.asleep_ = true;
       found = check.ask(now);
       if (found) check.asleep_ = false;

@@ -15,8 +15,8 @@ constexpr std::size_t kHugePage = 2U << 20;
 constexpr std::size_t kRecycleFrom = 128U << 10;  // smaller blocks: malloc is cheap enough
 constexpr std::size_t kRecycleBytes = 32U << 20;  // two of the row blocks of 16 MiB that wide datasets have
 
-// Passes large buffers of dropped blocks on to new ones. Fresh pages cost a page fault and clearing each,
-// which a scan of a dataset would otherwise pay for every page that it decodes.
+// Passes large buffers of dropped blocks on to new ones. Each fresh page costs a page fault and has to be
+// cleared, which a scan of a dataset would otherwise pay for every page that it decodes.
 class Recycler {
  public:
   std::byte* take(std::size_t size) {

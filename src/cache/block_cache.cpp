@@ -90,7 +90,8 @@ struct BlockCache::Impl {
   HeapTrim trim;
 
   Shard& shard_of(const BlockKey& key) { return shards[KeyHash{}(key) >> 7 & (kShards - 1)]; }
-  // The age of a block that is added now: younger than any that was used before, and older than its own use.
+  // The age of a block that is added now: younger than any block that was used before, but older than its own
+  // first use.
   std::uint64_t time_of_addition() { return clock.fetch_add(2, std::memory_order_relaxed) + 2; }
   std::uint64_t time_of_use() const { return clock.load(std::memory_order_relaxed) + 1; }
 
@@ -120,8 +121,8 @@ struct BlockCache::Impl {
     if (freed != 0) trim.note_freed(freed);
   }
 
-  // Completes a pending entry with its block, or removes it. False where the block is not kept: `keep` is
-  // false, or the entry was erased (and perhaps replaced by another caller's) during the load.
+  // Completes a pending entry with its block, or removes it. Returns false if the block is not kept: `keep`
+  // is false, or the entry was erased (and perhaps replaced by another caller's) during the load.
   bool complete(Shard& shard, const BlockKey& key, const Pending* pending, const BlockPtr& block, bool keep) {
     const MutexLock lock(shard.mutex);
     const auto found = shard.map.find(key);
@@ -226,7 +227,7 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
   impl_->used.fetch_add(charge, std::memory_order_relaxed);
   impl_->evict_to_budget();
   if (estimate > kQuickBytes) note_long_work();
-  // Answers the waiters and corrects the charge, also where the loader throws.
+  // Answers the waiters and corrects the charge, even if the loader throws.
   struct Finish {
     Impl& impl;
     Shard& shard;

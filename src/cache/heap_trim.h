@@ -1,5 +1,6 @@
 // HeapTrim: gives free memory back to the system. Blocks of many sizes, made and dropped by many threads,
-// leave gaps in the heap which malloc keeps: within minutes as much again as is in use. Threads: any.
+// leave gaps in the heap, which malloc keeps: within minutes they amount to as much memory as is in use.
+// Threads: any.
 #pragma once
 
 #include <atomic>
@@ -10,9 +11,9 @@ namespace h5mount::cache {
 
 class HeapTrim {
  public:
-  // To be called when so many bytes were freed, with no lock held. Every limits::kTrimAfterFreedBytes of
-  // them, and not more than once a second, the pages of all gaps are returned, which takes 7 ms where they
-  // have 64 MiB.
+  // To be called when so many bytes were freed, with no lock held. After every limits::kTrimAfterFreedBytes
+  // of them, but not more than once a second, the pages of all gaps are returned to the system, which takes 7
+  // ms for 64 MiB of gaps.
   void note_freed(std::size_t bytes);
 
  private:

@@ -18,7 +18,7 @@ namespace h5mount::cache {
 
 namespace {
 
-// One running for_each_index: its indices are taken one at a time, by the caller and by workers.
+// A running for_each_index, whose indices are taken one at a time, by the caller and by workers.
 struct Call {
   std::atomic<std::size_t> next{0};
   std::size_t count = 0;
@@ -28,7 +28,7 @@ struct Call {
   std::size_t finished H5_GUARDED_BY(mutex) = 0;
   std::exception_ptr failure H5_GUARDED_BY(mutex);
 
-  // Runs the job of one index; false where none is left.
+  // Runs the job of one index; returns false if none is left.
   bool run_one() {
     const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
     if (i >= count) return false;
@@ -76,8 +76,8 @@ struct WorkerPool::Impl {
     }
   }
 
-  // Calls come before queued jobs, which nobody waits for. An index of one call, then one of the next: a call
-  // whose jobs take long leaves the others their share of the workers.
+  // Calls come before queued jobs, which nobody waits for. The indices of several calls are taken in turn, so
+  // that a call whose jobs take long leaves the others their share of the workers.
   void work() {
     MutexLock lock(mutex);
     for (;;) {
@@ -122,7 +122,8 @@ WorkerPool::~WorkerPool() {
   }
   impl_->wake.notify_all();
   for (std::thread& thread : impl_->threads) {
-    // Where the last owner was a job, this is one of the pool's own threads, which cannot join itself.
+    // If a job was the last owner of the pool, this is one of the pool's own threads, which cannot join
+    // itself.
     if (thread.get_id() == std::this_thread::get_id())
       thread.detach();
     else

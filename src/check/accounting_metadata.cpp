@@ -41,13 +41,13 @@ void AccountingMetadata::refers_to(Referred structure, std::uint64_t address) co
   }
 }
 
-// Whether a structure is there that was not looked at yet: a hostile file can refer to it any number of
-// times.
+// Whether the address is that of a structure that was not looked at yet: a hostile file can refer to a
+// structure any number of times.
 bool AccountingMetadata::is_new(std::uint64_t address) const {
   return address != format::kUndefinedAddress && !space_.contains(address);
 }
 
-// Every node of a B-tree.
+// Notes every node of a B-tree.
 void AccountingMetadata::note_tree(std::uint64_t address, std::uint8_t type) const {
   if (!is_new(address)) return;
   const auto tree = metadata::BTree2::open(shared_from_this(), address, {.type = type});
@@ -97,7 +97,8 @@ void AccountingMetadata::note_extension() {
   }
 }
 
-// The heaps are opened here for the sake of what they refer to; their objects are read with the messages.
+// The heaps are opened here only for the structures that they refer to; their objects are read with the
+// messages.
 void AccountingMetadata::note_shared_messages(const format::SharedMessageTableMessage& message) {
   auto loaded = metadata::SharedMessages::load(*this, message);
   if (!loaded) return damaged_(loaded.error());
@@ -123,7 +124,7 @@ Status AccountingMetadata::note_shared_message_list(const format::SharedMessageI
   return format::check_shared_message_list(cursor);
 }
 
-// The sections of a manager of the file are space of the file; those of a heap lie in its blocks.
+// The sections of a manager of the file are space of the file; those of a heap's manager lie in its blocks.
 Status AccountingMetadata::note_free_space_manager(std::uint64_t address, Space space) const {
   constexpr std::string_view kName = "FreeSpaceManager", kSections = "FreeSpaceSections";
   if (!is_new(address)) return {};

@@ -1,6 +1,6 @@
-// AccountingMetadata: a snapshot of a file through which a check reads, and which notes the space that each
-// structure takes up that is read through it: what was read, and what its decoder says that it covers. It
-// also reads what nothing else does: managers of free space, indexes of shared messages.
+// AccountingMetadata: a snapshot of a file through which a check reads. It notes the space of each structure
+// that is read through it: what was read, and what the structure's decoder says that it covers. It also reads
+// what nothing else does: managers of free space, indexes of shared messages.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,13 @@ namespace h5mount::check {
 class AccountingMetadata final : public metadata::FileMetadata,
                                  public std::enable_shared_from_this<AccountingMetadata> {
  public:
-  // `damaged` receives what is found in structures that nothing but this class reads, from any thread that
-  // reads through it: the other structures are their readers' concern.
+  // `damaged` receives the errors in structures that only this class reads, from any thread that reads
+  // through it; errors in other structures are reported by their readers.
   using Damaged = std::function<void(const Error&)>;
   AccountingMetadata(metadata::FileMetadataPtr file, AllocatedSpace& space, Damaged damaged);
 
-  // Notes what no object leads to: superblock, its extension, the table of shared messages, free-space
-  // managers and the space that they manage. To be called once, before other reads.
+  // Notes the structures that no object leads to: superblock, its extension, the table of shared messages,
+  // free-space managers and the space that they manage. To be called once, before other reads.
   void note_file_structures();
 
   const format::Superblock& superblock() const override { return file_->superblock(); }
@@ -31,7 +31,7 @@ class AccountingMetadata final : public metadata::FileMetadata,
   const std::shared_ptr<io::ByteSource>& source() const override { return file_->source(); }
   Result<metadata::MetadataBlock> read(std::uint64_t address, std::uint64_t length,
                                        std::string_view structure) const override;
-  // A guess: the decoder of what was read says what it covers.
+  // The length is a guess, so nothing is noted: the decoder of what was read tells what it covers.
   Result<metadata::MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
                                              std::string_view structure) const override {
     return file_->read_up_to(address, length, structure);
@@ -39,7 +39,8 @@ class AccountingMetadata final : public metadata::FileMetadata,
   const metadata::SharedMessages* shared_messages() const override {
     return shared_ ? shared_.get() : file_->shared_messages();
   }
-  // Another one than that of the snapshot, so that no structure is found in the caches that was read before.
+  // Differs from the number of the snapshot, so that no structure is taken from the caches that was read
+  // before.
   std::uint64_t number() const override { return number_; }
   bool following() const override { return file_->following(); }
   metadata::MetadataCaches* caches() const override { return file_->caches(); }

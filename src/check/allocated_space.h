@@ -1,6 +1,6 @@
 // AllocatedSpace: the ranges of the address space that structures and raw data are known to take up, to find
-// bytes that nothing leads to: space of objects that were deleted, and of what a writer lost. Memory is
-// bounded: beyond limits::kMaxAllocatedRanges, the gap beside a new range counts as taken. Threads: any.
+// bytes that nothing leads to: the space of objects that were deleted, and space that a writer lost. Memory
+// is bounded: beyond limits::kMaxAllocatedRanges, the gap beside a new range counts as taken. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct SpaceRange {
 
 class AllocatedSpace {
  public:
-  // Ranges may overlap; empty ones, and what lies beyond 2^64, are ignored. False where nothing of it was
-  // new.
+  // Ranges may overlap; empty ones, and the part of a range beyond 2^64, are ignored. Returns false if no
+  // byte of the range was new.
   bool add(std::uint64_t address, std::uint64_t bytes);
   bool contains(std::uint64_t address) const;  // whether the byte there is taken
 

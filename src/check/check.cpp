@@ -13,7 +13,7 @@ namespace h5mount::check {
 
 namespace {
 
-// The file's own claim about its length. Members of file sets lie far apart in the address space.
+// Checks the length that the file itself states. The members of file sets lie far apart in the address space.
 void check_length(const Context& context) {
   const metadata::FileMetadata& file = *context.metadata;
   const format::Superblock& superblock = file.superblock();
@@ -29,7 +29,7 @@ void check_length(const Context& context) {
   cut ? context.tally.found("", error) : context.tally.note("", error);
 }
 
-// Objects level by level, those of one level side by side.
+// Checks the objects level by level, those of one level in parallel.
 void check_objects(const Context& context) {
   for (PlaceId first = 0, end = 1; first < end && context.tally.go_on();
        first = end, end = context.places.size())

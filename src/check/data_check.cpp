@@ -1,5 +1,5 @@
-// Raw data. Chunks go through their filters, on all workers; of other bytes only that they can be read is
-// known, and they are counted as unprotected. What elements refer to in heaps is followed.
+// Checks raw data. Chunks go through their filters, on all workers; other bytes can only be read, and are
+// counted as unprotected. References from elements into heaps are followed.
 #include <atomic>
 
 #include "for_each.h"
@@ -77,7 +77,7 @@ class DataCheck {
     }
   }
 
-  // True where the bytes lie in the file and are worth a look; else there is a finding.
+  // Returns true if the bytes lie in the file and should be checked; else there is a finding.
   bool claim(std::string_view structure, std::uint64_t address, std::uint64_t bytes, bool is_protected) {
     const Error error(ErrorCode::Truncated, structure, "address",
                       context_.metadata->base_address() + address);
@@ -94,7 +94,8 @@ class DataCheck {
     return false;
   }
 
-  // The reader has decoded them; they are read once more so that their space is accounted for.
+  // The reader has decoded the mappings already; they are read once more so that their space is accounted
+  // for.
   void check_mappings() {
     if (description_.layout.virtual_heap_address == format::kUndefinedAddress) return;
     const auto mappings = metadata::load_global_heap_object(
@@ -128,7 +129,8 @@ class DataCheck {
     verify(numbers);
   }
 
-  // Chunks that have no index and no filter, one behind the other: a sparse file can have any number of them.
+  // Checks chunks that have no index and no filter and lie one behind the other: a sparse file can have any
+  // number of them.
   void check_adjacent_chunks(const chunk::ChunkIndex& index, const chunk::ChunkGeometry& geometry) {
     std::uint64_t count = 1;  // no overflow: their bytes fit 64 bits
     std::vector<std::uint64_t> last;
@@ -175,7 +177,7 @@ class DataCheck {
     });
   }
 
-  // What elements refer to in the file's heaps.
+  // Checks the parts of the file's heaps that elements refer to.
   void check_elements() {
     const bool elsewhere =
         description_.layout.cls == format::LayoutClass::Virtual || !description_.external.empty();
@@ -185,7 +187,7 @@ class DataCheck {
       return found(
           Error(ErrorCode::LimitExceeded, "elements are too large for their references to be checked")
               .with_found(size));
-    // Whole elements.
+    // The parts consist of whole elements.
     const std::uint64_t part = std::max<std::uint64_t>(1, kReadBytes / size) * size;
     std::vector<dataset::ByteRun> parts;
     const auto check_parts = [&] {
@@ -208,7 +210,8 @@ class DataCheck {
           Error(ErrorCode::LimitExceeded, "elements refer to more than is checked of a file of this length"));
   }
 
-  // The sources of a virtual dataset can ask for any amount of work: a part of it has a request's bounds.
+  // The sources of a virtual dataset can ask for any amount of work, so each part of it has the bounds of a
+  // request.
   Status read_part(const dataset::ByteRun& run, MutableByteSpan out) {
     if (description_.layout.cls != format::LayoutClass::Virtual)
       return reader_->read_into(run.offset, out, Unbounded());
@@ -236,7 +239,7 @@ class DataCheck {
     });
   }
 
-  // Elements may share what they refer to: as the text of the dataset is bounded.
+  // Elements may share what they refer to, so there is the same bound as on the dataset's text.
   std::uint64_t most_text() const {
     return limits::kMaxVariableText + limits::kMaxVariableTextPerFileByte * file_bytes_;
   }

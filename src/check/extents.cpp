@@ -11,7 +11,7 @@
 namespace h5mount::check {
 
 bool Extents::add(const Extent& extent) {
-  // Room for the claims of a few damaged datasets, so that the others are still checked.
+  // This leaves room for the claims of a few damaged datasets, so that the others are still checked.
   constexpr std::uint64_t kMaxClaims = 4;
   const std::uint64_t bytes = extent.end - extent.begin;
   const MutexLock lock(mutex_);

@@ -1,6 +1,6 @@
-// Extents: where the raw data of a file are, to find data that overlap and to read, once and in the order of
-// the file, what no filter checks. Neighbours of one dataset are joined, so that memory grows with
-// fragmentation, not with bytes. Threads: any.
+// Extents: the places of a file's raw data, from which overlaps are found, and the data that no filter checks
+// are read once, in the order of the file. Adjacent extents of one dataset are joined, so that memory grows
+// with fragmentation, not with bytes. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ struct Extent {
 
 class Extents {
  public:
-  // `file_bytes`: the length of the address space.
+  // `file_bytes`: the size of the address space.
   explicit Extents(std::uint64_t file_bytes) : file_bytes_(file_bytes) {}
 
-  // Bytes that the dataset `owner` claims, inside the address space. False where datasets have claimed
-  // several times more than the file has, or more ranges than limits::kMaxCheckedExtents: a hostile file can
-  // make one index lead to any number of chunks, and no more of them are worth a look.
+  // Adds bytes that the dataset `owner` claims, inside the address space. Returns false if datasets have
+  // claimed several times more bytes than the file has, or more ranges than limits::kMaxCheckedExtents: a
+  // hostile file can make one index lead to any number of chunks, and further ones are then not checked.
   bool add(const Extent& extent);
 
-  // What was added since the last call, sorted.
+  // The extents added since the last call, sorted.
   std::vector<Extent> take();
 
  private:
@@ -41,11 +41,12 @@ class Extents {
   std::uint64_t claimed_ H5_GUARDED_BY(mutex_) = 0;
 };
 
-// Reads the unfiltered ones of sorted extents.
+// Reads those of the sorted extents that are unfiltered.
 void read_unfiltered(std::span<const Extent> extents, const metadata::FileMetadata& file,
                      cache::WorkerPool* workers, const Places& places, Tally& tally);
 
-// Reports each dataset that shares bytes with another one, or with itself, once a pair, of sorted extents.
+// Reports each dataset that shares bytes with another one, or with itself, once for each pair. `extents`:
+// sorted.
 void report_overlaps(std::span<const Extent> extents, const metadata::FileMetadata& file,
                      const Places& places, Tally& tally);
 

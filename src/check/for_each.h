@@ -11,8 +11,8 @@ namespace h5mount::check {
 
 inline constexpr std::size_t kBatch = 256;  // what is handed to the workers at a time
 
-// Calls work(0) … work(count - 1) on the workers (null: on this thread), until the report wants no more:
-// asked before each, as one chunk can take a second.
+// Calls work(0) … work(count - 1) on the workers (null: on this thread) until the report wants no more, which
+// is checked before each call, as one chunk can take a second.
 template <class Work>
 void for_each(cache::WorkerPool* workers, std::uint64_t count, Tally& tally, const Work& work) {
   for (std::uint64_t first = 0; first < count && tally.go_on(); first += kBatch) {

@@ -9,8 +9,8 @@ namespace h5mount::check {
 
 namespace {
 
-// References and variable-length parts are followed: a value that can be written as text is sound. Others are
-// sound as they are.
+// A value with references or variable-length parts is sound if it can be written as text. Other values are
+// always sound.
 Status check_value(const Context& context, const object::Attribute& attribute) {
   if (attribute.damage) return fail(*attribute.damage);
   if (!attribute.type->has_variable_part && !attribute.type->has_reference) return {};
@@ -25,7 +25,7 @@ void check_attributes(const Context& context, const object::Object& object, Plac
   constexpr unsigned kMaxListed = 16;  // values that are not checked; more are counted
   unsigned listed = 0;
   const auto damaged = [&](const Error& error) { context.found(place, error); };
-  // As soon as each is decoded, so that no more than one value is held.
+  // Each attribute is checked as soon as it is decoded, so that no more than one value is held.
   const auto check = [&](object::Attribute& attribute) {
     context.tally.count(&Totals::attributes);
     const Status sound = context.tally.go_on() ? check_value(context, attribute) : Status();
@@ -62,7 +62,8 @@ void check_group(const Context& context, const object::Object& object, PlaceId p
   if (const Status walked = (*group)->for_each(visit, damaged); !walked) damaged(walked.error());
 }
 
-// Every node of an index of links or attributes: a reader needs one of the two that an object may have.
+// Checks every node of an index of links or attributes. A reader needs only one of the two indexes that an
+// object may have, so it would not see all damage.
 void check_index(const Context& context, std::uint64_t address, std::uint8_t record_type, PlaceId place) {
   if (address == format::kUndefinedAddress) return;
   const auto damaged = [&](const Error& error) { context.found(place, error); };

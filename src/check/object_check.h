@@ -21,11 +21,11 @@ struct Context {
   void note(PlaceId place, const Error& error) const { tally.note(places.path(place), error); }
 };
 
-// Header, attributes, and what the kind of the object has. The objects that the hard links of a group lead to
-// are added to the places.
+// Checks header, attributes, and what belongs to the object's kind. The objects that the hard links of a
+// group lead to are added to the places.
 void check_object(const Context& context, PlaceId place);
 
-// The raw data of a dataset.
+// Checks the raw data of a dataset.
 void check_data(const Context& context, PlaceId place, const object::DatasetDescription& description);
 
 }  // namespace h5mount::check

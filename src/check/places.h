@@ -26,9 +26,9 @@ class Places {
 
   PlaceId size() const;
   std::uint64_t address(PlaceId place) const;
-  // The path by which the place was found; of one that is longer than a path can be, its end.
+  // The path by which the place was found; if it is longer than a path can be, only its end.
   std::string path(PlaceId place) const;
-  // True where objects were left out: more, or longer names, than base/limits.h allows.
+  // True if objects were left out: there are more, or their names are longer, than base/limits.h allows.
   bool full() const;
 
  private:

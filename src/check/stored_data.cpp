@@ -8,7 +8,7 @@
 
 namespace h5mount::check {
 
-// The open file itself is opened once more, as its own descriptor's position belongs to others.
+// The open file is opened once more, as the position of its own descriptor belongs to others.
 StoredData::StoredData(const metadata::FileMetadata& file) : base_address_(file.base_address()) {
   const std::vector<std::string> paths = file.source()->state().watchable();
   if (paths.size() == 1 && paths[0].starts_with("/proc/self/fd/"))

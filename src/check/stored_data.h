@@ -1,5 +1,5 @@
-// StoredData: where a file has bytes on its medium. What lies between is zero without being read, and a
-// sparse file can have any number of such bytes.
+// StoredData: where a file has bytes on its medium. The bytes between are zero, and need not be read: a
+// sparse file can have any number of them.
 #pragma once
 
 #include "h5mount/base/unique_fd.h"
@@ -11,8 +11,8 @@ class StoredData {
  public:
   explicit StoredData(const metadata::FileMetadata& file);
 
-  // The first address from `address` on that may have stored bytes; UINT64_MAX: there is none. It is
-  // `address` itself where that is not known, as of a set of files.
+  // The first address from `address` on that may have stored bytes; UINT64_MAX if there is none. Returns
+  // `address` itself if that is not known, as for a set of files.
   std::uint64_t next(std::uint64_t address) const;
 
  private:

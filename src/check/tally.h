@@ -14,14 +14,14 @@ class Tally {
 
   bool quick() const { return quick_; }
 
-  // By what kind of error it is.
+  // Adds a finding, with a severity that depends on the kind of error.
   void found(const std::string& path, const Error& error);
   void note(const std::string& path, const Error& error) { add({Severity::Note, path, error}); }
-  // Counts a finding of which enough like it are listed.
+  // Counts a finding without listing it, as enough of its kind are listed.
   void count_unlisted(const Error& error);
 
   void count(std::uint64_t Totals::* which, std::uint64_t by = 1);
-  // False once the report wants no more.
+  // Returns false once the report wants no more.
   bool go_on();
   Totals totals() const;
 

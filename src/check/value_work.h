@@ -1,5 +1,5 @@
-// ValueWork: how much work the values of a file may cause that refer to its heaps, whose objects a hostile
-// file can let any number of values share. Threads: any.
+// ValueWork: bounds the work for values that refer to the file's heaps, whose objects a hostile file can
+// share among any number of values. Threads: any.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,9 @@ class ValueWork {
       : tally_(tally),
         left_(static_cast<std::int64_t>(kSteps + kStepsPerFileByte * std::min(file_bytes, kMaxFileBytes))) {}
 
-  // Calls work(RequestBudget&), which has a budget of its own, and charges the file with what it spent beyond
-  // `free_steps`. BudgetExceeded, without a call, once all is spent. Interrupted: the check is to end.
+  // Calls work(RequestBudget&), which gets a budget of its own, and charges the file with what it spent
+  // beyond `free_steps`. Fails with BudgetExceeded, without a call, once everything is spent, and with
+  // Interrupted if the check is to end.
   template <class Work>
   Status run(std::uint64_t free_steps, const Work& work) {
     if (left_.load(std::memory_order_relaxed) <= 0)

@@ -29,7 +29,7 @@ class ArrayIndex : public ChunkIndex {
  public:
   Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const final;
   Status find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const final;
-  // In the order of element numbers. A damaged page affects its own elements only: all others are visited,
+  // In the order of element numbers. A damaged page affects only its own elements: all others are visited,
   // and then the first error is returned.
   Status for_each(const Visit& visit) const final;
 
@@ -39,8 +39,8 @@ class ArrayIndex : public ChunkIndex {
       : ChunkIndex(geometry), file_(std::move(file)), order_(std::move(order)), format_(format) {}
 
   // The run that holds `number`. Precondition: number < order().end(). A run without chunks should be as long
-  // as is known without further reads, so that for_each skips it in one step. `span` is set even when loading
-  // fails, to the elements affected, so that a scan can continue after them.
+  // as can be told without further reads, so that for_each skips it in one step. `span` is set to the
+  // affected elements even if loading fails, so that a scan can continue after them.
   virtual Result<ElementRun> load_run(std::uint64_t number, ElementRun& span) const = 0;
 
   // Loads `bytes` at `address` through the cache. `check` (a Status from a Cursor) runs once, before the
@@ -79,8 +79,8 @@ class ArrayIndex : public ChunkIndex {
   mutable NodeCache<metadata::MetadataBlock> cache_;
 };
 
-// The records that a dataset's chunks need, with `coordinates` scaled offsets each; and the same as elements
-// of an array.
+// The parameters of the records that a dataset's chunks need, with `coordinates` scaled offsets in each; and
+// the same for elements of an array.
 format::ChunkRecordFormat::Parameters record_parameters(const metadata::FileMetadata& file,
                                                         const format::DataLayout& layout,
                                                         const ChunkGeometry& geometry,

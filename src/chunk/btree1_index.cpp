@@ -22,7 +22,7 @@ constexpr std::uint64_t kDefaultMaxChildren = 64;
 // A scan skips this many damaged nodes and then stops.
 constexpr unsigned kMaxDamagedNodes = 4'096;
 
-// `cut`: the node has more children than it says, behind its last key.
+// `cut`: the node has more children than it states, behind its last key.
 struct Loaded {
   std::shared_ptr<const format::ChunkBTree1Node> node;
   bool cut = false;
@@ -59,14 +59,14 @@ class BTree1Index final : public ChunkIndex {
   mutable NodeCache<format::ChunkBTree1Node> cache_;
 };
 
-// A position in the tree's leaves and the path to it. After an error `next` continues after the node that
-// could not be read, or had fewer children than it should.
+// A position in the tree's leaves, and the path to it. After an error `next` continues after the node that
+// could not be read, or that had fewer children than it should.
 class Walk {
  public:
   explicit Walk(const BTree1Index& index) : index_(index) {}
 
-  // Moves to the first leaf entry that is not before `scaled` (null: the first entry). False after the last
-  // one.
+  // Moves to the first leaf entry that is not before `scaled` (null: the first entry). Returns false after
+  // the last one.
   Result<bool> start(const std::uint64_t* scaled) {
     H5_ASSIGN(Loaded root, index_.load_root());
     push(std::move(root), scaled);
@@ -91,7 +91,7 @@ class Walk {
     std::size_t at = 0;
     if (scaled != nullptr) {
       at = node->upper_bound(scaled);
-      // The entry before the bound may hold it: always above the leaves, in a leaf only where the key is
+      // The entry before the bound may hold the chunk: always above the leaves; in a leaf only if the key is
       // equal.
       const bool before = at > 0 && (node->level > 0 ||
                                      format::compare_coordinates(node->key(at - 1), scaled, node->rank) == 0);
@@ -145,8 +145,8 @@ Status BTree1Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   Walk walk(*this);
   H5_ASSIGN(bool more, walk.start(at.data()));
   for (std::size_t i = 0; i < out.size(); ++i) {
-    // Chunks outside the grid (after the extent was reduced) are skipped; inside it tree and grid have the
-    // same order.
+    // Chunks outside the grid (left after the extent was reduced) are skipped; inside it, tree and grid have
+    // the same order.
     while (more && format::compare_coordinates(walk.key(), at.data(), at.size()) < 0) {
       H5_ASSIGN(more, walk.next());
     }

@@ -31,7 +31,7 @@ class BTree2Index final : public ChunkIndex {
   Status for_each(const Visit& visit) const override;
 
  private:
-  // -1, 0 or 1 where `scaled` is before, equal to or after the record.
+  // Returns -1, 0 or 1 if `scaled` is before, equal to or after the record.
   int compare(const std::uint64_t* scaled, ByteSpan record) const {
     for (unsigned i = 0; i < geometry().grid.size(); ++i) {
       const std::uint64_t theirs = format_.coordinate(record.data(), i);
@@ -54,8 +54,8 @@ Status BTree2Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   const auto& grid = geometry().grid;
   std::vector<std::uint64_t> at(scaled.begin(), scaled.end());
   std::size_t i = 0;
-  // Records are in the order of the grid: chunks of the run between two records are absent. Records outside
-  // the grid (after the extent was reduced) are skipped.
+  // Records are in the order of the grid: chunks of the run that lie between two records are absent. Records
+  // outside the grid (left after the extent was reduced) are skipped.
   const auto merge = [&](ByteSpan record, std::uint64_t) -> Result<bool> {
     int order = compare(at.data(), record);
     while (order < 0) {

@@ -14,7 +14,7 @@ Error geometry_error(std::string_view field, std::string text) {
       .with_detail(std::move(text));
 }
 
-// The one unlimited dimension, or `rank` where there is none.
+// The one unlimited dimension, or `rank` if there is none.
 Result<std::size_t> unlimited_dimension(const ChunkGeometry& geometry, bool unlimited) {
   const auto count = std::ranges::count(geometry.max_dims, format::kUnlimited);
   if (unlimited && count != 1)
@@ -50,8 +50,8 @@ Result<GridOrder> GridOrder::make(const ChunkGeometry& geometry, bool unlimited)
   }
 
   if (std::ranges::find(geometry.grid, 0U) != geometry.grid.end()) return order;
-  // All element numbers of the grid are below grid[slowest] * its stride: the other dimensions together stay
-  // below one stride.
+  // Every element number of the grid is below grid[slowest] * its stride, as the other dimensions together
+  // stay below one stride.
   const std::size_t slowest = order.slowest_first_[0];
   if (!checked_mul(geometry.grid[slowest], order.strides_[slowest]))
     return fail(geometry_error("dims", "more chunks than 64 bits can number"));

@@ -13,7 +13,7 @@ namespace h5mount::chunk {
 
 class GridOrder {
  public:
-  // `unlimited`: whether there must be one unlimited dimension (extensible array), or none.
+  // `unlimited`: whether there must be exactly one unlimited dimension (extensible array), or none.
   static Result<GridOrder> make(const ChunkGeometry& geometry, bool unlimited);
 
   std::size_t rank() const { return strides_.size(); }
@@ -24,10 +24,10 @@ class GridOrder {
     for (std::size_t i = 0; i < strides_.size(); ++i) n += scaled[i] * strides_[i];
     return n;
   }
-  // Writes the coordinates of element `number`; false where they lie outside the current grid.
+  // Writes the coordinates of element `number`; returns false if they lie outside the current grid.
   bool scaled(std::uint64_t number, std::span<std::uint64_t> out) const;
 
-  // One more than the highest element number of the current grid; 0 where the grid is empty.
+  // The highest element number of the current grid plus one; 0 if the grid is empty.
   std::uint64_t end() const { return end_; }
 
  private:

@@ -1,4 +1,4 @@
-// The kinds of chunk index, each in its own file; open_chunk_index selects. Precondition of all:
+// The kinds of chunk index, each in its own file; open_chunk_index selects one. Precondition of all:
 // `layout.address` is not undefined.
 #pragma once
 

@@ -6,7 +6,7 @@
 namespace h5mount::chunk {
 
 // Holds the path down any tree and many leaves (a page of 1,024 elements takes 8 to 20 KiB, a B-tree node
-// about 4), and is small enough for every open dataset to have one.
+// about 4 KiB), and is small enough for every open dataset to have one.
 inline constexpr std::size_t kNodeCacheBytes = 2U << 20;
 // Entries kept whatever their size: the path from the root to one page, so that a scan of huge pages does not
 // read them again for every element.

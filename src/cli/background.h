@@ -1,6 +1,6 @@
-// Runs the mount in the background, but returns only when it answers. The process forks before there are
-// threads; the child does all the work and the parent waits for its result, so that errors reach the caller's
-// stderr and the caller's exit code shows success or failure.
+// Runs the mount in the background, but returns only when the mount answers. The process forks before there
+// are threads; the child does all the work and the parent waits for its result, so that errors reach the
+// caller's stderr and the caller's exit code shows success or failure.
 #pragma once
 
 #include <utility>
@@ -20,7 +20,7 @@ class Background {
   static Result<Background> fork_process();
 
   // In the child: detaches from terminal, directory and stderr (the log goes to syslog), and lets the parent
-  // exit. False where the parent was killed meanwhile: then nobody waits for this mount.
+  // exit. Returns false if the parent was killed meanwhile: then nobody waits for this mount.
   bool ready() const;
 
  private:

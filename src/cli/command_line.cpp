@@ -48,7 +48,7 @@ void add_common(CLI::App& app, Words& words) {
       ->allow_extra_args(false);
 }
 
-// Error for a word that begins with '-' and is no option: often it is a mount option.
+// The error for a word that begins with '-' and is not an option; often it is a mount option.
 Error unknown_option(const std::string& word) {
   const std::string name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
   const std::string bare = name.substr(0, name.find('='));
@@ -64,7 +64,7 @@ Error unknown_option(const std::string& word) {
                                    : shown + ": options of the mount follow -o: -o " + meant);
 }
 
-// The words that are no options: before a "--" those that do not look like one, after it all.
+// The words that are not options: before a "--" those that do not look like one, and all words after it.
 Result<std::vector<std::string>> path_words(const std::vector<std::string>& words) {
   std::vector<std::string> out;
   bool names_only = false;
@@ -88,7 +88,7 @@ Status check_not_swapped(const std::string& source, const std::string& mountpoin
                           " a file: swapped? h5mount FILE MOUNTPOINT"));
 }
 
-// `helper`: of mount(8), which names both words.
+// `helper`: true for the helper of mount(8), which names both words.
 Parsed finish(const CLI::App& app, const Words& words, MountCommand command, bool helper) {
   H5_ASSIGN(command.options, parse_mount_options(words.options, words.sloppy));
   std::vector<std::string> named;
@@ -223,7 +223,7 @@ constexpr FrontName kFrontNames[] = {
     {"--copy", FrontCommand::Kind::Copy, "[--metadata] SOURCE PATH DESTINATION", 2},
 };
 
-// The command named by the words before a "--"; null: a mount.
+// The command that the words before a "--" name; null: a mount.
 const FrontName* find_front_name(int count, const char* const* words) {
   for (int i = 1; i < count && words[i] != std::string_view("--"); ++i) {
     for (const FrontName& name : kFrontNames)
@@ -279,7 +279,7 @@ constexpr const char* kServeUsage =
     "usage: h5mount --serve [ADDRESS:]PORT|unix:PATH [--token|--token-file=FILE] [--cors=ORIGIN] "
     "[--s3 [--s3-key-file=FILE|--anonymous] [--s3-host=NAME]] SOURCE...";
 
-// A word of the command line is shown to all users by ps: it is not repeated here either.
+// ps shows the words of a command line to all users, so the token is not repeated in the message either.
 Status check_token_words(int count, const char* const* words) {
   for (int i = 1; i < count && words[i] != std::string_view("--"); ++i) {
     if (std::string_view(words[i]).starts_with("--token="))

@@ -47,12 +47,12 @@ struct ServeCommand {
   std::string s3_key_file, s3_host;  // empty: none
 };
 
-// A text to print before exiting (-h, -V).
+// A text to print before the program exits (-h, -V).
 struct TextOutput {
   std::string text;
 };
 
-// The command that the words describe. InvalidValue: they are invalid.
+// The command that the words describe. Fails with InvalidValue if they are invalid.
 using Command = std::variant<MountCommand, UnmountCommand, FrontCommand, ServeCommand, TextOutput>;
 Result<Command> parse_command_line(int count, const char* const* words);
 

@@ -34,8 +34,8 @@ void stop_copying_on_signals() {
   }
 }
 
-// The stamp is taken before anything is copied, so that the version is never newer than what is copied.
-// Of many files there is none.
+// The stamp is taken before anything is copied, so that the version is never newer than what is copied. Many
+// files have no stamp.
 std::string source_version(const FrontCommand& command, const object::FileSet* files) {
   if (files == nullptr) return {};
   const auto stamp = io::settled_stamp(files->main()->followed->source()->state());

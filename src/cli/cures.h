@@ -1,5 +1,4 @@
-// What a user can do about an error of an object, where there is something and the error's own words do not
-// say it.
+// What a user can do about an error of an object, if there is something that the error itself does not say.
 #pragma once
 
 #include <set>
@@ -9,15 +8,15 @@
 
 namespace h5mount::cli {
 
-// A clause to stand behind the error; empty where nothing helps, or where others say what does: the option
-// salvage of damaged structures (salvage_files.h), the names that are near of one that is missing
+// A clause that is appended to the error. Empty if nothing helps, or if the remedy is told elsewhere: the
+// option salvage for damaged structures (salvage_files.h), and names similar to one that is missing
 // (path_hint.h).
 std::string_view cure_of(const Error& error);
 
-// The cures of many errors, each told once. Threads: one.
+// The cures of many errors, each returned once. Threads: one.
 class Cures {
  public:
-  // Empty where the cure was told of an error before.
+  // Empty if the cure was already returned for an earlier error.
   std::string_view next(const Error& error);
 
  private:

@@ -19,7 +19,7 @@
 namespace h5mount::cli {
 namespace {
 
-// A sanitizer looks for leaks with ptrace when the process ends.
+// A leak sanitizer uses ptrace when the process ends.
 #if defined(__has_feature)
 constexpr bool kTraced = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
 #elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -36,7 +36,7 @@ constexpr int kRefused[] = {
     SCMP_SYS(kcmp),
     SCMP_SYS(pidfd_getfd),
     SCMP_SYS(perf_event_open),
-    // mounts, but for the end of this one
+    // mounts, except the end of this one
     SCMP_SYS(mount),
     SCMP_SYS(move_mount),
     SCMP_SYS(open_tree),
@@ -90,8 +90,8 @@ std::uint64_t bit(int capability) {
   return std::uint64_t{1} << capability;
 }
 
-// CAP_SYS_ADMIN is for umount. Of the wanted capabilities only those that the process has. Containers often
-// lack the right to read any file but have the one to write any, which includes it.
+// CAP_SYS_ADMIN is for umount. Of the wanted capabilities only those are kept that the process has.
+// Containers often lack the right to read any file but have the right to write any file, which includes it.
 std::uint64_t needed(std::uint64_t held, bool plugins) {
   std::uint64_t wanted = bit(CAP_SYS_ADMIN) | bit(CAP_DAC_READ_SEARCH);
   if ((held & bit(CAP_DAC_READ_SEARCH)) == 0) wanted |= bit(CAP_DAC_OVERRIDE);
@@ -125,7 +125,7 @@ void refuse_calls(bool network) {
                                                                    ::seccomp_release);
   bool made = filter != nullptr;
   const auto refuse = [&](int call) {
-    // Negative: a call that this architecture does not have.
+    // A negative number is a call that this architecture does not have.
     made = made && (call < 0 || ::seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), call, 0) == 0);
   };
   for (const int call : kRefused) refuse(call);
@@ -133,7 +133,8 @@ void refuse_calls(bool network) {
   const auto refuse_where = [&](int call, scmp_arg_cmp condition) {
     made = made && ::seccomp_rule_add_array(filter.get(), SCMP_ACT_ERRNO(EPERM), call, 1, &condition) == 0;
   };
-  // Mapped files are copied by reading this process's own memory, which fails where they were cut.
+  // Bytes of mapped files are copied with process_vm_readv from this process's own memory, which fails if the
+  // file was truncated.
   refuse_where(SCMP_SYS(process_vm_readv), SCMP_A0_64(SCMP_CMP_NE, static_cast<std::uint64_t>(::getpid())));
   // The log's socket is local. Names are looked up with a socket that asks for this machine's addresses.
   if (!network) {

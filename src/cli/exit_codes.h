@@ -1,6 +1,6 @@
-// Exit codes, which mount(8) passes on, so they have the meaning of its own. 1 is "incorrect invocation or
-// permissions", so it also stands for a file that is missing or cannot be read (66, EX_NOINPUT, would be its
-// bits "some mount succeeded" and "system error"); 32 is "mount failure".
+// Exit codes. mount(8) passes them on, so they have the same meaning as its own: 1 is "incorrect invocation
+// or permissions", so it also stands for a file that is missing or cannot be read (66, EX_NOINPUT, would be
+// the bits "some mount succeeded" and "system error"); 32 is "mount failure".
 #pragma once
 
 namespace h5mount::cli {

@@ -62,7 +62,7 @@ constexpr Format kFormats[] = {
     {0, "SQLite format 3\0"sv, "an SQLite database: read it with sqlite3"},
 };
 
-// Documents, which may begin with white space. In lower case.
+// Documents, which may begin with white space. The patterns are in lower case.
 constexpr Format kDocuments[] = {
     {0, "<!doctype html"sv,
      "an HTML page, most likely an error or login page in place of the file: download it again"},

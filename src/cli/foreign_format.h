@@ -8,7 +8,7 @@
 
 namespace h5mount::cli {
 
-// `head`: the first bytes of the file (1 KiB is enough). Nothing for an unknown format.
+// `head`: the first bytes of the file (1 KiB is enough). Returns nullopt for an unknown format.
 std::optional<std::string> foreign_format(std::string_view head);
 
 // The same for a file by its path; also recognises an empty file, and one that begins with zeros only.

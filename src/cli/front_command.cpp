@@ -23,7 +23,7 @@ namespace {
 
 using Kind = FrontCommand::Kind;
 
-// metadata.jsonl of the whole file as DESTINATION.jsonl, which has its name when it is whole.
+// Writes metadata.jsonl of the whole file to DESTINATION.jsonl, which gets that name when it is complete.
 Status save_metadata(const FrontCommand& command, const front::Context& context) {
   const std::string name = command.destination + ".jsonl", part = name + ".part";
   const UniqueFd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
@@ -61,13 +61,14 @@ Status run_command(const FrontCommand& command, const object::FileSet* files, co
   return fail(Error(ErrorCode::Internal, "an unknown command"));
 }
 
-// A command has one FILE, and what follows it are PATHs in it.
+// Whether the path that was not found is another file: a command takes one FILE, and the words after it are
+// PATHs in it.
 bool is_other_file(const std::string& path, const Error& error) {
   struct stat st = {};
   return error.code() == ErrorCode::NotFound && ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
 }
 
-// Prints "h5mount: FILE: /PATH: words", and what may help for the first ones.
+// Prints "h5mount: FILE: /PATH: words" and, for the first few errors, a hint.
 front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
                                       SalvageMode salvage, bool& any) {
   constexpr int kMaxHints = 4;

@@ -34,7 +34,7 @@ std::atomic<int> g_code{kFsckClean};  // of what was checked so far
 std::atomic<int> g_output_error{0};   // why something could not be printed: errno
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
-// A source that does not answer, or a chunk that takes long to decode, does not hold up the end.
+// Ends the program even if a source does not answer, or a chunk takes long to decode.
 extern "C" void end_at_once(int) {
   ::_exit(g_code.load() | kFsckCancelled);
 }
@@ -76,8 +76,8 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
 }
 
-// Findings, one line each, as they are found; progress beside them. Threads: one at a time, but for the
-// checksums' findings, which come after the check.
+// Prints findings as they are found, one line each, beside the progress. Threads: one at a time, except that
+// the checksums' findings come after the check.
 class Printer final : public check::Report {
  public:
   Printer(const FsckCommand& command, Cures& cures, std::string source, std::uint64_t file_bytes)
@@ -125,7 +125,7 @@ class Printer final : public check::Report {
     return true;
   }
 
-  // `files`: how many the totals are of; 0: it is the source itself.
+  // `files`: the number of files that the totals cover; 0: they are of the source itself.
   void summarise(const check::Totals& totals, std::uint64_t files = 0) {
     clear_bar();
     if (command_.json) {
@@ -153,11 +153,11 @@ class Printer final : public check::Report {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Checksums have stdout to themselves, so that they can be kept in a file.
+  // With checksums, stdout is only for these, so that they can be redirected to a file.
   void print(const std::string& line) {
     std::FILE* const out = command_.checksums ? stderr : stdout;
     const std::string whole = line + '\n';
-    // At once, as a signal may end the program before its end.
+    // Flushed at once, as a signal may end the program at any time.
     if (std::fwrite(whole.data(), 1, whole.size(), out) != whole.size() || std::fflush(out) != 0)
       g_output_error.store(errno);
   }
@@ -230,7 +230,7 @@ void add_totals(const check::Totals& more, check::Totals& sum) {
   sum.unaccounted.ranges += more.unaccounted.ranges;
 }
 
-// What salvage did for each object, as notes; a file for which it did something is damaged.
+// Prints as notes what salvage did for each object; a file for which it did something is damaged.
 void tell_of_salvage(Printer& printer, const salvage::Report& report) {
   if (!report.changed) return;
   const auto note = [&](const std::string& path, std::string text) {
@@ -263,7 +263,7 @@ class Checker {
         threads_(command.threads > 0 ? command.threads : std::max(1U, std::thread::hardware_concurrency())),
         workers_(std::make_shared<cache::WorkerPool>(threads_)) {}
 
-  // A file, or all of a directory and what they are together. The exit code.
+  // Checks a file, or all files of a directory and prints their totals. Returns the exit code.
   int check(const std::string& source) {
     const std::string path = remote::shown_url(source);
     auto sources = open_sources({{source}}, options_, use_of_salvage(command_, threads_, salvaging_));
@@ -332,7 +332,7 @@ class Checker {
     return (totals.damage > 0 || salvaged ? kFsckDamaged : 0) | (totals.unchecked > 0 ? kFsckCouldNotRun : 0);
   }
 
-  // What cannot be read for its checksum is damage, unless the check has found some.
+  // If something cannot be read for its checksum, that is damage, unless the check has already found some.
   Status print_checksums(const dataset::ReadEnvironment& environment, const std::string& in_mount,
                          Printer& printer, check::Totals& totals) const {
     tree::TreeOptions options;
@@ -363,7 +363,7 @@ class Checker {
   std::uint64_t files_ = 0;
 };
 
-// As they were written, lists taken apart.
+// The sources as they were written, with lists replaced by the names in them.
 Result<std::vector<std::string>> sources_of(const FsckCommand& command) {
   std::vector<std::string> out;
   for (const std::string& word : command.sources) {

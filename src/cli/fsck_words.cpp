@@ -12,8 +12,8 @@ bool is_number(std::string_view word) {
   return !word.empty() && word.size() < 6 && word.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// -C and -n have a number behind them or none, as fsck(8) gives them: -C, -C0, -C 0. Without one, -n is
-// e2fsck's: nothing is to be changed. The other words are left for the parser.
+// -C and -n may have a number, as fsck(8) gives them: -C, -C0, -C 0. Without a number, -n is e2fsck's:
+// nothing is to be changed. The other words are left for the parser.
 std::vector<std::string> take_numbers(int count, const char* const* words, FsckCommand& command) {
   std::vector<std::string> others;
   for (int i = 1; i < count; ++i) {

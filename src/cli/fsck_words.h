@@ -23,7 +23,7 @@ struct FsckCommand {
   std::vector<std::string> options;  // as h5mount has them after -o
 };
 
-// `said`: words to print in place of a check.
+// `said`: a text to print instead of a check.
 Result<FsckCommand> parse_fsck_words(int count, const char* const* words, std::optional<std::string>& said);
 
 }  // namespace h5mount::cli

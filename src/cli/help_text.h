@@ -1,4 +1,4 @@
-// What h5mount says of itself.
+// The texts of --help and --version.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace h5mount::cli {
 
-// One screen: every command, and the name of every option.
+// The help on one screen: every command, and the name of every option.
 std::string help_text();
 
-// What one option or command is, by its name with or without dashes, or after -o. InvalidValue: there is
-// none.
+// The description of one option or command, by its name with or without dashes, or as after -o. Fails with
+// InvalidValue if there is none of that name.
 Result<std::string> help_about(std::string_view name);
 
 // The program's version, libfuse's and the kernel's, and the filters built in.

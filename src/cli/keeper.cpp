@@ -40,7 +40,7 @@ constexpr int kServersSocket = 3;
 constexpr const char* kDeviceName = "h5mount-device";
 constexpr const char* kMemoryName = "h5mount-memory";
 constexpr unsigned kMaxFailures = 5;  // servers that end before they serve, one after another
-// A server that does not live longer is not followed at once.
+// A server that lived for a shorter time is not replaced at once.
 constexpr std::chrono::milliseconds kShortLife{100};
 
 constexpr std::array kEnding{SIGINT, SIGTERM, SIGQUIT, SIGHUP};
@@ -51,7 +51,8 @@ std::vector<std::string> copy_words(OwnWords own) {
   return out;
 }
 
-// Whoever kills what has the mount point on its command line hits the server alone.
+// Renames this process, so that killing every process with the mount point on its command line hits only the
+// server.
 void take_other_name(OwnWords own) {
   constexpr std::string_view kName = "h5mount-keeper";
   char* const begin = own.words[0];
@@ -70,7 +71,7 @@ std::string installed_program() {
   return out.empty() ? kOwnProgram : out;
 }
 
-// What a successor could not open again.
+// Refuses a command that a successor could not repeat.
 Status check_repeatable(const MountCommand& command, OwnWords own) {
   const auto refuse = [](std::string text) { return fail(Error(ErrorCode::InvalidValue, std::move(text))); };
   if (std::ranges::find(command.options.for_libfuse, "auto_unmount") != command.options.for_libfuse.end())
@@ -188,7 +189,7 @@ void Keeper::store(const char* name, int descriptor) const {
   notify_systemd(std::string("FDSTORE=1\nFDNAME=") + name, descriptor);
 }
 
-// All that the server has sent; its device is taken once.
+// Takes all messages that the server has sent; its device is taken once.
 void Keeper::take_messages() {
   for (;;) {
     pollfd readable{.fd = socket_.get(), .events = POLLIN, .revents = 0};
@@ -205,7 +206,7 @@ void Keeper::take_messages() {
     failures_ = 0;
     if (!std::exchange(ever_ready_, true)) {
       notify_systemd("READY=1");
-      // Nobody waits for a mount whose caller was killed.
+      // If the caller was killed, nobody waits for the mount.
       if (background_ != nullptr && !background_->ready()) take_signal(SIGTERM);
     }
     if (replacing_) take_signal(SIGUSR2);
@@ -225,7 +226,7 @@ void Keeper::take_signal(int number) {
   }
 }
 
-// Until the server ends, or one wakes for another reason: false.
+// Waits until the server ends; returns false if it woke up for another reason.
 bool Keeper::await_server(Ended& ended) {
   std::array<pollfd, 2> what{pollfd{signals_.get(), POLLIN, 0}, pollfd{socket_.get(), POLLIN, 0}};
   if (::poll(what.data(), what.size(), -1) < 0) return false;
@@ -242,7 +243,7 @@ bool Keeper::await_server(Ended& ended) {
   return true;
 }
 
-// Nothing where another server goes on; else the exit code.
+// Returns nullopt if another server goes on with the mount; else the exit code.
 std::optional<int> Keeper::go_on(const Ended& ended) {
   if (!ever_ready_) {
     if (ended.by_signal)

@@ -1,4 +1,4 @@
-// What keepers and their servers tell each other, with descriptors, a datagram each; and systemd.
+// The messages between keepers and their servers, each a datagram with descriptors, and those to systemd.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace h5mount::cli {
 
-// To a server: `Begin` with the memory, and the device where there is one. From a server: the others.
+// To a server: `Begin`, with the memory and, if there is one, the device. From a server: the others.
 enum class KeeperWord : char { Begin = 'B', Mounted = 'M', Ready = 'R' };
 
 struct KeeperMessage {
@@ -20,13 +20,14 @@ struct KeeperMessage {
 };
 
 bool send_message(int socket, KeeperWord word, unsigned char detail, const std::vector<int>& descriptors);
-// Nothing where the other one has ended.
+// Returns nullopt if the other process has ended.
 std::optional<KeeperMessage> receive_message(int socket);
 
-// To systemd, where it has started this process (sd_notify(3)). Returns whether it was told.
+// Sends a text to systemd if systemd has started this process (sd_notify(3)). Returns whether it was sent.
 bool notify_systemd(const std::string& text, std::optional<int> descriptor = std::nullopt);
 
-// The descriptors with these names that systemd kept for this process (sd_listen_fds(3)).
+// The descriptor of that name among those that systemd kept for this process (sd_listen_fds(3)), and their
+// number.
 std::optional<int> stored_descriptor(const std::string& name);
 unsigned count_stored_descriptors();
 

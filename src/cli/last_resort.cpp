@@ -17,8 +17,8 @@
 
 namespace h5mount::cli {
 
-// A forced unmount ends the connection, so that waiting processes get an error; a lazy one works where files
-// are open.
+// A forced unmount ends the connection, so that waiting processes get an error; a lazy one works even if
+// files are open.
 void detach_mount(const std::string& mountpoint) {
   (void)::umount2(mountpoint.c_str(), MNT_FORCE);
   if (::umount2(mountpoint.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0 || errno != EPERM) return;
@@ -34,7 +34,8 @@ void detach_mount(const std::string& mountpoint) {
 void end_within(const std::string& mountpoint, std::chrono::milliseconds grace,
                 const std::shared_ptr<const std::atomic<bool>>& unmounted) {
   try {
-    // Lives as long as the process. Its last look may wait: the watchdog has nothing to do any more.
+    // The check lives as long as the process. Its last look may wait, as the watchdog has nothing else to do
+    // by then.
     new Watchdog::Check(grace, [mountpoint, unmounted, end = Watchdog::Clock::now() + grace](auto now) {
       if (now < end) return true;
       log(LogLevel::Error, "{}: requests that do not end: the mount is ended without them", mountpoint);

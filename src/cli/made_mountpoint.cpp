@@ -14,8 +14,8 @@
 namespace h5mount::cli {
 namespace {
 
-// Reads until the last writer of the pipe is gone, and removes the directory. The end of a mount may take a
-// moment more than that of its process.
+// Reads until the last writer of the pipe is gone, then removes the directory. The mount may end a moment
+// after its process.
 [[noreturn]] void remove_at_the_end(int pipe, int parent, const char* name) {
   constexpr unsigned kAttempts = 100;
   constexpr useconds_t kPause = 50'000;

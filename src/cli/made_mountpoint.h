@@ -10,19 +10,20 @@ namespace h5mount::cli {
 
 class MadeMountpoint {
  public:
-  // Makes the directory. An empty directory that is there is taken, and not removed; anything else is an
-  // error.
+  // Makes the directory. An empty directory that exists already is used, and not removed later; anything else
+  // is an error.
   static Result<MadeMountpoint> make(const std::string& path);
   MadeMountpoint() = default;
   MadeMountpoint(MadeMountpoint&&) = default;
   MadeMountpoint& operator=(MadeMountpoint&& other) noexcept;
   MadeMountpoint(const MadeMountpoint&) = delete;
   MadeMountpoint& operator=(const MadeMountpoint&) = delete;
-  // Removes it if it was made: nothing may be mounted on it any more.
+  // Removes the directory if it was made; by then nothing may be mounted on it.
   ~MadeMountpoint();
 
-  // To be called before rights are dropped with which the directory was made: where they will be needed to
-  // remove it, a process that keeps them waits for the end of this one. There are no threads yet.
+  // To be called before the process drops the rights with which the directory was made. If they will be
+  // needed to remove it, another process that keeps them is started, which waits for the end of this one.
+  // There must be no threads yet.
   Status keep_rights();
 
  private:

@@ -10,14 +10,14 @@
 namespace h5mount::cli {
 namespace {
 
-// Where the groups of one version are mounted, and which group is at that place.
+// A mounted hierarchy of control groups of one version, and the group that is at its root.
 struct GroupMount {
   bool unified = false;  // version 2
   std::string group;     // as seen from the root of this process's namespace of groups
   std::string place;
 };
 
-// Spaces and the like are octal in the fields of mountinfo.
+// In the fields of mountinfo, spaces and some other characters are written in octal.
 std::string without_escapes(std::string_view field) {
   constexpr std::size_t kEscape = 4;  // \040
   std::string out;
@@ -56,7 +56,7 @@ std::vector<GroupMount> group_mounts(const std::string& root) {
   return out;
 }
 
-// This process's group of that version: a line "0::PATH", or "4:memory:PATH".
+// This process's group in that version: the PATH of a line "0::PATH" or "4:memory:PATH".
 std::optional<std::string> own_group(const std::string& root, bool unified) {
   std::ifstream table(root + "/proc/self/cgroup");
   for (std::string line; std::getline(table, line);) {
@@ -70,8 +70,8 @@ std::optional<std::string> own_group(const std::string& root, bool unified) {
   return std::nullopt;
 }
 
-// The group's path below the mount's place. In a container the two may be told from different roots: then it
-// is what is mounted there.
+// The group's path below the mounted group. In a container the two may be relative to different roots; the
+// group is then taken to be the mounted one.
 std::string below_mount(const std::string& group, const std::string& mounted) {
   const std::string prefix = mounted == "/" ? "" : mounted;
   const bool inside =
@@ -82,7 +82,7 @@ std::string below_mount(const std::string& group, const std::string& mounted) {
   return out;
 }
 
-// The number in a file of its own, or behind `name` in a file of lines. "max" is no number.
+// The number that is the whole file or, in a file of lines, the one after `name`. Returns nullopt for "max".
 std::optional<std::uint64_t> number_in(const std::string& file, std::string_view name = {}) {
   std::ifstream in(file);
   std::uint64_t value = 0;
@@ -111,7 +111,7 @@ void take_limits(const std::string& directory, bool unified, Least& least) {
   }
   const std::string limit = directory + "/memory.limit_in_bytes", all = directory + "/memory.stat";
   least.take(limit, number_in(limit));
-  // With the groups that a container does not see.
+  // This limit includes the groups that a container does not see.
   least.take(all, number_in(all, "hierarchical_memory_limit"));
 }
 

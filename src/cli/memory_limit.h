@@ -1,5 +1,5 @@
-// The limit of memory under which this process runs: of its control group (a systemd unit, a container, a job
-// of a batch system), and of every group around it.
+// The memory limit under which this process runs: that of its control group (a systemd unit, a container, a
+// job of a batch system) and of every group around it.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ struct MemoryLimit {
   std::string file;  // that says so
 };
 
-// The least limit of all groups from this process's own up to the topmost one that can be seen, of both
-// versions of control groups, wherever their file systems are mounted. Nothing: there is none. `root`: of the
-// tree that has /proc and /sys, for tests.
+// The least limit of all groups from this process's own up to the topmost one that can be seen, in both
+// versions of control groups, wherever their file systems are mounted; nullopt if there is no limit. `root`:
+// where /proc and /sys are, for tests.
 std::optional<MemoryLimit> memory_limit(const std::string& root = "");
 
 }  // namespace h5mount::cli

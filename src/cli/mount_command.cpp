@@ -25,8 +25,8 @@
 namespace h5mount::cli {
 namespace {
 
-// Whether the kernel must check permission bits: not where only the mounting user has access and the bits
-// refuse this user nothing that opening the file itself would allow.
+// Whether the kernel must check permission bits. It need not if only the mounting user has access, and the
+// bits refuse this user nothing that opening the file itself would allow.
 bool permissions_matter(const MountOptions& options) {
   const bool masked = options.file_umask != 0 || options.directory_umask != 0;
   return options.allow_other || options.default_permissions || (masked && ::geteuid() != 0);
@@ -46,8 +46,8 @@ fuse::SessionOptions session_options(const MountCommand& command) {
   return out;
 }
 
-// What is in the directory stays hidden until the mount ends: seldom what was meant. A directory of sources
-// would be hidden from the mount itself.
+// The files in the directory stay hidden until the mount ends, which is seldom intended. A directory of
+// sources would be hidden from the mount itself.
 Status check_hidden_files(const MountCommand& command) {
   std::error_code none;
   const std::filesystem::path place = std::filesystem::canonical(command.mountpoint, none);
@@ -69,7 +69,7 @@ Status check_hidden_files(const MountCommand& command) {
   return {};
 }
 
-// An entry of the file's own takes precedence.
+// Warns if the file itself has an entry of that name, which takes precedence.
 void warn_of_hidden_views(const MountCommand& command, tree::Tree& tree) {
   const auto views = tree.lookup(tree::kRootNode, tree::kHiddenName);
   if (!views) return;
@@ -86,7 +86,7 @@ bool has_fuse() {
   return ::access("/dev/fuse", R_OK | W_OK) == 0;
 }
 
-// Who waits for the mount, and what outlives the process.
+// Who waits for the mount, and what outlives this process.
 struct Around {
   std::optional<Background> background;
   const std::optional<KeptServer>& kept;
@@ -95,14 +95,14 @@ struct Around {
   bool goes_on() const { return keeping && keeping->device; }  // another server had the mount
 };
 
-// False where nobody waits for the mount any more.
+// Returns false if nobody waits for the mount any more.
 bool tell_ready(const MountCommand& command, const Around& around) {
   if (!around.kept) return !around.background || around.background->ready();
   if (!command.foreground) let_go_of_terminal();
   return around.kept->tell_ready();
 }
 
-// Null where the source of a mount that goes on cannot be used any more: all of it is then ESTALE.
+// Returns null if the source of a mount that goes on can no longer be used: everything is then ESTALE.
 Result<std::shared_ptr<tree::Tree>> make_served_tree(const MountCommand& command,
                                                      const Result<OpenedSources>& sources,
                                                      const std::shared_ptr<cache::BlockCache>& cache,
@@ -115,7 +115,7 @@ Result<std::shared_ptr<tree::Tree>> make_served_tree(const MountCommand& command
   return nullptr;
 }
 
-// The serving process's part, from the open sources to the end of the mount.
+// What the serving process does, from the open sources to the end of the mount.
 int serve(const MountCommand& command, Result<OpenedSources> sources, const Around& around) {
   const auto cache = make_cache(command.options);
   const std::string name = command.sources.name();
@@ -130,7 +130,7 @@ int serve(const MountCommand& command, Result<OpenedSources> sources, const Arou
   if (*tree) warn_of_hidden_views(command, **tree);
   // A signal or an unmount ends the process within five seconds, whatever its requests wait for.
   static constexpr std::chrono::seconds kGrace{4};
-  // A mount on a descriptor that was handed over is another process's to unmount.
+  // A mount on a descriptor that was handed over is unmounted by another process.
   const bool handed = fuse::handed_descriptor(command.mountpoint).has_value();
   const auto unmounted = std::make_shared<std::atomic<bool>>(handed);
   fuse::SessionOptions options = session_options(command);
@@ -140,7 +140,7 @@ int serve(const MountCommand& command, Result<OpenedSources> sources, const Arou
     *ending = true;
     end_within(place, kGrace, unmounted);
   };
-  // There is no mount any more that would have to be taken down.
+  // The kernel has dropped the mount, so nothing has to be unmounted any more.
   options.on_disconnect = [place = command.mountpoint, unmounted, ending] {
     if (ending->exchange(true)) return;
     *unmounted = true;
@@ -181,8 +181,8 @@ Result<OpenedSources> open_for(const MountCommand& command) {
   return open_sources(command.sources, command.options, salvage_use(command.options));
 }
 
-// `sources`: nothing where the process that serves opens them, once it has given up its rights: those of
-// URLs, as opening one starts a thread.
+// `sources`: nullopt if the serving process opens them, once it has given up its rights. That is so for URLs,
+// as opening one starts a thread.
 int serve_with(const MountCommand& command, std::optional<Result<OpenedSources>> sources,
                MadeMountpoint& made, const Around& around) {
   if (const Status kept = made.keep_rights(); !kept)
@@ -195,8 +195,8 @@ int serve_with(const MountCommand& command, std::optional<Result<OpenedSources>>
   return serve(command, *std::move(sources), around);
 }
 
-// What would keep a mount from being made, and its mount point where it is to be made. Not of one that goes
-// on.
+// Checks what would prevent the mount, and makes the mount point if the command says so. Not for a mount that
+// goes on.
 Status prepare_mountpoint(const MountCommand& command, bool kept, MadeMountpoint& made) {
   if (command.makes_mountpoint && !kept) {
     H5_ASSIGN(made, MadeMountpoint::make(command.mountpoint));

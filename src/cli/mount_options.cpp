@@ -107,7 +107,7 @@ std::optional<fuse::UseRings> parse_use_rings(Value text) {
   return std::nullopt;
 }
 
-// Absolute: the serving process has another working directory.
+// The directories are made absolute, as the serving process has another working directory.
 std::optional<std::vector<std::string>> parse_directories(Value text) {
   std::vector<std::string> out;
   while (!text.empty()) {
@@ -178,14 +178,14 @@ bool set_text(Value text, std::string& out) {
   return !text.empty();
 }
 
-// The serving process has another working directory.
+// The path is made absolute, as the serving process has another working directory.
 bool set_absolute(Value text, std::string& out) {
   std::error_code trouble;
   out = std::filesystem::absolute(text, trouble).string();
   return !text.empty() && !trouble;
 }
 
-// Where other programs keep such, as XDG says; of root, who may have no home, where the system does.
+// The usual place for caches: the user's, as XDG defines it; for root, who may have no home, the system's.
 std::string usual_cache_directory() {
   if (::geteuid() == 0) return "/var/cache/h5mount";
   const char* const named = std::getenv("XDG_CACHE_HOME");
@@ -243,7 +243,7 @@ bool pass_on(Value name, MountOptions& out) {
 }
 
 // The options of h5mount after -o: the only table for parsing, --help and the suggestions. `form` is empty
-// for a flag, and begins with '[' where the value may be left out; `take` returns false for an invalid value.
+// for a flag, and begins with '[' if the value may be omitted; `take` returns false for an invalid value.
 struct Option {
   Value name;
   Value form;
@@ -346,7 +346,7 @@ constexpr Option kOptions[] = {
      [](Value v, MountOptions& o) { return assign(parse_use_rings(v), o.use_rings); }},
 };
 
-// Options for libfuse, or that it passes to the kernel.
+// Options for libfuse, or which it passes to the kernel.
 constexpr Value kForLibfuse[] = {"noexec", "exec",  "noatime", "atime",
                                  "sync",   "async", "dirsync", "nosymfollow"};
 constexpr Value kForKernel[] = {"context", "fscontext", "defcontext", "rootcontext", "blksize"};
@@ -375,7 +375,7 @@ const Option* find_option(Value name) {
   return found == std::end(kOptions) ? nullptr : found;
 }
 
-// As a command line has it: NAME, NAME=VALUE, NAME[=VALUE].
+// The option as a command line has it: NAME, NAME=VALUE, NAME[=VALUE].
 std::string with_form(const Option& option) {
   const bool bare = option.form.empty() || option.form.starts_with('[');
   return fmt::format("{}{}{}", option.name, bare ? "" : "=", option.form);

@@ -48,7 +48,7 @@ struct MountOptions {
   std::optional<LogLevel> log_level;
 };
 
-// InvalidValue: an unknown option (unless `sloppy`, mount(8)'s -s), or an invalid value.
+// Fails with InvalidValue for an unknown option (unless `sloppy`, mount(8)'s -s) or an invalid value.
 Result<MountOptions> parse_mount_options(const std::vector<std::string>& texts, bool sloppy);
 
 // The options of one -o, unescaped.
@@ -57,9 +57,9 @@ std::vector<std::string> split_options(std::string_view text);
 // 1500, 64K, 64KiB, 1.5G, 64MB (of 1000 * 1000): bytes.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
-// The options of h5mount (those that mount(8) passes for other purposes are accepted too): their forms for
-// --help; what --help=NAME tells of one, nothing for an unknown name; their names; and the most likely
-// intended one for a misspelt `word` (`cache_size=`), or nothing.
+// About the options of h5mount (those that mount(8) passes for other purposes are accepted too): their forms
+// for --help; the text of --help=NAME for one, empty for an unknown name; their names; and for a misspelt
+// `word` (`cache_size=`) the one most likely intended, if any.
 std::string mount_options_help();
 std::string mount_option_help(std::string_view name);
 std::vector<std::string_view> mount_option_names();

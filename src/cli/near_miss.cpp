@@ -18,7 +18,7 @@ std::string letters_of(std::string_view word) {
   return out;
 }
 
-// Levenshtein's distance, a row of the table at a time.
+// Levenshtein's distance, computed one row of the table at a time.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;

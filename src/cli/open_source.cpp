@@ -29,7 +29,7 @@ std::string mebibytes(std::uint64_t bytes) {
   return fmt::format("{} MiB", bytes >> 20);
 }
 
-// A part of the machine's memory, or of what a limit leaves of it.
+// A fraction of the machine's memory, or of what a limit leaves of it.
 std::uint64_t cache_bytes(const MountOptions& options) {
   const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 1L));
   const std::uint64_t machine = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -49,8 +49,8 @@ unsigned decoding_threads(const MountOptions& options) {
 }
 
 object::ExternalAccess external_access(const MountOptions& options) {
-  // With allow_other every user reads with this process's rights: by default files that the file names are
-  // then not opened.
+  // With allow_other every user reads with this process's rights, so by default the files that the file names
+  // are not opened.
   object::ExternalAccess out(options.external.value_or(
       options.allow_other ? object::ExternalPolicy::None : object::ExternalPolicy::Beneath));
   out.directories = options.external_directories;
@@ -60,7 +60,7 @@ object::ExternalAccess external_access(const MountOptions& options) {
   return out;
 }
 
-// By what FILE is: a path or a URL.
+// The opener for a FILE that is a path or a URL.
 Result<std::shared_ptr<object::SourceOpener>> make_opener(const std::string& file, const OpenOptions& how) {
   if (remote::is_url(file)) return make_remote_opener(how.access, how.remote);
   return object::make_local_opener(how.access, how.metadata.force);
@@ -89,7 +89,8 @@ std::string grouped(std::uint64_t number) {
   return out;
 }
 
-// A file that ends before the end in its superblock is an incomplete copy. Empty for others.
+// The message for a file that ends before the end in its superblock, which is an incomplete copy. Empty for
+// other files.
 std::string missing_end(const metadata::FileMetadata& file) {
   const format::Superblock& superblock = file.superblock();
   const std::uint64_t end = file.base_address() + file.source()->size();
@@ -97,14 +98,14 @@ std::string missing_end(const metadata::FileMetadata& file) {
   return fmt::format("{} of {} bytes: an incomplete copy?", grouped(end), grouped(superblock.end_of_file));
 }
 
-// What exists of the file is mounted, with a warning (on stderr, which is not yet detached, and in /.h5/log);
-// reads beyond its end fail.
+// The part of the file that exists is mounted, with a warning (on stderr, which is not yet detached, and in
+// /.h5/log); reads beyond its end fail.
 void warn_of_missing_end(const std::string& name, const metadata::FileMetadata& file) {
   if (const std::string words = missing_end(file); !words.empty())
     log(LogLevel::Warning, "{}: {} Data beyond its end cannot be read", name, words);
 }
 
-// `error`: of the root. In a file that was cut, that is the reason.
+// `error`: that of the root. If the file was cut, that is the reason.
 Error explain_missing_end(const metadata::FileMetadata& file, const Error& error) {
   const std::string words = missing_end(file);
   return words.empty() ? error : Error(error.code(), words + " " + error.text());
@@ -122,7 +123,7 @@ metadata::MetadataOptions metadata_options(const MountOptions& mount,
   return options;
 }
 
-// A file that was renamed over goes on for those who have it open.
+// A file that was renamed over stays readable for those who have it open.
 metadata::MetadataOptions options_of_many(const MountOptions& mount,
                                           const std::shared_ptr<SharedCache>& memory) {
   metadata::MetadataOptions options = metadata_options(mount, memory);
@@ -138,7 +139,7 @@ bool is_there(const std::string& path) {
   });
 }
 
-// `path`: of a directory, whose files are opened without leaving it.
+// `path`: a directory, whose files are opened without leaving it.
 Result<tree::ForestDirectoryPtr> open_directory(const std::string& path, const MountOptions& mount,
                                                 const std::shared_ptr<SharedCache>& memory,
                                                 const SalvageUse& salvage) {
@@ -156,7 +157,7 @@ Result<tree::ForestDirectoryPtr> open_directory(const std::string& path, const M
   return tree::make_local_directory(*std::move(top), {mount.match, mount.passthrough}, open);
 }
 
-// A directory, or a prefix of a bucket; null: a file.
+// Opens a directory, or a prefix of a bucket; returns null if the path is a file.
 Result<tree::ForestDirectoryPtr> open_below(const std::string& path, const MountOptions& options,
                                             const std::shared_ptr<SharedCache>& memory,
                                             const SalvageUse& salvage) {
@@ -167,8 +168,8 @@ Result<tree::ForestDirectoryPtr> open_below(const std::string& path, const Mount
   return make_prefix_directory(path, {options.match, options.passthrough}, options.remote, open);
 }
 
-// What the lines of a catalogue are remembered in; null where nothing is. Lines depend on the program and on
-// options; those of another form have another number.
+// The store that remembers the lines of a catalogue; null if nothing is remembered. Lines depend on the
+// program and on options; a new form of the lines gets a new number.
 Result<std::shared_ptr<tree::LineStore>> open_remembered(const SourceWords& words,
                                                          const MountOptions& options) {
   if (options.catalogue.empty()) return nullptr;
@@ -207,7 +208,7 @@ Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions&
     return out;
   }
   H5_ASSIGN(out.remembered, open_remembered(words, options));
-  // URLs are opened when they are used; what is wrong with the options is told now.
+  // URLs are opened when they are used, but errors in the options are reported now.
   if (words.far()) H5_TRY(make_remote_opener(external_access(options), options.remote));
   std::vector<tree::NamedSource> named;
   for (const std::string& path : words.paths) {
@@ -244,8 +245,8 @@ std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const Mo
                            std::shared_ptr<object::FileSet> files) -> dataset::ReadEnvironment {
     return {cache, workers, std::move(files), nullptr, counters};
   };
-  // A tree is more than a descriptor: of so few that readers at the same time have more in use, those that
-  // are dropped would be needed at once.
+  // A tree is more than a descriptor: with so few trees that concurrent readers use more, those that are
+  // dropped would be needed again at once.
   constexpr std::size_t kFewest = 64;
   if (options.max_open) forest.most_trees = std::clamp(*options.max_open, kFewest, forest.most_trees);
   forest.checks_others = readers == Readers::Any;

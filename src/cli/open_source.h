@@ -17,9 +17,10 @@
 
 namespace h5mount::cli {
 
-// Opens FILE, once. The error is one line that says why it cannot be opened, and the remedy: missing, not to
-// be read by this user, no regular file, another format, damaged. `memory`: what bounds all that is kept
-// decoded, shared by all files that a program has open; null: a bound for FILE and those that it names.
+// Opens FILE, once. The error is one line that says why it cannot be opened (missing, not readable by this
+// user, not a regular file, another format, damaged) and the remedy. `memory`: the bound on everything that
+// is kept decoded, shared by all files that a program has open; null: a bound of its own for FILE and the
+// files that it names.
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& options,
                                                      const std::shared_ptr<SharedCache>& memory = nullptr);
 struct OpenOptions {
@@ -29,10 +30,11 @@ struct OpenOptions {
   remote::Options remote;
 };
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const OpenOptions& how);
-// Of a program that ends with such an error.
+// The exit code of a program that ends with such an error.
 int exit_code_of(const Error& error);
 
-// The cache of decoded data: of the given size, else of a part of the machine's or the container's memory.
+// The cache of decoded data: of the given size, or else of a fraction of the machine's or the container's
+// memory.
 std::shared_ptr<cache::BlockCache> make_cache(const MountOptions& options);
 
 std::shared_ptr<cache::WorkerPool> make_workers(const MountOptions& options);
@@ -43,7 +45,7 @@ enum class FailedReads { Logged, Named };
 tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status,
                                FailedReads failed_reads);
 
-// What a command shows: one file, which is open, or many, which are opened as they are used.
+// The sources of a command: one file, which is open, or many, which are opened as they are used.
 struct OpenedSources {
   std::string name;  // for messages; it shows no secret
   std::shared_ptr<object::FileSet> files;
@@ -52,23 +54,23 @@ struct OpenedSources {
   std::string path;                                       // of the one file, as it is opened again
   std::shared_ptr<tree::LineStore> remembered = nullptr;  // of many
 };
-// Errors as of `open_source`; of many sources one that is missing.
+// Errors: those of `open_source`; for many sources, that one is missing.
 Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions& options,
                                    const SalvageUse& salvage,
                                    const std::shared_ptr<SharedCache>& memory = nullptr);
-// As the options say.
+// The use of salvage that the options ask for.
 SalvageUse salvage_use(const MountOptions& options);
 
 // A file is opened once more for every reload. `status` returns the text of /.h5/status. Warns about a file
-// whose end is missing: what exists of it is shown.
+// whose end is missing: the part that exists is shown.
 Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, const MountOptions& options,
                                               const std::shared_ptr<cache::BlockCache>& cache,
                                               const std::shared_ptr<MountStatus>& status,
                                               FailedReads failed_reads);
-// Who reads a tree of many sources: who runs this program; any user, as far as the kernel lets them; any
-// user, and nobody else checks what they may read.
+// Who reads a tree of many sources: the user who runs this program; any user, as far as the kernel lets them;
+// or any user, while nobody else checks what they may read.
 enum class Readers : std::uint8_t { Own, AsKernelLets, Any };
-// Of many sources.
+// For many sources.
 std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const MountOptions& options,
                                           const std::shared_ptr<cache::BlockCache>& cache,
                                           const std::shared_ptr<cache::WorkerPool>& workers,

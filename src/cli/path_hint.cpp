@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxNames = 10'000, kLongestName = 48;
 
-// The name in `directory` that is nearest to `word`; empty where none is near.
+// The name in `directory` that is nearest to `word`; empty if none is near.
 std::string nearest_name(tree::Tree& tree, tree::NodeId directory, std::string_view word) {
   const auto listing = tree.open_directory(directory);
   if (!listing) return {};
@@ -27,7 +27,7 @@ std::string nearest_name(tree::Tree& tree, tree::NodeId directory, std::string_v
   return std::string(near_miss(word, views));
 }
 
-// A group that cannot be opened is shown as a file; empty for other files.
+// The hint for a group that cannot be opened, which is shown as a file; empty for other files.
 std::string damage_hint(tree::Tree& tree, const front::FoundNode& found) {
   const auto opened = tree.open(found.node.id());
   return opened ? std::string() : with_salvage_hint(opened.error()).text();

@@ -1,4 +1,4 @@
-// What may help where a path is not in a file.
+// A hint for a path that is not in a file.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace h5mount::cli {
 
-// "did you mean /group/name?", or what tells the names that there are; empty where `path` is there after all.
-// `file`: as the user named it. Lists one directory, of which it looks at a bounded number of names. The
-// caller holds the tree's pin. Threads: any.
+// "did you mean /group/name?", or how to list the existing names; empty if `path` exists after all. `file`:
+// as the user named it. Lists one directory, of which it looks at a bounded number of names. The caller holds
+// the tree's pin. Threads: any.
 std::string path_hint(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
                       std::string_view path);
 

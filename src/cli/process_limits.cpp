@@ -41,8 +41,8 @@ void close_others(int count, const char* const* words, std::vector<unsigned> kep
   ::close_range(first, ~0U, 0);
 }
 
-// Otherwise the first file opened would get the number of a missing standard descriptor, and messages would
-// be written to it. A missing standard output stays one that cannot be written.
+// Without this, the first file opened would get the number of a missing standard descriptor, and messages
+// would be written to it. A missing standard output is replaced by a descriptor that cannot be written.
 void fill_standard_descriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
     if (::fcntl(fd, F_GETFD) < 0) (void)!::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);

@@ -13,17 +13,17 @@
 
 namespace h5mount::cli {
 
-// For the serving process, once the mount answers. The socket is closed when the process exits, after
-// everything else. Where it cannot be made, umount does not wait.
+// Called by the serving process, once the mount answers. The socket is closed when the process exits, after
+// everything else. If it cannot be made, umount does not wait.
 void publish_release_notice(const std::string& mountpoint);
 
-// For the process that unmounts. To be made before the mount ends, because the socket's name is unknown
+// Used by the process that unmounts. To be made before the mount ends, because the socket's name is unknown
 // afterwards.
 class ReleaseWait {
  public:
   explicit ReleaseWait(const std::string& mountpoint);
 
-  // Waits until the serving process has exited, but no longer than `most`; returns at once where there is no
+  // Waits until the serving process has exited, but no longer than `most`; returns at once if there is no
   // socket.
   void await(std::chrono::milliseconds most) const;
 

@@ -13,7 +13,7 @@
 namespace h5mount::cli {
 namespace {
 
-// It lives as long as the program: its sources may end in its own thread.
+// The client of this program. It is never destroyed: its sources may be destroyed in its own thread.
 struct OneClient {
   Mutex mutex;
   std::shared_ptr<remote::Client> client H5_GUARDED_BY(mutex);
@@ -46,8 +46,8 @@ std::string directory_of(const std::string& path) {
   return path.substr(0, path.rfind('/') + 1);
 }
 
-// What a name in a file means beneath the file's own directory: as libhdf5 does, of an absolute name its last
-// component. Empty where it would lead elsewhere.
+// The path that a name in a file stands for, beneath the file's own directory; of an absolute name only the
+// last component is used, as in libhdf5. Empty if the name would lead elsewhere.
 std::string beneath(std::string_view name) {
   if (name.starts_with('/')) name = name.substr(name.rfind('/') + 1);
   for (std::string_view rest = name; !rest.empty();) {

@@ -1,4 +1,4 @@
-// URLs as sources: one client for all of a program's, and what names in a remote file lead to.
+// URLs as sources: one client for all URLs of a program, and what names in a remote file lead to.
 #pragma once
 
 #include <memory>
@@ -12,28 +12,29 @@
 
 namespace h5mount::cli {
 
-// Makes the client where a path is a URL, while this process may start the programs that give credentials.
+// If a path is a URL, makes the client while this process may still start the programs that supply
+// credentials.
 Status prepare_urls(const std::vector<std::string>& paths, const remote::Options& options);
 
-// The opener for a URL. The client is made with the first one, by the options of then; errors are those of
-// making it.
+// The opener for a URL. The client is made with the first one, from the options given then; errors are those
+// of making it.
 Result<std::shared_ptr<object::SourceOpener>> make_remote_opener(const object::ExternalAccess& access,
                                                                  const remote::Options& options);
 
-// Before the program ends: what came of URLs is in the disk cache then.
+// To be called before the program ends: everything that was read from URLs is then in the disk cache.
 void finish_remote();
-// All objects of a bucket whose keys begin as `url` does. Nothing is asked for yet.
+// A directory of all objects of a bucket whose keys begin as `url` does. No request is made yet.
 Result<tree::ForestDirectoryPtr> make_prefix_directory(const std::string& url, tree::ShownFiles shown,
                                                        const remote::Options& options, tree::OpenNamed open);
 
-// Whether there are any, by one request. Errors: NotFound, Io.
+// Checks with one request that there are any. Errors: NotFound, Io.
 Status check_prefix(const std::string& url, const remote::Options& options);
 
-// Of all URLs of this program; zeros where there was none.
+// The counters of all URLs of this program; zeros if there was none.
 remote::Counters remote_counters();
 bool uses_remote();
 
-// Overwrites what is secret of URLs in the words that /proc shows of this process.
+// Overwrites the secrets in URLs among the words that /proc shows of this process.
 void hide_secrets(int count, char** words);
 
 }  // namespace h5mount::cli

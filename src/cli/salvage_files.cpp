@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The flags with which a process opened a descriptor: "flags:\t0100002".
+// Whether a process opened the descriptor for writing: its fdinfo has a line "flags:\t0100002".
 bool opened_for_writing(const fs::path& process, const std::string& descriptor) {
   std::ifstream info(process / "fdinfo" / descriptor);
   for (std::string line; std::getline(info, line);)
@@ -28,14 +28,14 @@ bool opened_for_writing(const fs::path& process, const std::string& descriptor) 
   return false;
 }
 
-// Without asking a server, which may hang, about files that are not the one sought.
+// Asks no server, which may hang, about files other than the one sought.
 bool is_same_file(const fs::path& descriptor, const struct stat& file) {
   struct statx found = {};
   if (::statx(AT_FDCWD, descriptor.c_str(), AT_STATX_DONT_SYNC, STATX_INO, &found) != 0) return false;
   return found.stx_ino == file.st_ino && makedev(found.stx_dev_major, found.stx_dev_minor) == file.st_dev;
 }
 
-// A process that has that file open for writing, as far as this user may see; 0: none.
+// A process that has the file open for writing, as far as this user can see; 0: none.
 long writer_of(const struct stat& file) {
   std::error_code none;
   for (const auto& process : fs::directory_iterator("/proc", none)) {

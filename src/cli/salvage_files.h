@@ -14,7 +14,7 @@ namespace h5mount::cli {
 
 enum class SalvageMode : std::uint8_t { Off, Errors, Fill };
 
-// For /.h5/status; of all files together.
+// For /.h5/status; the sums over all files.
 struct SalvageCounters {
   std::atomic<std::uint64_t> swept{0};  // bytes
   std::atomic<std::uint64_t> found{0};  // objects that the ordinary way does not reach or give whole
@@ -28,17 +28,17 @@ struct SalvageUse {
   bool force = false;     // also a file that a process has open for writing
   bool lazy = false;      // FILE, if it opens otherwise, only once something needs it
   bool progress = false;  // a line on stderr while a large file is swept
-  // Told of every file that was looked at; may be null.
+  // Called for every file that was looked at; may be null.
   std::function<void(const std::string& file, const salvage::Report& report)> told;
   std::function<bool()> go_on;  // asked now and then; may be null
 };
-// An opener of what `inner` finds, whose HDF5 files are salvaged as they are opened; `inner` itself where the
-// mode is Off. Raw data files have no structure and are opened as they are, and so is a sound file that may
+// An opener of what `inner` finds, whose HDF5 files are salvaged as they are opened; `inner` itself if the
+// mode is Off. Raw data files have no structure and are opened as they are, and so is a sound file that must
 // not be fetched.
 std::shared_ptr<object::SourceOpener> make_salvaging_opener(std::shared_ptr<object::SourceOpener> inner,
                                                             const SalvageUse& use);
 
-// `error`, naming the option where that could help.
+// `error`, with the option named if it could help.
 Error with_salvage_hint(const Error& error);
 
 }  // namespace h5mount::cli

@@ -1,4 +1,4 @@
-// What salvage did, of each file that was opened. Threads: any.
+// What salvage did for each file that was opened. Threads: any.
 #pragma once
 
 #include <utility>

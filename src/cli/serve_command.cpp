@@ -26,7 +26,7 @@ constexpr std::chrono::seconds kDrain{30};
 constexpr std::chrono::milliseconds kDrainInterrupted{500};
 constexpr std::chrono::milliseconds kDrainTick{100};
 
-// What all sources share.
+// Objects and settings that all sources share.
 struct Shared {
   const MountOptions& options;
   bool open_to_all;  // whoever reaches the port reads
@@ -55,7 +55,8 @@ bool readable_by_others(const object::FileSet& files) {
   return (files.main()->attributes.mode & kOthersRead) != 0;
 }
 
-// Files that FILE names are sent where all who may read FILE may read them: on an open port all read FILE.
+// Files that FILE names are sent only if everyone who may read FILE may read them: on an open port everyone
+// reads FILE.
 Status check_readers(const object::FileSet& files, const Shared& shared) {
   const auto& external = shared.options.external;
   if (!shared.open_to_all || !external || *external == object::ExternalPolicy::None ||
@@ -83,8 +84,8 @@ Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& s
                              tree->tells_changes()};
 }
 
-// Of many files, each is taken as it is found; what others may not read is refused where no token is asked
-// for.
+// Serves many files, each as it is found. If no token is required, files that others may not read are
+// refused.
 serve::OpenedSource serve_many(const OpenedSources& sources, const Shared& shared) {
   const auto status = std::make_shared<MountStatus>(sources.name, shared.cache);
   auto tree = make_forest(sources, shared.options, shared.cache, shared.workers, status, FailedReads::Logged,
@@ -100,7 +101,7 @@ serve::OpenedSource serve_many(const OpenedSources& sources, const Shared& share
 }
 
 // Downloads that began before a file was replaced go on with the old one. Clients are other users, as with
-// allow_other, so that the same rules hold for files that a file names.
+// allow_other, so the same rules apply to files that a file names.
 MountOptions serving_options(const MountOptions& options) {
   MountOptions out = options;
   out.reload = true;
@@ -111,13 +112,13 @@ MountOptions serving_options(const MountOptions& options) {
   return out;
 }
 
-// `.` and `run/` have the name of the directory.
+// For `.` and `run/`, the name of the directory.
 std::string last_name(const std::string& path) {
   const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
-// The code is not 0 where a source cannot be opened.
+// Returns a code other than 0 if a source cannot be opened.
 int open_all(const ServeCommand& command, const Shared& shared, std::vector<serve::Source>& out) {
   for (const std::string& path : command.sources.paths) {
     const auto sources = open_sources({{path}}, shared.options, salvage_use(shared.options), shared.memory);
@@ -155,7 +156,7 @@ Result<std::string> token_of(const ServeCommand& command) {
   return command.token_file.empty() ? Result<std::string>(std::string()) : read_token(command.token_file);
 }
 
-// How buckets are served; nothing: pages and listings are.
+// How buckets are served; nullopt: pages and listings are served instead.
 Result<std::optional<serve::S3Options>> s3_options_of(const ServeCommand& command) {
   if (!command.s3) return std::nullopt;
   serve::S3Options out{.anonymous = command.anonymous, .host = command.s3_host};
@@ -170,8 +171,8 @@ Result<std::optional<serve::S3Options>> s3_options_of(const ServeCommand& comman
 
 constexpr std::array<int, 4> kEndings = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
 
-// Blocked before threads are started, so that only wait_for_ending takes them. An ignored SIGHUP (nohup)
-// stays so.
+// Blocks the signals before threads are started, so that only wait_for_ending takes them. If SIGHUP is
+// ignored (nohup), it stays ignored.
 sigset_t block_endings() {
   sigset_t out;
   sigemptyset(&out);
@@ -187,7 +188,7 @@ sigset_t block_endings() {
   return out;
 }
 
-// Whether all answers that were begun are sent. A second signal ends the wait.
+// Waits until all answers that were begun are sent; returns whether they are. A second signal ends the wait.
 bool drain(serve::Server& server, int signal, const sigset_t& endings) {
   const auto patience = signal == SIGTERM ? std::chrono::milliseconds(kDrain) : kDrainInterrupted;
   const auto end = std::chrono::steady_clock::now() + patience;

@@ -16,7 +16,7 @@
 namespace h5mount::cli {
 namespace {
 
-// Characters that mean themselves in a URL, in a cookie and in every field of a header.
+// Characters that stand for themselves in a URL, in a cookie and in every field of a header.
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr std::size_t kMadeLetters = 32;
 constexpr std::size_t kMinLetters = 16, kMaxLetters = 512;

@@ -8,10 +8,10 @@
 
 namespace h5mount::cli {
 
-// A new one: 192 random bits as 32 letters, digits, `-` and `_`.
+// Makes a token: 192 random bits as 32 letters, digits, `-` and `_`.
 Result<std::string> make_token();
 
-// The first line of a file (or of a pipe, as the shell's <(…) makes one) that only this user or root may
+// The first line of a file (or of a pipe, such as the shell makes for <(…)) that only this user or root may
 // read.
 Result<std::string> read_token(const std::string& path);
 

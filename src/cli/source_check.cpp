@@ -29,7 +29,7 @@ std::optional<std::string> existing(const std::string& path) {
   return std::nullopt;
 }
 
-// The target of a dangling symlink; empty where `path` is none.
+// The target of a dangling symlink; empty if `path` is not one.
 std::string dangling_target(const std::string& path) {
   std::error_code none;
   return std::filesystem::read_symlink(path, none).string();

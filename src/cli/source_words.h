@@ -1,4 +1,4 @@
-// What the words of a command line that stand for sources mean: files, directories, and lists of sources.
+// The words of a command line that stand for sources: files, directories, and lists of sources.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 namespace h5mount::cli {
 
 struct SourceWords {
-  // Absolute, not resolved: messages show what the user wrote. URLs as they are.
+  // Paths are absolute but not resolved, as messages show what the user wrote. URLs are left as they are.
   std::vector<std::string> paths;
-  // For messages, df and findmnt: the path, or the first one and how many more there are.
+  // For messages, df and findmnt: the path, or the first one and the number of further ones.
   std::string name() const;
-  // Whether they are shown as one tree of many files: several, or what has files below it.
+  // Whether the sources are shown as one tree of many files: there are several, or one that has files below
+  // it.
   bool many() const;
   // Whether one of them is a URL.
   bool far() const;
@@ -22,15 +23,15 @@ struct SourceWords {
 // Whether a source has files below it: a directory, or s3://BUCKET/PREFIX/.
 bool has_files_below(const std::string& path);
 
-// Each word is a path, a URL, `@FILE`, which stands for the sources that FILE names, a line each, or `@-`,
-// which reads them from standard input; empty lines and those that begin with `#` do not count. Relative
-// paths are relative to the working directory. Errors: NotFound and Io where a list cannot be read;
-// InvalidValue for a URL that cannot be read, and where nothing is named.
+// Each word is a path, a URL, `@FILE`, which stands for the sources that FILE names, one on each line, or
+// `@-`, which reads them from standard input; empty lines and lines that begin with `#` are ignored. Relative
+// paths are relative to the working directory. Fails with NotFound or Io if a list cannot be read, and with
+// InvalidValue for a URL that cannot be parsed, or if nothing is named.
 Result<SourceWords> read_source_words(const std::vector<std::string>& words);
 
-// The name of the mount point that is made for a source where none is given, in the working directory:
-// the last name, of a file without its extension. `.mount` follows where a file has none, and where the name
-// is the source itself. InvalidValue where a word has no name to be used.
+// The name of the mount point that is made for a source in the working directory if none is given: the
+// source's last name, without the extension if it is a file. `.mount` is appended if a file has no extension,
+// or if the name would be that of the source itself. Fails with InvalidValue if a word has no usable name.
 Result<std::string> automatic_mountpoint(const std::vector<std::string>& words);
 
 }  // namespace h5mount::cli

@@ -42,7 +42,8 @@ extern "C" void on_usr1(int /*signal*/) {
   errno = saved;
 }
 
-// Whoever reads the log may not read on, and the watchdog does not wait.
+// Logs from a thread of its own: the reader of the log may have stopped reading, and the watchdog must not
+// wait.
 void log_status(const std::shared_ptr<const MountStatus>& status) try {
   start_thread("h5-status", [status] { log_line(LogLevel::Warning, status->line()); }).detach();
 } catch (const std::system_error& error) {

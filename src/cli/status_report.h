@@ -1,6 +1,6 @@
-// The counters of a mount: requests, bytes, chunks, the cache's contents, failures, memory. As the text of
-// /.h5/status, and on SIGUSR1 as one line in the log. For users who want to know what a mount is doing, and
-// for benchmarks.
+// The counters of a mount: requests, bytes, chunks, the cache's contents, failures, memory. They are shown as
+// the text of /.h5/status, and on SIGUSR1 as one line in the log. For users who want to know what a mount is
+// doing, and for benchmarks.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ class MountStatus {
   // Requests come by io_uring.
   void note_rings() { rings_ = true; }
 
-  // Of the mount, to be handed down to all that works for it.
+  // The counters of the mount, which are handed down to everything that works for it.
   const std::shared_ptr<Counters>& counters() const { return counters_; }
 
   std::string text() const;  // a line each: "name: value"
@@ -59,8 +59,8 @@ class MountStatus {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Logs the line on SIGUSR1, which the main thread takes: it makes this and ends it. One at a time. Throws
-// std::system_error where the system gives no thread for the watchdog.
+// Logs the line on SIGUSR1, which the main thread takes: it creates and destroys this object. One at a time.
+// Throws std::system_error if the system gives no thread for the watchdog.
 class StatusReport {
  public:
   explicit StatusReport(std::shared_ptr<const MountStatus> status);

@@ -17,7 +17,7 @@
 namespace h5mount::cli {
 namespace {
 
-// A process that takes longer waits for a disk that does not answer.
+// A process that takes longer is waiting for a disk that does not answer.
 constexpr std::chrono::seconds kLongestWait{10};
 
 // Users unmount their own mounts through fusermount3, which is setuid and prints its own errors. Returns the

@@ -13,7 +13,7 @@ namespace {
 
 ByteSpan padded_part(Cursor& cursor, std::size_t size, bool padded, std::string_view field) {
   const ByteSpan part = cursor.bytes(size, field);
-  // The message may end without the padding of its last part. Where a part follows, reading that fails.
+  // The message may end without the padding of its last part. If a part follows, reading that part fails.
   if (padded && size % 8 != 0) cursor.skip(std::min(8 - size % 8, cursor.remaining()), field);
   return part;
 }

@@ -40,7 +40,7 @@ std::uint64_t total_below(std::uint64_t max_records, const BTree2Level& below) {
   return total.value_or(kMany);
 }
 
-// Fills record_count_width and levels; false where a node cannot hold a single record.
+// Fills record_count_width and levels; returns false if a node cannot hold a single record.
 bool lay_out(BTree2Header& header, FileSizes sizes) {
   if (header.record_size == 0 || header.node_size <= kNodeOverhead) return false;
   const std::uint64_t leaf_records = (header.node_size - kNodeOverhead) / header.record_size;
@@ -48,7 +48,7 @@ bool lay_out(BTree2Header& header, FileSizes sizes) {
   header.levels.push_back({leaf_records, leaf_records});
   for (unsigned level = 1; level <= header.depth; ++level) {
     const std::uint64_t pointer = pointer_bytes(header, sizes, level);
-    // One child more than records.
+    // A node has one child more than it has records.
     if (header.node_size < kNodeOverhead + pointer) return false;
     const std::uint64_t records =
         (header.node_size - kNodeOverhead - pointer) / (header.record_size + pointer);

@@ -5,7 +5,8 @@
 //              | index in LRU list (4) | address (O) | size (L) | parent addresses (O each) | bytes (size) |
 //   | checksum (4) |
 //
-// A reader needs address and bytes of an entry only; the other fields serve to rebuild a writer's cache.
+// A reader needs only the address and the bytes of an entry; the other fields serve to rebuild a writer's
+// cache.
 #include "h5mount/format/cache_image.h"
 
 #include <limits>

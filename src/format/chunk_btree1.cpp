@@ -39,7 +39,7 @@ std::uint64_t load_address(const std::byte* at, std::size_t width) {
 }
 
 // Scales a key's element offsets. Returns the first dimension whose offset is not a multiple of the chunk
-// dimension, or the rank where all are.
+// dimension, or the rank if all are.
 std::size_t scale_key(std::uint64_t* key, const std::byte* offsets,
                       std::span<const std::uint64_t> chunk_dims) {
   for (std::size_t d = 0; d < chunk_dims.size(); ++d) {
@@ -76,7 +76,8 @@ void decode_pairs(Cursor& cursor, ByteSpan pairs, std::uint64_t file_offset,
   }
 }
 
-// Where it is no multiple of the chunk it is no bound of the node's either, and differs from the parent's.
+// A last key that is not a multiple of the chunk is not a bound of the node either, and differs from the
+// parent's.
 void decode_last_key(Cursor& cursor, std::span<const std::uint64_t> chunk_dims, ChunkBTree1Node& node) {
   node.last_key_is_of_chunk = cursor.u32("last_key_chunk_size") != 0;
   cursor.u32("last_key_filter_mask");

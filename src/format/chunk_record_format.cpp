@@ -18,7 +18,7 @@ std::size_t mask_bytes(const ChunkRecordFormat::Parameters& p) {
   return p.client == ChunkClient::Filtered ? 4 : 0;
 }
 
-// Bytes of all fields of a record but the stored size.
+// Bytes of all fields of a record except the stored size.
 std::size_t bytes_besides_size(const ChunkRecordFormat::Parameters& p) {
   return std::size_t{p.size_of_offsets} + mask_bytes(p) + 8 * std::size_t{p.coordinates} +
          section_field_bytes(p);

@@ -70,7 +70,7 @@ std::size_t chunk_size_width(const DataLayout& layout) {
 void decode_single_chunk(Cursor& cursor, bool filtered, DataLayout& layout) {
   layout.single_filtered = filtered;
   layout.single_stored_size = cursor.uint(chunk_size_width(layout), "single_stored_size");
-  // Where the composition follows the address, N has not been read yet; only 2 is supported.
+  // If the composition follows the address, N has not been read yet; but only 2 is supported.
   const std::size_t fields = (kSections - 1) * 8 + (filtered ? kSections * (8 + 4) : 0);
   const ByteSpan stored = cursor.bytes(fields, "single_section_fields");
   layout.structured.single_section_fields.assign(stored.begin(), stored.end());

@@ -44,8 +44,8 @@ struct Dimensions {
   Field first;  // the first size
 };
 
-// Sets base and dimensions of `array`. `stored_size` must equal base size times dimensions; null where no
-// size is stored.
+// Sets base and dimensions of `array`. `stored_size` must equal base size times dimensions; null if no size
+// is stored.
 void finish_array(Cursor& cursor, DatatypePtr base, Dimensions dims, const Field* stored_size,
                   Datatype& array) {
   std::uint64_t bytes = base->size;

@@ -20,7 +20,7 @@ struct TypeFields {
   std::uint32_t bit_values() const { return static_cast<std::uint32_t>(bits.value); }
 };
 
-// A nested type; null where the cursor has failed.
+// Returns a nested type; null if the cursor has failed.
 DatatypePtr decode_nested(Decoding& decoding);
 
 // Padding and character set of a string: the low eight bits of `bits`, which come from `bit_field`.

@@ -61,7 +61,7 @@ bool derive_counts(Cursor& cursor, const ArrayHeaderFields& fields, ExtensibleAr
                         "a data block of the index block would be paged");
 }
 
-// Whether the array can hold element `last`.
+// Whether the array can hold the element with the index `last`.
 bool holds_element(const ExtensibleArrayHeader& h, std::uint64_t last) {
   if (last < h.index_block_elements) return true;
   const std::uint64_t q = (last - h.index_block_elements) / h.min_data_block_elements;

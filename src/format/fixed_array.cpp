@@ -20,7 +20,7 @@ namespace h5mount::format {
 
 namespace {
 
-// Computes the sizes of the data block's parts; false where they exceed a bound.
+// Computes the sizes of the data block's parts; returns false if they exceed a bound.
 bool lay_out(FixedArrayHeader& h, FileSizes sizes) {
   h.body_at = 4 + 1 + 1 + std::size_t{sizes.offsets};
   h.paged = h.page_bits < 64 && h.entry_count > (std::uint64_t{1} << h.page_bits);

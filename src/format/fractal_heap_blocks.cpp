@@ -28,7 +28,7 @@ namespace {
 enum class IdType : unsigned { Managed = 0, Huge = 1, Tiny = 2 };
 constexpr std::size_t kShortTinyIds = 18;  // longer ids have the extended form of tiny objects
 
-// Checks signature, version, the heap and the offset in heap space, so that no block is taken for another.
+// Checks signature, version, the heap and the offset in heap space, so that no block is mistaken for another.
 void check_prefix(Cursor& cursor, std::string_view signature, const FractalHeapHeader& header,
                   std::uint64_t block_offset) {
   cursor.signature(signature);
@@ -92,7 +92,7 @@ Status check_direct_block(Cursor& cursor, const FractalHeapHeader& header, std::
   if (!header.checksummed_direct_blocks) return cursor.finish();
   const std::size_t hole = cursor.position();
   cursor.u32("checksum");
-  // Where the block is too short to have a checksum, there is no place in it to count as zeros.
+  // A block that is too short to have a checksum has no bytes to be taken as zero.
   if (!cursor.ok() || !metadata_checksums_enabled()) return cursor.finish();
   count_metadata_checksum();
   cursor.require_equal(checksum_with_hole(block, hole), "", ErrorCode::ChecksumMismatch);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr unsigned kOldManagers = 6, kManagers = 12;
 
-// Bytes that hold every number up to `most`.
+// The number of bytes that can hold every number up to `most`.
 unsigned width_of(std::uint64_t most) {
   return most == 0 ? 1 : static_cast<unsigned>(std::bit_width(most) - 1) / 8 + 1;
 }
@@ -91,7 +91,7 @@ Status decode_free_sections(Cursor& cursor, const FreeSpaceManager& manager,
   cursor.version(0, 0);
   cursor.address("manager_address");
   if (!cursor.ok()) return cursor.finish();
-  // The checksum is verified before any section counts.
+  // The checksum is verified before any section is used.
   const std::size_t sections_at = cursor.position();
   cursor.skip(cursor.remaining() - 4, "sections");
   const std::size_t end = cursor.position();

@@ -77,7 +77,7 @@ Result<ObjectHeaderPrefix> decode_object_header_prefix(Cursor& cursor) {
 Status for_each_raw_message(Cursor& cursor, const ObjectHeaderPrefix& prefix,
                             const std::function<Status(const RawMessage&)>& visit) {
   const std::size_t header_bytes = prefix.version == 1 ? 8 : prefix.tracks_creation_order() ? 6 : 4;
-  // Fewer bytes than a message header are a gap.
+  // Remaining bytes that are fewer than a message header form a gap.
   while (cursor.ok() && cursor.remaining() >= header_bytes) {
     std::size_t size = 0;
     RawMessage message = message_header(cursor, prefix, size);

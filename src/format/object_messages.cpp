@@ -61,7 +61,7 @@ Result<SharedMessageReference> decode_shared_reference(Cursor& cursor) {
   const std::uint8_t version = cursor.version(1, 3);
   const std::uint8_t type = cursor.u8("type");
   if (version == 1) {
-    // The specification describes an address only, but libhdf5 writes the beginning of a symbol table entry,
+    // The specification describes only an address, but libhdf5 writes the beginning of a symbol table entry,
     // where a link name offset precedes it.
     cursor.skip(6, "reserved");
     cursor.skip(cursor.sizes().lengths, "link_name_offset");

@@ -5,7 +5,7 @@
 namespace h5mount::front {
 namespace {
 
-// Reads to the end, wherever it is by then.
+// Reads to the end of the file, which may move meanwhile.
 Status copy_out(tree::OpenNode& file, Output& out) {
   for (std::uint64_t offset = 0;;) {
     dataset::Pieces pieces;

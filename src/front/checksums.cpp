@@ -16,7 +16,7 @@ namespace {
 
 using Digest = Result<std::string>;  // hexadecimal
 
-// A name with a backslash or a line's end in it is escaped, and the line then begins with a backslash.
+// A name that contains a backslash or a line end is escaped, and the line then begins with a backslash.
 std::string line_of(const std::string& digest, const std::string& path) {
   std::string name;
   for (const char c : path) {

@@ -29,10 +29,11 @@ struct FirstCopy {
   FileIdentity file;
 };
 
-// The first copies of all such files. Threads: any.
+// The first copies of all files with several names. Threads: any.
 class FirstCopies {
  public:
-  // Nothing: this is the first name, and the caller must call `settle` for it. Else waits for the first copy.
+  // Returns nullopt if this is the first name; the caller must then call `settle` for it. Else waits for the
+  // first copy.
   std::optional<FirstCopy> claim(std::uint64_t ino) {
     MutexLock lock(mutex_);
     const auto [place, first] = copies_.try_emplace(ino);
@@ -115,7 +116,7 @@ class Copy : public Visitor {
   }
 
  private:
-  // Opens the directory that a file is copied into, and determines its name there.
+  // Opens the directory into which a single file is copied, and determines the file's name there.
   Status open_top(const std::string& path) {
     const std::string& place = options_.destination;
     struct stat there = {};
@@ -178,7 +179,8 @@ class Copy : public Visitor {
       return {};
     }
     const std::uint64_t ino = work.found.stat.ino;
-    // Each further link changes the status of the file, by which it is known, whichever name it was given.
+    // Each further link changes the status by which the record identifies the file, so all names have one
+    // key, under which it is recorded again after each link.
     const std::string key = fmt::format("//{}", ino);
     if (const auto first = first_copies_.claim(ino); first && !first->path.empty()) {
       const Status linked = link_file(*top_, first->path, first->file, *work.directory, work.name);
@@ -192,7 +194,7 @@ class Copy : public Visitor {
     return {};
   }
 
-  // `key`: of the file in the record.
+  // `key`: that of the file in the record.
   Result<FileIdentity> copy_content(const Work& work, const std::string& key) {
     tree::NodeStat stat = work.found.stat;
     if (!stat.complete) {
@@ -216,7 +218,8 @@ class Copy : public Visitor {
     return identity_of(there);
   }
 
-  // Data of other files may change while this one does not, and are copied again.
+  // Records a complete file. Data that come from other files may change while this file does not, so they are
+  // not recorded but copied again.
   void note_whole(const Work& work, const std::string& key) {
     RequestBudget budget;
     if (record_ && !options_.source_version.empty() &&
@@ -241,7 +244,7 @@ class Copy : public Visitor {
   // ---- shared by all threads
 
   // Some file systems have no hard links, and each has a maximum number per file: 65,000 on ext4. Further
-  // names are then linked to another copy, as they are where the first one is not found any more.
+  // names are then linked to another copy, as they also are if the first one is not found any more.
   static bool takes_no_link(const Error& error) {
     const int reason = error.errno_value();
     return reason == EMLINK || reason == EPERM || reason == EOPNOTSUPP || reason == ENOENT ||

@@ -26,7 +26,7 @@ class CopyDirectory {
   static Result<CopyDirectoryPtr> open(const std::string& path);
   // The directory at `path`, created if missing; a symlink to one is followed.
   static Result<CopyDirectoryPtr> make_top(const std::string& path, const tree::NodeStat& stat);
-  // The directory `name` in `parent`, created if missing. Errors: something else has that name.
+  // The directory `name` in `parent`, created if missing. Fails if something else has that name.
   static Result<CopyDirectoryPtr> make(const CopyDirectoryPtr& parent, const std::string& name,
                                        const tree::NodeStat& stat);
   ~CopyDirectory();
@@ -35,7 +35,8 @@ class CopyDirectory {
 
   int fd() const { return fd_.get(); }
 
-  // Removes what a killed copy left: temporaries of the file `name`, or where it is empty, of all files.
+  // Removes what a killed copy left: the temporary files of the file `name` or, if it is empty, those of all
+  // files.
   Status remove_leftovers(const std::string& name) const;
   // A new temporary name for writing `name`; a different one each time.
   static std::string temporary_name(const std::string& name);

@@ -12,8 +12,8 @@
 namespace h5mount::front {
 namespace {
 
-// The directory or file at `path` below `top`, opened for nothing but its identity, name by name: paths may
-// be longer than the system takes at once.
+// The directory or file at `path` below `top`, opened only to identify it, name by name, as paths may be
+// longer than the system accepts at once.
 Result<UniqueFd> find_beneath(const CopyDirectory& top, std::string_view path) {
   constexpr int kFlags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
   UniqueFd at;
@@ -89,7 +89,7 @@ Status copy_symlink(const CopyDirectory& directory, const std::string& name, con
     return fail(io_error(errno, "cannot be created"));
   const auto [access, change] = file_times(stat);
   const std::array<std::timespec, 2> times{access, change};
-  // As far as the file system lets them be set.
+  // Errors are ignored: not every file system lets the times of a symlink be set.
   ::utimensat(directory.fd(), temporary.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
   if (::fchownat(directory.fd(), temporary.c_str(), stat.uid, stat.gid, AT_SYMLINK_NOFOLLOW) != 0 &&
       errno != EPERM) {

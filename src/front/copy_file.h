@@ -1,4 +1,4 @@
-// One file of a copy: written under a temporary name, renamed when it is complete.
+// One file of a copy: written under a temporary name, and renamed when it is complete.
 #pragma once
 
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ class TemporaryFile {
   TemporaryFile& operator=(TemporaryFile&&) = delete;
 
   int fd() const { return fd_.get(); }
-  // Io with errno where a write failed.
+  // Fails with Io, with errno, if a write failed.
   Status write(const dataset::Pieces& pieces, std::uint64_t offset);
   Status rename_to(const std::string& name);
 
@@ -36,7 +36,7 @@ class TemporaryFile {
   UniqueFd fd_;
 };
 
-// What a file is, whatever its names are.
+// Identifies a file, whatever its names are.
 struct FileIdentity {
   ::dev_t device = 0;
   ::ino_t inode = 0;
@@ -46,9 +46,9 @@ inline FileIdentity identity_of(const struct stat& st) {
   return {st.st_dev, st.st_ino};
 }
 
-// Makes another name for the file `first` at `path` below `top`; replaces an existing file of that name.
-// Others may own the directories on the way meanwhile: no symlink is followed there, and another file is
-// Stale.
+// Makes another name for the file `first` at `path` below `top`; replaces an existing file of that name. The
+// directories on the path may belong to other users meanwhile: no symlink in them is followed, and if the
+// path leads to another file, that is Stale.
 Status link_file(const CopyDirectory& top, const std::string& path, const FileIdentity& first,
                  const CopyDirectory& directory, const std::string& name);
 

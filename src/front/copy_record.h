@@ -1,9 +1,9 @@
-// CopyRecord: which files of an unfinished copy are whole. It is a file in the copy's top directory from the
-// copy's beginning to its end, so that the same command can go on after an interruption.
+// CopyRecord: which files of an unfinished copy are complete. It is a file in the copy's top directory from
+// the copy's beginning to its end, so that the same command can go on after an interruption.
 //
-// A file is known by its inode and by the time of its last change of status, which nobody can set back: what
-// was written, replaced, linked or renamed since it was recorded is not known any more. Extended attributes
-// would be seen in the copy, and not every file system has them. Threads: any.
+// A file is identified by its inode and by the time of its last change of status, which nobody can set back:
+// a file that was written, replaced, linked or renamed since it was recorded is no longer known. (A mark in
+// an extended attribute would be visible in the copy, and not every file system has them.) Threads: any.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,22 +20,23 @@ class CopyRecord {
  public:
   static constexpr const char* kName = ".h5mount-copied";
 
-  // Continues the record in `top` if it is of the same `identity`: of the source in its present state, and of
-  // the part of it that is copied. Any other record there is replaced. Where the directory takes no file, and
-  // for an empty identity, nothing is recorded and nothing is known.
+  // Continues the record in `top` if it has the same `identity`: that of the source in its present state, and
+  // of the part of it that is copied. Any other record there is replaced. If no file can be made in the
+  // directory, or if the identity is empty, nothing is recorded and nothing is known.
   CopyRecord(const CopyDirectory& top, const std::string& identity);
   CopyRecord(const CopyRecord&) = delete;
   CopyRecord& operator=(const CopyRecord&) = delete;
 
-  // Whether the file of this status was recorded under `key`, by an earlier run, and is what it was then.
+  // Whether an earlier run recorded the file with this status under `key`, and the file has not changed since
+  // then.
   bool knows(const std::string& key, const struct stat& there) const;
-  // Records the file `name` of `directory`, which is whole.
+  // Records the file `name` of `directory`, which is complete.
   void add(const std::string& key, const CopyDirectory& directory, const std::string& name);
   // The copy is finished: removes the record from `top`.
   void remove(const CopyDirectory& top) const;
 
  private:
-  // As it is stored, in this machine's byte order.
+  // An entry as it is stored, in this machine's byte order.
   struct Entry {
     std::uint64_t key, device, inode;
     std::int64_t changed;  // nanoseconds since 1970

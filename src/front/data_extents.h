@@ -9,7 +9,8 @@ namespace h5mount::front {
 
 // The parts of [0, size) that are data, ascending and not adjacent; everything between reads as zeros. They
 // start and end at whole pages, or at the end: file systems have no shorter holes, and GNU tar reads each
-// part of a sparse member from a new block. At most `most`: where there are more, short holes count as data.
+// part of a sparse member from a new block. At most `most` extents: if there are more, short holes count as
+// data.
 Result<std::vector<dataset::ByteRange>> data_extents(tree::OpenNode& file, std::uint64_t size,
                                                      std::size_t most);
 

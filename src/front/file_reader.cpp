@@ -6,7 +6,7 @@ namespace h5mount::front {
 
 namespace {
 
-// The size of a file whose content is of the moment when it was opened; a stat may be of a later one.
+// The size of a file whose content is that of the moment when it was opened; a stat may be of a later moment.
 Result<std::uint64_t> measured(tree::OpenNode& file) {
   for (std::uint64_t size = 0;;) {
     dataset::Pieces pieces;

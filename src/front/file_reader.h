@@ -18,10 +18,10 @@ class FileReader {
   std::uint64_t size() const { return size_; }  // at the time of opening
   tree::OpenNode& file() { return *file_; }
 
-  // `kernel_only` pieces are valid only while `take` runs, which must copy them; an error follows where the
-  // file was written meanwhile.
+  // `kernel_only` pieces are valid only while `take` runs, which must copy them; an error follows if the file
+  // was written meanwhile.
   using Taker = std::function<Status(const dataset::Pieces& pieces, std::uint64_t offset)>;
-  // Reads all of [begin, end). Stale where the file is shorter.
+  // Reads all of [begin, end). Fails with Stale if the file is shorter.
   Status read(std::uint64_t begin, std::uint64_t end, const Taker& take);
   Status revalidate() { return file_->revalidate(); }
 

@@ -19,15 +19,15 @@ class NodeXattrs final : public tree::XattrSource {
   tree::NodeId node_;
 };
 
-// The description of what is no object of the file: a view, a directory of views.
+// The description of a node that is not an object of the file: a view, or a directory of views.
 std::string describe_other(tree::Tree& tree, const FoundNode& found) {
   if (found.stat.type == tree::NodeType::Directory) return "Directory";
   const auto exact = tree.stat(found.node.id(), tree::StatDepth::Size);
   return fmt::format("File of {} bytes", exact ? exact->size : found.stat.size);
 }
 
-// `words` tell what is wrong with an object; where its lists, its header or the index of its chunks are
-// damaged the error says that of the file's bytes.
+// `words` tell what is wrong with an object. If its lists, its header or the index of its chunks are damaged,
+// the error is the one about the file's bytes.
 Error damage_of(tree::Tree& tree, const FoundNode& found, const std::string& words) {
   std::optional<Error> why;
   if (found.stat.type == tree::NodeType::Directory) {
@@ -45,7 +45,7 @@ Error damage_of(tree::Tree& tree, const FoundNode& found, const std::string& wor
   return why && is_about_bytes(why->code()) ? *why : Error(ErrorCode::InvalidValue, words);
 }
 
-// The description in the form of /.h5/list.txt. What cannot be read is a failure, too.
+// The description in the form of /.h5/list.txt. Something that cannot be read also counts as a failure.
 std::string described(const Context& context, const FoundNode& found, const std::string& name,
                       bool attributes) {
   tree::Tree& tree = *context.tree;

@@ -17,7 +17,7 @@ constexpr std::uint64_t kMaxPendingBytes = 1U << 20;
 constexpr std::size_t kMaxPendingPieces = IOV_MAX;
 constexpr int kPipeBytes = 1 << 20;  // the limit for unprivileged processes; the default is 64 KiB
 
-// Another process that shares the descriptor may have made it non-blocking.
+// The descriptor may be non-blocking, because of another process that shares it.
 void wait_until_writable(int descriptor) {
   pollfd wanted = {descriptor, POLLOUT, 0};
   ::poll(&wanted, 1, -1);

@@ -33,7 +33,8 @@ class Resolver {
   }
 
  private:
-  // A node on the way. The path of the last one is path_, of which those before have the first bytes each.
+  // A node on the way. path_ is the path of the last step; the path of each step before it is a prefix of
+  // path_.
   struct Step {
     NodeReference node;
     tree::NodeStat stat;

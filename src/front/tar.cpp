@@ -21,7 +21,7 @@ class TarWriter : public Visitor {
                         : found.stat.type == tree::NodeType::Symlink ? write_symlink(found)
                                                                      : write_file(found);
     if (done) return true;
-    // What was written of a member cannot be undone.
+    // The part of a member that has been written cannot be undone.
     if (context_.out.broken() || inside_member_) return fail(done.error().within("/" + found.path));
     context_.failed(found.path, done.error());
     return true;

@@ -1,7 +1,7 @@
 // POSIX.1-2001 pax: a member may be preceded by one of type 'x', whose data are records `LENGTH KEY=VALUE\n`,
 // the length counting itself. GNU tar's own keys: SCHILY.xattr.NAME, GNU.sparse.*; as in it, a `=` in the
-// name of an attribute is written `%3D` and a `%` `%25`. Names are bytes, whatever they mean: where they are
-// no UTF-8, GNU tar writes them so too.
+// name of an attribute is written `%3D` and a `%` `%25`. Names are written as bytes even if they are not
+// UTF-8, as GNU tar does too.
 #include "tar_header.h"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ void set_text(char (&field)[N], std::string_view text) {
   std::copy_n(text.begin(), std::min(N, text.size()), field);
 }
 
-// All zeros where the number does not fit: a pax record then has it.
+// Writes zeros if the number does not fit: a pax record then has it.
 template <std::size_t N>
 void set_number(char (&field)[N], std::uint64_t number) {
   const std::string digits = fmt::format("{:0{}o}", number, N - 1);

@@ -1,4 +1,4 @@
-// One text of a whole file for people who compare files: diff, git's textconv, a pager. Equal contents give
+// A text of a whole file for people who compare files: diff, git's textconv, a pager. Equal contents give
 // equal texts, wherever they lie in the file and however they are stored, so addresses, times and sizes of
 // storage are left out.
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ class TextWriter final : public Visitor {
     return depends_on_storage(bare) ? std::string() : fmt::format("  {} {}\n", bare, value);
   }
 
-  // The digest of the bytes, and the first values as /.h5/text has them.
+  // Adds the digest of the bytes, and the first values as /.h5/text has them.
   Status add_data(const FoundNode& found) {
     H5_ASSIGN(FileReader file, FileReader::open(context_.tree, found.node.id()));
     sign::Sha256 hash;
@@ -83,7 +83,7 @@ class TextWriter final : public Visitor {
     return context_.out.add(*values);
   }
 
-  // Whole lines, or the beginning of the first.
+  // Whole lines or, if the first line is too long, its beginning.
   Result<std::string> first_values(const std::string& path) {
     const auto shown = find_path(context_.tree, "/.h5/text/" + path, LastLink::Follow);
     if (!shown) return std::string();  // hidden by a link of the file's own

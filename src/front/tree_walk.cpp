@@ -74,7 +74,7 @@ class Walk {
   const FailureHandler& failed_;
   std::vector<Level> levels_;
   std::string path_;  // of the last of levels_, which begins with those of the others
-  // Of the paths of levels_, each of which is written again and again.
+  // The lengths of all paths of levels_ together: each of them is copied again and again.
   std::size_t path_bytes_ = 0;
 };
 

@@ -15,8 +15,8 @@ inline constexpr std::size_t kMaxSymlinkBytes = 4095;
 class Visitor {
  public:
   virtual ~Visitor() = default;
-  // Returns false for a directory that is not to be entered. An error ends the walk. A `found` that is no
-  // directory may be moved from.
+  // Returns false for a directory that is not to be entered. An error ends the walk. If `found` is not a
+  // directory, it may be moved from.
   virtual Result<bool> visit(FoundNode& found) = 0;
   // Called after all entries of a directory.
   virtual Status leave(const FoundNode& directory) { return (void)directory, Status{}; }
@@ -27,7 +27,7 @@ class Visitor {
 Status walk(const std::shared_ptr<tree::Tree>& tree, FoundNode start, Visitor& visitor,
             const FailureHandler& failed);
 
-// The same below each path, or below the root where there are none; a path that does not exist is passed to
+// The same below each path, or below the root if there are no paths; a path that does not exist is passed to
 // `failed`.
 Status walk_paths(const std::shared_ptr<tree::Tree>& tree, Paths paths, Visitor& visitor,
                   const FailureHandler& failed);

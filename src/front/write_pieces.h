@@ -1,4 +1,4 @@
-// Writes pieces from where they lie, with a system call like writev(2).
+// Writes pieces directly from the memory where they are, with a system call like writev(2).
 #pragma once
 
 #include <sys/uio.h>
@@ -12,8 +12,8 @@
 
 namespace h5mount::front {
 
-// `write(vectors, count)` is that call; it is repeated until all bytes are written. Errors: Stale where the
-// file ended before its mapped pieces, else Io with the system's reason and `what`.
+// `write(vectors, count)` is that call; it is repeated until all bytes are written. Fails with Stale if the
+// file ended before its mapped pieces, else with Io, the system's reason and `what`.
 template <class Write>
 Status write_pieces(const dataset::Pieces& pieces, const std::string& what, Write&& write) {
   const auto& list = pieces.list();

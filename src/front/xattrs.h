@@ -1,4 +1,4 @@
-// All extended attributes of a node.
+// The extended attributes of a node.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace h5mount::front {
 
-// In the tree's order. Errors of attributes that cannot be read are passed to `failed`; the others are
-// returned.
+// All attributes, in the tree's order. Errors of attributes that cannot be read are passed to `failed`; the
+// others are returned.
 std::vector<std::pair<std::string, std::string>> read_xattrs(tree::Tree& tree, const FoundNode& found,
                                                              const FailureHandler& failed);
 

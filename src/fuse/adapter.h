@@ -47,8 +47,8 @@ struct Adapter {
   std::shared_ptr<RingTransport> rings;  // null: all requests come from /dev/fuse
   RequestWatch requests;
   std::unique_ptr<KeptState> kept = nullptr;  // of a mount that survives its servers
-  // False where the kernel is told all changes of what it caches. Set before the first request; op_init
-  // corrects it where the kernel knows only directories that are opened.
+  // False if the kernel is told of every change to what it caches. Set before the first request; op_init sets
+  // it to true if the kernel cannot do without OPENDIR.
   bool opens_directories = true;
   bool own_listing_advice = false;  // set by op_init; else the kernel decides which listings have attributes
 
@@ -64,10 +64,10 @@ inline Adapter& adapter_of(fuse_req_t request) {
 
 const fuse_lowlevel_ops& operations();
 
-// Settings of the connection, agreed with the kernel before the first request.
-// S_IFDIR and its kin.
+// The file type bits of st_mode (S_IFDIR and so on).
 ::mode_t type_bits(tree::NodeType type);
 
+// Sets up the connection: settings agreed with the kernel before the first request.
 void op_init(void* userdata, fuse_conn_info* connection);
 
 void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name);

@@ -17,7 +17,7 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr int kPause = 500;  // milliseconds between two calls of the tree
-// Milliseconds between two calls without an event, where the file may be replaced.
+// Milliseconds between two calls without an event, if the file may be replaced.
 constexpr int kPeriod = 1000;
 
 // The kernel's name of a watched descriptor's file; else the path itself. Empty where the file was removed. A
@@ -44,7 +44,7 @@ ChangeWatch::ChangeWatch(std::shared_ptr<tree::Tree> tree) : tree_(std::move(tre
     log(LogLevel::Debug, "files cannot be watched; changes are noticed when they are used");
     return;
   }
-  // Where there is nothing yet, the tree may open a file that is to be watched.
+  // If there is no file yet, the tree may later open one that has to be watched.
   all_watched_ = watch_all();
   tree_->when_more_to_watch([this] { wake(more_); });
   try {
@@ -63,8 +63,8 @@ ChangeWatch::~ChangeWatch() {
   thread_.join();
 }
 
-// Adding a watch twice has no effect; watches of files that the tree no longer names are removed. False where
-// a file cannot be watched.
+// Adding a watch twice has no effect; watches of files that the tree no longer names are removed. Returns
+// false if a file cannot be watched.
 bool ChangeWatch::watch_all() {
   bool all = true;
   std::set<int> watched;
@@ -89,14 +89,14 @@ bool ChangeWatch::stopped_within(int milliseconds) const {
 }
 
 bool ChangeWatch::name_missing() const {
-  // It may have been removed before it was watched.
+  // A file may have been removed before it was watched.
   return std::ranges::any_of(names_, [](const auto& file) {
     const std::string name = name_of(file.first);
     return name.empty() || name != file.second;
   });
 }
 
-// Whether there were events.
+// Returns whether there were events.
 bool ChangeWatch::drain() const {
   alignas(inotify_event) std::array<char, 4096> buffer;
   bool any = false;
@@ -105,8 +105,8 @@ bool ChangeWatch::drain() const {
 }
 
 void ChangeWatch::run() {
-  // After an event, and after a name was missing, the tree is asked again: it looks at a name at intervals,
-  // so that it may have done so a moment before another file got it.
+  // The tree is asked again after an event and after a name was missing: it looks at a name only at
+  // intervals, so its last look may have been a moment before another file got the name.
   constexpr int kAskedAgain = 2;
   int again = kAskedAgain;
   for (;;) {

@@ -24,7 +24,7 @@ class ChangeWatch {
   ChangeWatch(const ChangeWatch&) = delete;
   ChangeWatch& operator=(const ChangeWatch&) = delete;
 
-  // Whether changes of the files that the tree named at the beginning are told.
+  // Whether changes to the files that the tree named at the beginning are reported.
   bool watches() const { return thread_.joinable() && all_watched_; }
 
  private:

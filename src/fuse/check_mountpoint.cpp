@@ -77,7 +77,7 @@ std::string device_cure(int reason, const struct stat& device) {
   return mode + "as root, chmod 666 /dev/fuse";
 }
 
-// Whether a descriptor that was handed over is what it should be.
+// Checks that a descriptor that was handed over is open on /dev/fuse.
 Status check_handed(int fd) {
   constexpr unsigned kMajor = 10, kMinor = 229;  // of /dev/fuse, in every kernel
   struct stat device = {};

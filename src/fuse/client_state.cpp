@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kExiting = 0x4, kKilled = 0x400;  // PF_EXITING, PF_SIGNALED
 constexpr std::uint64_t kSigkill = 1ULL << (SIGKILL - 1);
 
-// The set of signals behind `name`, in hexadecimal digits.
+// The set of signals after `name`, given as hexadecimal digits.
 std::uint64_t signals_at(std::string_view text, std::string_view name) {
   const std::size_t at = text.find(name);
   std::uint64_t out = 0;

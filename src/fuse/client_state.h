@@ -18,7 +18,7 @@ enum class ClientKind : std::uint8_t {
   Direct    // O_DIRECT: the thread may have ended while its process waits (asynchronous input)
 };
 
-// `thread`: as in the request; 0: unknown. False where that cannot be found out.
+// `thread`: as in the request; 0: unknown. Returns false if it cannot be determined.
 bool client_is_gone(pid_t thread, ClientKind kind);
 
 // Whether the thread has ended or is about to.

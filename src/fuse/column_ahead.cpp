@@ -57,7 +57,7 @@ void ColumnAhead::store_batch(std::uint64_t run, const StridePattern::Batch& bat
     const std::uint64_t end =
         std::min((place + batch.bytes + kPage - 1) / kPage * kPage, target_.reader->size());
     PreparedPages& page = pages.emplace_back(PreparedPages{begin, {}});
-    // A read of these bytes reports the error.
+    // The error, if any, is reported by the later read of these bytes.
     if (run_ != run || begin >= end ||
         !target_.reader->read(begin, end - begin, {nullptr, Unbounded()}, page.pieces))
       return;

@@ -1,10 +1,11 @@
 // DirectoryListings: the listings that clients are reading. A request for a part of one names its directory
-// and an offset, and no open directory, as the kernel does not say when it opens one (op_directory.cpp). So a
-// listing is found by its directory, and by a number in its offsets where the directory may show something
-// else later: who reads one to its end gets each entry of it once, whatever others read meanwhile.
+// and an offset, but no open directory, as the kernel does not say when it opens one (op_directory.cpp). So a
+// listing is found by its directory and, if the directory may show something else later, by a number in its
+// offsets: a client that reads a listing to its end gets each entry of it once, whatever other clients read
+// meanwhile.
 //
-// A listing is dropped when a client has read it to its end, or where many others were begun since; it is
-// then made again for who asks for a later part. A page that was prepared and is not asked for soon is
+// A listing is dropped when a client has read it to its end, or when many others have been begun since; it is
+// made again if a later part of it is requested. A page that was prepared and is not asked for soon is
 // dropped too, with the references that it holds: its reader has ended. Threads: any.
 #pragma once
 
@@ -37,17 +38,19 @@ class OpenListing {
   const tree::DirectoryListing& names() const { return *names_; }
   std::size_t end() const { return names_->size() + kDots; }
 
-  // Entries were passed on without attributes. Whether that is so of most.
+  // Counts entries that were passed on without attributes. `names_alone`: whether most entries were.
   void note_without(std::size_t entries) { without_.fetch_add(entries, std::memory_order_relaxed); }
   bool names_alone() const;
 
-  // The page that was prepared for this request, or that another thread prepares now; null: there is none.
+  // The page that was prepared for this request; waits for it if another thread is preparing it. Null if
+  // there is none.
   std::unique_ptr<DirectoryPage> take(const PageRequest& wanted);
-  // A page from one position to another was sent. True where its reader reads on in order, and nobody
-  // prepares a page: then the caller prepares `next`, and calls `store`.
+  // A page from one position to another was sent. Returns true if its reader reads on in order and nobody
+  // prepares a page: the caller then prepares `next` and calls `store`.
   bool note_sent(std::size_t begin, std::size_t end, const PageRequest& next);
   void store(std::unique_ptr<DirectoryPage> page);  // null: it could not be made
-  // One look by the watch: a page that was there at the last look is dropped. True where there is one.
+  // Called periodically by the watch: drops a page that was already there at the last call. Returns true if a
+  // page is left.
   bool look();
 
  private:
@@ -70,7 +73,7 @@ class DirectoryListings {
   static constexpr std::size_t kMax = 64;             // besides those that requests use at this moment
   static constexpr std::size_t kMaxNames = 4U << 20;  // of all of them, but for the one begun last
 
-  // Null: not known.
+  // Returns null if the listing is not known.
   OpenListingPtr find(tree::NodeId directory, std::uint64_t number);
   // `lasting`: every listing of the directory would be the same.
   OpenListingPtr add(tree::NodeId directory, bool lasting,
@@ -85,7 +88,7 @@ class DirectoryListings {
 
   Mutex mutex_;
   List listings_ H5_GUARDED_BY(mutex_);  // the one used last is first
-  // A server that goes on in place of another one gives other numbers.
+  // A server that takes over from another one gives other numbers.
   std::uint64_t last_number_ H5_GUARDED_BY(mutex_) = static_cast<std::uint64_t>(::getpid()) * 7919 % kNumbers;
 
   static constexpr std::chrono::milliseconds kBetweenLooks{300};

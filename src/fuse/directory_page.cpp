@@ -34,7 +34,8 @@ Status DirectoryPage::send(Reply& reply) {
   return {};
 }
 
-// False where the entry does not fit, determined before the lookup, which may read an object header.
+// Returns false if the entry does not fit, which is determined before the lookup, as that may read an object
+// header.
 bool DirectoryPage::add(const tree::DirectoryListing& listing, std::size_t position, RequestBudget& budget) {
   fuse_entry_param entry = {};
   entry.attr.st_ino = kUnknownIno;
@@ -64,7 +65,7 @@ bool DirectoryPage::add(const tree::DirectoryListing& listing, std::size_t posit
   return true;
 }
 
-// Where an entry is passed without a node, the kernel takes its name and type alone.
+// Without attributes an entry is passed without a node, and the kernel takes only its name and type.
 bool DirectoryPage::brings_attributes(std::size_t position) const {
   if (request_.attributes == EntryAttributes::Most) return !ListingAdvice::held_out(position);
   return request_.attributes == EntryAttributes::All;

@@ -1,6 +1,6 @@
 // DirectoryPage: one reply to a request for a part of a listing. Positions in a directory: 0 is `.`, 1 is
-// `..`, n + 2 is entry n of the listing. The offset of an entry in a reply is the position after it, with the
-// number of the listing that it is of. One thread at a time.
+// `..`, n + 2 is entry n of the listing. The offset of an entry in a reply is the position after it, combined
+// with the number of the entry's listing. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace h5mount::fuse {
 
 inline constexpr std::size_t kDots = 2;
 
-// The offset that the kernel is given with an entry, and asks for the next ones with.
+// The offset that the kernel is given with an entry, and with which it requests the following entries.
 struct ListingOffset {
   static constexpr unsigned kPositionBits = 40;
   std::uint64_t position = 0;
@@ -36,8 +36,8 @@ struct PageRequest {
   bool operator==(const PageRequest&) const = default;
 };
 
-// Entries with attributes are looked up; until the kernel has accepted the reply, the destructor drops these
-// references.
+// Entries with attributes are looked up, which counts references; the destructor drops these unless the
+// kernel has accepted the reply.
 class DirectoryPage {
  public:
   // `listing_number` is that of `listing`. Fills the reply.
@@ -51,7 +51,7 @@ class DirectoryPage {
   std::size_t without() const { return without_; }  // entries without attributes
   std::size_t end() const { return end_; }          // the position after the last entry
 
-  // Stale where a file changed while the page was filled.
+  // Fails with Stale if a file changed while the page was filled.
   Status send(Reply& reply);
 
  private:

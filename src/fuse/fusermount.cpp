@@ -51,7 +51,7 @@ Result<pid_t> start_fusermount(const std::string& program, std::vector<std::stri
   return child;
 }
 
-// -1 where the program ended without a descriptor.
+// Returns -1 if the program ended without sending a descriptor.
 int receive_descriptor(int socket) {
   char byte = 0;
   iovec place{.iov_base = &byte, .iov_len = 1};
@@ -83,7 +83,8 @@ void await_end(pid_t child) {
   constexpr int kAlive = 3;
   ::setsid();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
-  // The session's descriptor would keep the connection, the pipe's other end would keep this process.
+  // An open session descriptor would keep the connection alive, and the pipe's other end would hide this
+  // process's end.
   ::dup2(alive, kAlive);
   ::close_range(kAlive + 1, ~0U, 0);
   char byte = 0;
@@ -118,7 +119,7 @@ Status FusermountMount::begin(const std::string& program, const std::string& mou
             start_fusermount(program, {program, "-o", options, "--", mountpoint}, theirs.get()));
   theirs.reset();
   device_ = UniqueFd(receive_descriptor(socket_.get()));
-  // With auto_unmount it stays, and waits for the end of the socket.
+  // With auto_unmount the program stays, and waits for the end of the socket.
   if (device_.get() < 0 || !options.contains("auto_unmount")) await_end(asked);
   if (device_.get() < 0) return helper_trouble(program + " mounted nothing");
   return start_child(program, mountpoint);

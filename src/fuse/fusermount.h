@@ -1,9 +1,10 @@
-// Mounts by the program fusermount3, where this process can open no /dev/fuse. In a pod that is a proxy,
-// which gets the descriptor from a side car that may mount; elsewhere it is libfuse's own, with rights of its
-// own.
+// Mounts by the program fusermount3, where this process cannot open /dev/fuse. In a pod that program is a
+// proxy, which gets the descriptor from a sidecar that may mount; elsewhere it is libfuse's own, which is
+// setuid root.
 //
-// It is asked once more to unmount when the object ends, or the process does for whatever reason: a child
-// waits for that, which must be started before programs are refused. Threads: one.
+// It is run once more to unmount when the object is destroyed or the process ends for whatever reason: a
+// child process waits for that, and must be started before this process gives up the right to start programs.
+// Threads: one.
 #pragma once
 
 #include <sys/types.h>
@@ -16,13 +17,13 @@
 
 namespace h5mount::fuse {
 
-// Where fusermount3 is; nothing where there is none in PATH.
+// The path of fusermount3; nullopt if PATH has none.
 std::optional<std::string> find_fusermount();
 
 class FusermountMount {
  public:
-  // Mounts. `options` are separated by commas, escaped by backslashes; the error says what became of the
-  // program, whose own words are on stderr.
+  // Mounts. `options` are separated by commas and escaped by backslashes. The error says how the program
+  // ended; the program's own messages are on stderr.
   Status begin(const std::string& program, const std::string& mountpoint, const std::string& options);
   ~FusermountMount() { end(); }
   FusermountMount() = default;
@@ -30,7 +31,7 @@ class FusermountMount {
   FusermountMount& operator=(const FusermountMount&) = delete;
 
   bool mounted() const { return child_ > 0; }
-  // The descriptor of the session, once: who takes it closes it.
+  // The descriptor of the session, once: the caller has to close it.
   int take_descriptor() { return device_.release(); }
   // Unmounts; to be called once the descriptor is closed.
   void end();

@@ -17,9 +17,9 @@
 
 namespace h5mount::fuse {
 
-// The obligation to answer one request, and its budget. The watch answers in its place where nobody waits any
-// more (request_watch.h), and the request is then freed; so nothing here uses it but to answer. Each function
-// that answers returns 0, or -errno where the kernel did not take the answer.
+// The obligation to answer one request, and its budget. The watch answers instead if nobody waits any more
+// (request_watch.h), and the request is then freed; so it is used here only to answer. Each function that
+// answers returns 0, or -errno if the kernel did not take the answer.
 class Reply {
  public:
   Reply(Adapter& adapter, std::shared_ptr<ActiveRequest> request)
@@ -55,12 +55,12 @@ class Reply {
 void report_failure(tree::Tree& tree, fuse_ino_t node, const Error& error) noexcept;
 void report_accident(tree::Tree& tree, const char* operation, fuse_ino_t node, const char* what) noexcept;
 
-// For want of memory to work for the request; null: it was answered.
+// Answers ENOMEM, as there is no memory to work for the request. `request`: null if it was answered already.
 inline void refuse(fuse_req_t request) noexcept {
   if (request != nullptr) fuse_reply_err(request, ENOMEM);
 }
 
-// Runs `body(reply)`, which returns a Status and replies itself where it succeeds.
+// Runs `body(reply)`, which returns a Status and sends the reply itself if it succeeds.
 template <class Body>
 void guard(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, const char* operation,
            fuse_ino_t node, Body&& body) noexcept {
@@ -77,7 +77,7 @@ void guard(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, cons
     const std::shared_ptr<void> pin = tree.pin();
     const Status status = std::forward<Body>(body)(reply);
     if (!status) {
-      // A process that was interrupted is told so; nothing is wrong with the file.
+      // A process that was interrupted is told so, but it is not reported: nothing is wrong with the file.
       if (status.error().code() != ErrorCode::Interrupted) report_failure(tree, node, status.error());
       reply.error(status.error().errno_value());
     } else if (!reply.answered()) {

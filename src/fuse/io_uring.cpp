@@ -89,7 +89,7 @@ Status IoUring::restrict_to_commands() const {
   return {};
 }
 
-// There is room: no more commands are under way than `make` was asked for.
+// There is always room: no more commands are under way than were passed to `make`.
 void IoUring::push(const Command& command) {
   const MutexLock lock(pushing_);
   const std::uint32_t tail = *tail_;
@@ -106,8 +106,8 @@ void IoUring::push(const Command& command) {
   store(tail_, tail + 1);
 }
 
-// Where another thread submits at the same time the kernel finds fewer commands than it is told of, and does
-// not wait: who waits calls again.
+// If another thread submits at the same time, the kernel finds fewer commands than it is told and does not
+// wait; a caller that wants to wait then calls again.
 int IoUring::enter(bool wait) {
   const std::uint32_t pushed = load(tail_) - load(head_);
   if (pushed == 0 && !wait) return 0;

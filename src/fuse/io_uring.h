@@ -1,7 +1,7 @@
 // IoUring: a pair of rings shared with the kernel (io_uring(7)) for commands to a device's driver, and for
 // nothing else: the kernel refuses every other operation on it (IORING_REGISTER_RESTRICTIONS), so it opens no
-// way around the system calls that a process has given up. System calls are made directly: what liburing adds
-// to them assumes that one thread submits.
+// way around the system calls that a process has given up. System calls are made directly, as liburing
+// assumes that one thread submits.
 #pragma once
 
 #include <linux/io_uring.h>
@@ -42,10 +42,11 @@ class IoUring {
 
   // From any thread. A command is submitted by the next call of `enter`, whoever makes it.
   void push(const Command& command);
-  // Submits, and waits for a completion where `wait`: 0, or -errno. From any thread, by one with `wait`. A
-  // command is completed by the thread that submitted it: the kernel interrupts that one for it.
+  // Submits, and waits for a completion if `wait` is set. Returns 0, or -errno. May be called from any
+  // thread, but with `wait` from one only. A command is completed by the thread that submitted it: the kernel
+  // interrupts that thread to do so.
   int enter(bool wait);
-  // By the thread that waits.
+  // To be called by the thread that waits.
   bool ready() const;
   std::optional<Completion> take();
 

@@ -6,7 +6,7 @@
 namespace h5mount::fuse {
 namespace {
 
-// Never 0, as a generation is never.
+// Never 0, as a generation is never 0.
 std::uint64_t number_at(std::uint32_t index, std::uint32_t generation) {
   return std::uint64_t{generation} << 32 | index;
 }

@@ -1,5 +1,5 @@
-// KeptHandles: what the kernel holds open of a mount that survives its servers, by number. Written here, and
-// read by the next server while it takes it over. Threads: any.
+// KeptHandles: the handles that the kernel holds open on a mount that survives its servers, by number. A
+// server writes them, and the next one reads them when it takes the mount over. Threads: any.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ class KeptHandles {
     tree::NodeId node = 0;
     std::uint64_t listing = 0;
   };
-  // Throws std::bad_alloc where no more can be kept.
+  // Throws std::bad_alloc if no more handles can be kept.
   std::uint64_t add(HandleKind kind, tree::NodeId node);
   void remove(std::uint64_t number);
   std::optional<Record> find(std::uint64_t number) const;

@@ -11,7 +11,8 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x7470'656B'746D'3568;  // "h5mtkept"
-// To be raised with every change of what the memory holds: a program of another layout does not go on.
+// To be increased with every change to the layout of the memory: a program with another layout does not take
+// over.
 constexpr std::uint64_t kLayout = 1;
 
 // A server that shrank it would end the next one.

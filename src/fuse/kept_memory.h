@@ -1,10 +1,10 @@
 // KeptMemory: the memory that the servers of one mount share, one after the other
 // (h5mount/fuse/kept_mount.h).
 //
-// A server writes here what the next one needs, in an order in which each moment is a state to go on from,
-// and reads nothing back: the next one checks all of it while it takes it over, as it was written by a
-// process that has decoded hostile files. Every list has a fixed place and length, so that no number in the
-// memory leads anywhere. Lists of what is free are not kept: they are what nothing uses.
+// A server writes here what the next one needs, in such an order that the next one can go on from the state
+// at any moment. It reads nothing back; the next one checks everything while it takes it over, as a process
+// that has decoded hostile files wrote it. Every list has a fixed place and length, so that no number in the
+// memory leads anywhere. Lists of free places are not kept: a place that nothing uses is free.
 #pragma once
 
 #include <linux/fuse.h>
@@ -25,7 +25,7 @@ inline constexpr std::size_t kKeptRequestBytes =
 inline constexpr std::size_t kKeptAgreementBytes = 512;  // of FUSE_INIT, and of its answer
 inline constexpr std::uint32_t kNoTail = 0xFFFF'FFFF;
 
-// What the kernel and the first server agreed on.
+// FUSE_INIT and its answer: what the kernel and the first server agreed on.
 struct KeptAgreement {
   std::uint32_t asked = 0, answered = 0;  // bytes of each; 0: not yet
   std::array<std::byte, kKeptAgreementBytes> request, reply;
@@ -84,7 +84,7 @@ class KeptMemory {
  public:
   static constexpr std::size_t kNodes = 1U << 22, kTails = 1U << 22, kHandles = 1U << 20, kRequests = 4096;
 
-  // Maps it, and prepares it where no server has had it yet.
+  // Maps the memory, and initialises it if no server has used it yet.
   static Result<KeptMemory> map(int memory);
   ~KeptMemory();
   KeptMemory(KeptMemory&& other) noexcept : base_(std::exchange(other.base_, nullptr)) {}

@@ -68,7 +68,7 @@ void KeptNodes::take_over() {
   for (const std::uint32_t index : sound) free_unused(id_at(index, memory_.nodes()[index].generation));
 }
 
-// A node with a name of its own whose tails no other has.
+// Whether the node has a valid name and its tails belong to no other node.
 bool KeptNodes::believable(std::uint32_t index, std::vector<bool>& tails_used) const {
   const KeptNode& node = memory_.nodes()[index];
   if (node.used != 1 || node.name_length == 0 || node.name_length > kMaxName) return false;
@@ -86,7 +86,7 @@ bool KeptNodes::believable(std::uint32_t index, std::vector<bool>& tails_used) c
   return true;
 }
 
-// Leaves those that names lead to from the root: in the order of their depth, so that a circle is left out.
+// Keeps only the nodes whose parents lead to the root, so that cycles are dropped.
 void KeptNodes::drop_unreachable(std::vector<std::uint32_t>& indexes) {
   enum class State : std::uint8_t { Unknown, Asked, Good, Bad };
   std::unordered_map<tree::NodeId, State> states;
@@ -124,7 +124,8 @@ std::uint32_t KeptNodes::take_place(std::vector<std::uint32_t>& free, std::uint6
   return static_cast<std::uint32_t>(used++);
 }
 
-// From the last one, so that each leads to one that is written. They are the node's once it names the first.
+// Writes the tails from the last to the first, so that each refers to one that is already written. They
+// belong to the node once the node refers to the first.
 std::uint32_t KeptNodes::place_tails(std::string_view rest) {
   constexpr std::size_t kEach = sizeof(KeptTail::name);
   std::uint32_t next = kNoTail;
@@ -229,7 +230,8 @@ KeptNodes::Dropped KeptNodes::drop(tree::NodeId id, std::uint64_t count) {
   return out;
 }
 
-// A node is kept as long as one below it is: its name leads there.
+// Frees the node and its ancestors while they have neither lookups nor children: the names of children lead
+// through them.
 void KeptNodes::free_unused(tree::NodeId id) {
   for (auto known = nodes_.find(id); known != nodes_.end(); known = nodes_.find(id)) {
     if (known->second.lookups > 0 || known->second.children > 0) return;
@@ -283,8 +285,8 @@ std::optional<KeptNodes::Record> KeptNodes::record(tree::NodeId id) const {
                 .others = (node.flags & kNodeOthers) != 0};
 }
 
-// Two ids of an earlier server may be one node of this one: the second has the node too, and `id_of` the
-// first. One that is there for those below it alone has none.
+// Two ids of an earlier server may be the same node of this one: the second id then also gets the node, and
+// `id_of` returns the first. An id that is kept only for its children gets no node.
 bool KeptNodes::resolve(tree::NodeId id, tree::NodeId found) {
   const MutexLock lock(mutex_);
   const auto known = nodes_.find(id);

@@ -1,9 +1,9 @@
 // KeptNodes: the nodes that the kernel knows of a mount that survives its servers. Their ids are the mount's,
 // not the tree's: the next server finds the same node under an id by the names that led to it.
 //
-// What the memory holds is written here and read by the next server alone, which believes only what is
-// possible: a name that may be looked up, a parent that is known. Counts may be too high by what was counted
-// for answers that nobody got; such a node stays as long as the mount. Threads: any.
+// This class writes the memory, and only the next server reads it; that one accepts only what is possible: a
+// name that may be looked up, a parent that is known. Lookup counts may be too high, by lookups that were
+// counted for answers that nobody got; such a node is kept as long as the mount exists. Threads: any.
 #pragma once
 
 #include <optional>
@@ -30,33 +30,34 @@ class KeptNodes {
     std::int64_t mtime = 0;
     bool follows = false, others = false;
   };
-  // References of the tree's own node, to be dropped.
+  // References to a node of the tree, which the caller has to drop.
   struct Dropped {
     tree::NodeId node = 0;
     std::uint64_t count = 0;
   };
 
-  // Counts a lookup of the tree's node `found`, which had counted one there. Throws std::bad_alloc where no
-  // more nodes can be kept.
+  // Counts a lookup of the tree's node `found`, for which the tree has counted one. Throws std::bad_alloc if
+  // no more nodes can be kept.
   tree::NodeId adopt(const tree::Entry& found, tree::NodeId parent, std::string_view name);
   Dropped forget(tree::NodeId id, std::uint64_t count);
-  // A forget that may have been done already.
+  // A forget that may have been counted already.
   Dropped forget_exactly(tree::NodeId id, std::uint64_t count);
-  // To be called when it is opened. `version`: of the files that its bytes come from; 0: not known. `others`:
-  // they may come from other files. False where an earlier server has opened another version.
+  // To be called when the node is opened. `version`: that of the files its bytes come from; 0: not known.
+  // `others`: the bytes may come from other files. Returns false if an earlier server has opened another
+  // version.
   bool note_opened(tree::NodeId id, std::uint64_t version, bool others);
 
-  // The tree's node of an id, where this server has found it.
+  // The tree's node for an id; nullopt if this server has not found it yet.
   std::optional<tree::NodeId> found(tree::NodeId id) const;
   std::optional<tree::NodeId> id_of(tree::NodeId found) const;
-  // What is kept of an id; nothing where it is not known.
+  // The record of an id; nullopt if the id is not known.
   std::optional<Record> record(tree::NodeId id) const;
-  // The tree's node of a record, for which the tree has counted a lookup: false where it was found, or
-  // forgotten, meanwhile.
+  // Sets the tree's node of a record, for which the tree has counted a lookup. Returns false if the node was
+  // found by another thread, or forgotten, meanwhile.
   bool resolve(tree::NodeId id, tree::NodeId found);
   std::vector<tree::NodeId> ids() const;
 
-  // The root, which no lookup leads to. It is the same where nobody has noted it yet.
+  // Whether the root, which no lookup leads to, is the one that was noted. True if none was noted yet.
   bool same_root(const tree::NodeStat& now, std::uint64_t version) const;
   void note_root(const tree::NodeStat& now, std::uint64_t version);
   void note_root_follows();

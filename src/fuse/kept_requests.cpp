@@ -15,7 +15,7 @@
 namespace h5mount::fuse {
 namespace {
 
-// Between two looks whether the next suspect may be worked for.
+// The time between two checks whether the next suspect may be worked for.
 constexpr int kBetweenSuspects = 5;  // milliseconds
 constexpr std::chrono::milliseconds kUntilPlace{1};
 
@@ -37,7 +37,7 @@ std::size_t total(const iovec* parts, int count) {
   return out;
 }
 
-// Some of them may have been done.
+// Some of the forgets may have been counted already.
 void forget_again(ByteSpan request, const fuse_in_header& header, KeptNodes& nodes) {
   if (header.opcode == FUSE_FORGET) {
     const auto one = part_at<fuse_forget_in>(request, sizeof header);
@@ -123,8 +123,7 @@ Status KeptRequests::attach(fuse_session* session, const fuse_custom_io& callbac
   return {};
 }
 
-// The session is given what the kernel asked the first server; what it answers must be what was answered
-// then.
+// Replays to the session what the kernel asked the first server; its answer must be the same as then.
 Status KeptRequests::replay(fuse_session* session) {
   KeptAgreement& agreed = memory_.header().agreement;
   std::vector<std::byte> request(agreed.request.begin(), agreed.request.end());
@@ -219,7 +218,8 @@ void KeptRequests::release(std::uint32_t index) {
   free_.push_back(index);
 }
 
-// Nothing where the device is to be read: `length` of one that waits, or -1.
+// Hands out a request that waits: returns its length, or -1. Returns nullopt if the device is to be read
+// instead.
 std::optional<ssize_t> KeptRequests::hand_out(int device, void* buffer, std::size_t length) {
   while (any_inherited_.load(std::memory_order_relaxed)) {
     {

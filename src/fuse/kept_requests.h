@@ -1,10 +1,11 @@
-// KeptRequests: the requests of a mount that survives its servers, from the moment when the kernel has given
-// them away to their answers. They are read straight into the shared memory: the kernel gives a request once
-// (only since Linux 6.9 could it be asked to give it again), and whoever waits for it would wait for ever.
+// KeptRequests: the requests of a mount that survives its servers, from the moment when the kernel has handed
+// them out until they are answered. They are read straight into the shared memory: the kernel gives a request
+// once (only since Linux 6.9 could it be asked to give it again), and a client whose request was lost would
+// wait for ever.
 //
-// The next server answers what this one had read. One that was worked for when servers crashed may be why:
-// such ones are worked for one after another, so that the next crash is one's own, and that one is answered
-// with EIO (h5mount/fuse/kept_mount.h). Threads: any.
+// The next server answers the requests that this one had read. A request that was being worked for when a
+// server crashed may be the cause: such requests are worked for one after another, so that a further crash
+// shows which one it was, and that one is answered with EIO (h5mount/fuse/kept_mount.h). Threads: any.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -26,17 +27,18 @@ namespace h5mount::fuse {
 
 class KeptRequests {
  public:
-  // Takes over what an earlier server left, which ended as `blame` says. Forgets are done at once.
+  // Takes over the requests of an earlier server, which ended as `blame` says. Forgets are processed at once.
   KeptRequests(const KeptMemory& memory, KeptNodes& nodes, Blame blame);
 
-  // The session's requests and answers go through here from now on, by `callbacks`. Where the kernel and an
-  // earlier server have agreed already, the session is told so. An error: it would agree on other terms.
+  // From now on the session's requests and answers go through this object, by `callbacks`. If the kernel and
+  // an earlier server have agreed already, the session is given that agreement. Fails if the session would
+  // agree on other terms.
   Status attach(fuse_session* session, const fuse_custom_io& callbacks, int device);
 
-  // As read(2) and writev(2) of the device; callbacks of the session.
+  // Like read(2) and writev(2) on the device; callbacks of the session.
   ssize_t read(int device, void* buffer, std::size_t length);
   ssize_t answer(int device, const iovec* parts, int count);
-  // To be called after a request was processed: some have no answer.
+  // To be called after a request was processed: some requests have no answer.
   void processed(const fuse_in_header& request);
 
   std::size_t inherited() const { return count_inherited_; }

@@ -1,4 +1,4 @@
-// KeptState: what a mount that survives its servers has, in one of them.
+// KeptState: what one server of a mount that survives its servers has for that.
 #pragma once
 
 #include "kept_handles.h"

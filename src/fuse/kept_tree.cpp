@@ -19,7 +19,7 @@ Error unknown_node() {
   return {ErrorCode::Stale, "a node that is not known"};
 }
 
-// Of lookups on the way to a node.
+// References counted by lookups on the way to a node.
 struct References {
   explicit References(tree::Tree& from) : owner(from) {}
   ~References() {
@@ -37,7 +37,7 @@ std::uint64_t mixed(std::uint64_t sum, std::uint64_t part) {
   return sum ^ sum >> 32;
 }
 
-// Of what is at these paths now: another one for other bytes. 0: there is nothing to be told.
+// The version of the files at these paths now: different for different bytes. 0 if there are no sources.
 std::uint64_t version_of(const std::vector<tree::NodeSource>& sources) {
   if (sources.empty()) return 0;
   std::uint64_t out = 1;
@@ -60,7 +60,7 @@ std::shared_ptr<Counters> counters_of(const std::shared_ptr<tree::Tree>& inner) 
 
 }  // namespace
 
-// The tree invalidates what it knows by its own ids.
+// The tree invalidates by its own ids; this translates them into the kernel's.
 class KeptTree::Kernel final : public tree::KernelPages {
  public:
   Kernel(std::shared_ptr<tree::KernelPages> real, const KeptNodes& nodes)
@@ -95,7 +95,7 @@ void KeptTree::check_root() {
   RequestBudget budget;
   const auto now = inner_->stat(tree::kRootNode, tree::StatDepth::Listing, budget);
   const auto sources = inner_->sources_of(tree::kRootNode, budget);
-  // Of a directory its entries are looked at.
+  // A directory has no version of its own: its entries are checked.
   const bool one = sources && sources->size() == 1 && sources->front().own;
   const std::uint64_t version =
       one && now ? mixed(version_of(*sources), static_cast<std::uint64_t>(now->mtime)) : 0;
@@ -159,7 +159,7 @@ KeptTree::State KeptTree::look_for_change(tree::NodeId id, std::unordered_map<tr
   return seen[id];
 }
 
-// What is in a directory's file has changed with the directory.
+// What a directory contains is outdated if the directory is.
 KeptTree::State KeptTree::state_of(tree::NodeId id, const std::unordered_map<tree::NodeId, State>& seen) {
   const auto record = nodes_.record(id);
   const auto above = record ? seen.find(record->parent) : seen.end();
@@ -197,7 +197,8 @@ void KeptTree::drop_outdated() {
     auto record = state.outdated == Outdated::All ? nodes_.record(id) : std::nullopt;
     if (record) names.push_back(*std::move(record));
   }
-  // The last of them. Names come after it: the kernel may wait with these for a lookup that waits for it.
+  // The last order for pages. Names follow it: the kernel may delay those for a lookup that waits for this
+  // order.
   kernel_->invalidate(root != Outdated::No ? tree::kRootNode : kNobody, everything,
                       [this] { note_dropped(); });
   for (const KeptNodes::Record& name : names) kernel_->invalidate_name(name.parent, name.name);
@@ -209,7 +210,7 @@ void KeptTree::note_dropped() {
   dropped_.notify_all();
 }
 
-// No longer than a client would wait for a slow disk: the kernel may wait for a read that hangs.
+// Waits no longer than a client would wait for a slow disk: the kernel may wait for a read that hangs.
 void KeptTree::await_dropped(const tree::NodeStat& stat) {
   constexpr std::chrono::seconds kMax{5};
   if (!stat.follows) return;
@@ -288,7 +289,7 @@ Result<tree::Entry> KeptTree::lookup_listed(tree::NodeId parent, const tree::Dir
   return adopted(found, parent, listing.name_at(position));
 }
 
-// Where an earlier server opened the node, its bytes are to be those of then.
+// If an earlier server opened the node, its bytes must be the same as then.
 Status KeptTree::check_opened(tree::NodeId id, tree::NodeId found, RequestBudget& budget) {
   const auto sources = inner_->sources_of(found, budget);
   const bool others =

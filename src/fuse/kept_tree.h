@@ -1,6 +1,6 @@
 // KeptTree: a tree under the ids that the kernel knows, which outlive the process (kept_nodes.h). A node that
-// an earlier server gave an id to is looked up by its names when it is used; where that leads to another
-// object, or to a file that has changed meanwhile, it is Stale. Threads: any.
+// got its id from an earlier server is looked up by its names when it is used; if these lead to another
+// object, or to a file that has changed meanwhile, the node is Stale. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@ namespace h5mount::fuse {
 
 class KeptTree final : public tree::Tree {
  public:
-  // `inner`: null where the source cannot be opened any more: everything is Stale. `goes_on`: the kernel
+  // `inner`: null if the source can no longer be opened; every node is then Stale. `goes_on`: the kernel
   // caches what an earlier server told it; `drop_outdated` will be called.
   KeptTree(std::shared_ptr<tree::Tree> inner, KeptNodes& nodes, bool goes_on);
 
-  // To be called while requests are served: what the kernel caches of files that have changed since, or may
-  // have, is invalidated. Until then nobody is told the size of a file that grows: the kernel would show its
-  // pages of before as the beginning of what is longer now.
+  // To be called while requests are served. Invalidates what the kernel caches of files that have changed
+  // since, or may have. Until that is done the size of a file that grows is told to nobody: the kernel would
+  // show its old pages as the beginning of the longer file.
   void drop_outdated();
 
   std::shared_ptr<void> pin() override;
@@ -57,7 +57,8 @@ class KeptTree final : public tree::Tree {
  private:
   class Kernel;
   enum class Outdated { No, Pages, All };
-  // What the kernel caches of a node. The nodes of one file have one time, but for objects with their own.
+  // How much of what the kernel caches of a node is outdated, and the node's time. The nodes of one file
+  // share its time, except objects with times of their own.
   struct State {
     Outdated outdated = Outdated::No;
     std::int64_t mtime = 0;

@@ -39,7 +39,7 @@ void KernelNotifier::invalidate(tree::NodeId node, const std::vector<dataset::By
   });
 }
 
-// It is no error that the kernel does not know the node.
+// If the kernel does not know the node, that is not an error.
 void KernelNotifier::invalidate_range(tree::NodeId node, const dataset::ByteRange& range) const {
   // A length of zero means everything from the offset on.
   const std::uint64_t length = range.end == format::kUnlimited ? 0 : range.end - range.begin;

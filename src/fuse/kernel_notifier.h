@@ -29,9 +29,9 @@ class KernelNotifier final : public tree::KernelPages {
   bool store(tree::NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) override;
 
   // To be called before the session's descriptor is closed: afterwards nothing is written to the kernel.
-  // Waits for running writes, so requests must still be answered, or the connection be dead.
+  // Waits for running writes, so requests must still be answered, or the connection must be dead.
   void stop();
-  // The same, without waiting: `then` is called by another thread after the last write.
+  // The same without waiting: another thread calls `then` after the last write.
   void stop(std::function<void()> then);
 
  private:
@@ -41,8 +41,8 @@ class KernelNotifier final : public tree::KernelPages {
   fuse_session* const session_;
   std::atomic<bool> refusing_ = false;  // pages to be stored
   std::shared_mutex storing_;           // held (shared) while pages are stored
-  // Not bounded: an order may not be dropped, and who gives it must not wait for the reads that it waits for.
-  // There are a few for each node that changes.
+  // The queue is not bounded: an order must not be dropped, and the thread that queues it must not wait for
+  // the reads that the order waits for. There are only a few orders for each node that changes.
   JobQueue orders_{{.name = "h5-notify", .limit = JobQueue::kUnlimited}};
 };
 

@@ -19,12 +19,12 @@ ListingAdvice::Process& ListingAdvice::process(pid_t id) {
 }
 
 EntryAttributes ListingAdvice::advise(pid_t id, tree::NodeId directory, bool first) {
-  // As the kernel decides it where nothing is known of the process.
+  // As the kernel decides if it knows nothing of the process.
   if (!is_on(Mechanism::ListingAdvice)) return first ? EntryAttributes::All : EntryAttributes::None;
   const MutexLock lock(mutex_);
   Process& asking = process(id);
   if (asking.wish == Wish::Attributes) return EntryAttributes::All;
-  // It goes on to another directory without having looked up what was held out of the ones before.
+  // The process goes on to another directory without having looked up the entries held out of those before.
   const bool another = first && std::ranges::find(asking.listed, directory) == asking.listed.end();
   if (another && asking.unanswered >= kSure) asking.wish = Wish::Names;
   return first && asking.wish == Wish::Unknown ? EntryAttributes::Most : EntryAttributes::None;

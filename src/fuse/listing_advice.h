@@ -22,16 +22,16 @@ enum class EntryAttributes : std::uint8_t { None, Most, All };  // Most: not of 
 
 class ListingAdvice {
  public:
-  // Before a reply to `process` is made; `first`: the listing's first.
+  // The advice for the next reply to `process`. `first`: it is the first reply of the listing.
   EntryAttributes advise(pid_t process, tree::NodeId directory, bool first);
-  // A reply was made with so many entries that came without attributes.
+  // A reply was made in which `without` entries have no attributes.
   void note_listed(pid_t process, tree::NodeId directory, std::size_t without);
-  // A name in a directory was looked up, and exists. True where the kernel has the names of the directory
-  // alone and the process asks for one after the other: if the kernel drops them, it asks for the rest with
-  // attributes.
+  // A name in a directory was looked up, and exists. Returns true if the kernel has only the names of the
+  // directory and the process looks up one after the other: if the kernel drops the names, it asks for the
+  // rest of the listing with attributes.
   bool note_lookup(pid_t process, tree::NodeId directory);
-  // A listing of a directory was read to its end, with the names alone of most entries. Whether the kernel
-  // may keep it: not the first time, as the next reader may want attributes, as `ls -l` does after `ls`.
+  // A listing of a directory was read to its end, most entries without attributes. Whether the kernel may
+  // keep it: not the first time, as the next reader may want attributes, as `ls -l` does after `ls`.
   bool may_keep_names(tree::NodeId directory);
 
   static bool held_out(std::size_t position) { return position % kHeldOutEvery == kHeldOutEvery - 1; }
@@ -46,7 +46,7 @@ class ListingAdvice {
     pid_t id = 0;
     Wish wish = Wish::Unknown;
     std::size_t unanswered = 0;  // entries held out so far
-    // The last directories that were listed without attributes.
+    // The directories listed last without attributes.
     std::array<tree::NodeId, 8> listed{};
     std::size_t next = 0;
     tree::NodeId looking_in = 0;  // where it looked up names last, and how many in a row

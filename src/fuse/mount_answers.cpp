@@ -22,7 +22,7 @@ namespace {
   ::_exit(answered ? 0 : 1);
 }
 
-// The fallback where no process can be started.
+// The fallback if no process can be started.
 bool answers_here(const std::string& mountpoint) {
   struct stat root = {};
   return ::stat(mountpoint.c_str(), &root) == 0;

@@ -12,11 +12,11 @@
 
 namespace h5mount::fuse {
 
-// True when a stat of the mount point returned; false where it failed, as it does once the mount is gone.
+// True if a stat of the mount point succeeded; false if it failed, as it does once the mount is gone.
 // `session`: the descriptor of the FUSE session.
 bool mount_answers(const std::string& mountpoint, int session);
 
-// The device number of what is mounted there, without a request to the file system.
+// The device number of the file system mounted there, determined without a request to it.
 std::optional<dev_t> device_of_mount(const std::string& mountpoint);
 
 }  // namespace h5mount::fuse

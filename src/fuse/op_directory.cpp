@@ -1,7 +1,7 @@
 // Directories are not opened: OPENDIR is answered with ENOSYS once, after which the kernel sends no more of
 // them, nor RELEASEDIR, and keeps every listing that it has read to its end until it is told that it changed.
-// So where a listing may not be kept its end is not told to the kernel (end_listing). A mount whose sources
-// may change with nothing to tell of it has directories opened: a change is then found by that request.
+// So the kernel is not told the end of a listing that it may not keep (end_listing). On a mount whose sources
+// may change without notice directories are opened: that request then finds a change.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -17,7 +17,7 @@
 namespace h5mount::fuse {
 namespace {
 
-// Keeps the tree's file.
+// Keeps the tree's file open.
 struct DirectoryHandle final : OpenHandle {
   using OpenHandle::OpenHandle;
   HandleKind kind() const override { return HandleKind::Directory; }
@@ -30,7 +30,8 @@ DirectoryHandlePtr make_handle(Adapter& adapter, tree::NodeId node) {
   return handle;
 }
 
-// The directory of a number that this process may not have given: an earlier server had opened it then.
+// The directory of a number. If this process did not give the number, an earlier server had opened the
+// directory.
 Result<DirectoryHandlePtr> handle_of(Adapter& adapter, std::uint64_t number) {
   for (;;) {
     if (auto known = adapter.handles.find<DirectoryHandle>(number)) return known;
@@ -47,7 +48,8 @@ std::uint64_t digest_of(const tree::DirectoryListing& listing) {
   return std::max<std::uint64_t>(out, 1);
 }
 
-// A client that is in the middle of a listing goes on by positions in it. `number`: of the open directory.
+// A client in the middle of a listing continues by positions in it, so the listing must be the same.
+// `number`: of the open directory.
 Status check_listing(Adapter& adapter, std::uint64_t number, const tree::DirectoryListing& listing,
                      bool begins) {
   if (!adapter.handles.kept() || adapter.handles.same_listing(number, digest_of(listing), begins)) return {};
@@ -69,8 +71,8 @@ Result<OpenListingPtr> listing_at(Adapter& adapter, tree::NodeId directory, std:
   return adapter.listings->add(directory, lasting, std::move(names));
 }
 
-// The kernel takes a listing as complete, and keeps it, only after an empty reply. A reply shorter than any
-// entry has none either, so that the reader is at the end, and the kernel keeps nothing.
+// The kernel takes a listing as complete, and keeps it, only after an empty reply. A reply that is shorter
+// than any entry contains none either, so the reader is at the end, but the kernel keeps nothing.
 Status end_listing(Reply& reply, const OpenListingPtr& listing) {
   static constexpr std::array<char, 8> kNoEntry{};
   Adapter& adapter = reply.adapter();
@@ -84,8 +86,8 @@ Status end_listing(Reply& reply, const OpenListingPtr& listing) {
   return {};
 }
 
-// In a followed file it is not: the client may take long, and the page's sizes could then be older than
-// others that the kernel has received since.
+// The page of a listing in a followed file is not prepared: the client may take long, and the page's sizes
+// could then be older than others that the kernel has received since.
 void prepare_page(Adapter& adapter, const OpenListingPtr& listing, const PageRequest& next) {
   struct Preparation {
     ~Preparation() {
@@ -132,7 +134,7 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
     listing->note_without(page->without());
     H5_TRY(page->send(reply));
     const PageRequest next{page->end(), size, plus, attributes(false)};
-    // Names take less time than another thread's wake.
+    // Making a page of names takes less time than waking another thread.
     if (!lasting || next.attributes == EntryAttributes::None) return {};
     if (listing->note_sent(at.position, page->end(), next)) prepare_page(adapter, listing, next);
     return {};

@@ -10,7 +10,8 @@
 namespace h5mount::fuse {
 namespace {
 
-// Shared with the requests that use it: one that the watch answered may go on after the file was closed.
+// Shared with the requests that use it: a request that the watch answered may go on after the file was
+// closed.
 struct FileHandle final : OpenHandle {
   using OpenHandle::OpenHandle;
   HandleKind kind() const override { return HandleKind::File; }
@@ -29,7 +30,7 @@ Result<FileHandlePtr> open_file(Adapter& adapter, tree::NodeId node, RequestBudg
   return handle;
 }
 
-// The file of a number that this process has not given, which an earlier server had opened.
+// Opens the file of a number that this process has not given: an earlier server had opened it.
 Result<FileHandlePtr> open_again(Adapter& adapter, std::uint64_t number, RequestBudget& budget) {
   H5_ASSIGN(const auto record, adapter.handles.opened_before(number, HandleKind::File));
   H5_ASSIGN(FileHandlePtr handle, open_file(adapter, record.node, budget));
@@ -41,7 +42,7 @@ bool wants_to_write(int flags) {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
 }
 
-// How the kernel names an open file.
+// The node and number by which the kernel names an open file.
 struct OpenedAs {
   fuse_ino_t node;
   std::uint64_t number;
@@ -68,7 +69,8 @@ void read_now(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, c
     H5_TRY(file.read(static_cast<std::uint64_t>(offset), size, pieces, reply.budget()));
     if (handle->prefetch) handle->prefetch->note(static_cast<std::uint64_t>(offset), size);
     H5_TRY(reply_pieces(reply, pieces, size));
-    // The reply was sent already; but further reads fail, and the kernel's copy of it is dropped.
+    // The reply was sent already, but if the file has changed, further reads fail and the kernel's copy is
+    // dropped.
     return pieces.kernel_only() ? file.revalidate() : Status{};
   });
 }
@@ -100,7 +102,7 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
 void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info) {
   Adapter& adapter = adapter_of(request);
   const OpenedAs opened{node, info->fh};
-  // May be closed as soon as the request is answered.
+  // The file may be closed as soon as the request is answered.
   const auto handle = adapter.handles.find<FileHandle>(opened.number);
   std::shared_ptr<ActiveRequest> active;
   try {

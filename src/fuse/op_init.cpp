@@ -6,9 +6,8 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr unsigned kMaxRequestBytes = 1U << 20;
-// The kernel's default is 12 requests for pages at a time, and a reader whose request is the next waits.
-// Those that wait for a source that hangs count too, so many are allowed; beyond kCongested the kernel reads
-// ahead no further.
+// The kernel's default is 12 requests for pages at a time, and a further reader waits. Requests that wait for
+// a source that hangs count too, so many are allowed; beyond kCongested the kernel reads ahead no further.
 constexpr unsigned kMaxBackground = 1024, kCongested = 48;
 constexpr unsigned kMinorOfLargeListings = 43;  // Linux 6.15; replies of 32 KiB and more since 6.14
 
@@ -28,8 +27,8 @@ void op_init(void* userdata, fuse_conn_info* connection) {
   want(connection, FUSE_CAP_PARALLEL_DIROPS, true);
   want(connection, FUSE_CAP_ASYNC_READ, true);
   want(connection, FUSE_CAP_READDIRPLUS, true);
-  // Entries with room for attributes are several times as long. Where a reply is a page, as it is in earlier
-  // kernels, a listing of names would need as many more requests.
+  // Entries with room for attributes are several times as long. In earlier kernels, where a reply is one
+  // page, a listing of names would need as many more requests.
   const bool large_listings = connection->proto_minor >= kMinorOfLargeListings;
   adapter.own_listing_advice = large_listings && (connection->capable & FUSE_CAP_READDIRPLUS) != 0;
   if ((connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) == 0) adapter.opens_directories = true;

@@ -29,7 +29,7 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     if (adapter.own_listing_advice && adapter.listing_advice.note_lookup(reply.client(), parent))
       adapter.kernel->invalidate(parent, {{0, format::kUnlimited}});
     const fuse_entry_param entry = adapter.to_entry(*found);
-    // A reply that the kernel did not accept counts no reference there, so the one counted here is dropped.
+    // If the kernel did not accept the reply, it counts no reference, so the one counted here is dropped.
     if (reply.with([&](fuse_req_t r) { return fuse_reply_entry(r, &entry); }) != 0)
       adapter.tree->forget(found->node, 1);
     return {};
@@ -85,7 +85,7 @@ void op_statfs(fuse_req_t request, fuse_ino_t node) {
   guard(request, "statfs", node, [&](Reply& reply) -> Status {
     struct statvfs out = {};
     out.f_bsize = out.f_frsize = kStatfsBlock;
-    // df leaves out a file system without any.
+    // df leaves out a file system without blocks.
     out.f_blocks =
         std::max<fsblkcnt_t>(divide_up(reply.adapter().tree->statfs().file_bytes, kStatfsBlock), 1);
     out.f_namemax = 255;

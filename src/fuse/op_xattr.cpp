@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kNamespace = "user.";
 
-// Replies to getxattr (or listxattr: the name is empty) with the length where `size` is 0; the value is kept
-// for the request that follows.
+// Replies to getxattr (or to listxattr, with an empty name). If `size` is 0, replies with the length, and
+// keeps the value for the request that follows.
 void reply_value(Reply& reply, fuse_ino_t node, std::string_view name, std::string value, std::size_t size) {
   if (size == 0) {
     Adapter& adapter = reply.adapter();
@@ -25,7 +25,7 @@ void reply_value(Reply& reply, fuse_ino_t node, std::string_view name, std::stri
   }
 }
 
-// Answers a request whose value was kept.
+// Answers a request if its value was kept; else returns false.
 bool reply_kept(Reply& reply, fuse_ino_t node, std::string_view name, std::size_t size) {
   if (size == 0) return false;
   auto kept = reply.adapter().xattr_answers.take(node, name, XattrAnswers::Clock::now());
@@ -34,7 +34,7 @@ bool reply_kept(Reply& reply, fuse_ino_t node, std::string_view name, std::size_
   return true;
 }
 
-// The kernel refuses a whole list because of one invalid name.
+// The kernel refuses a whole list if one name is invalid.
 bool is_fit(const std::string& name) {
   return name.starts_with(kNamespace) && name.size() <= XATTR_NAME_MAX &&
          name.find('\0') == std::string::npos;

@@ -37,7 +37,7 @@ std::shared_ptr<OpenHandle> OpenHandles::remove(std::uint64_t number) {
   return removed ? removed.mapped() : nullptr;
 }
 
-// At the beginning any listing will do.
+// At the beginning of a listing any listing is accepted.
 bool OpenHandles::same_listing(std::uint64_t number, std::uint64_t digest, bool begins) {
   const auto record = kept_ != nullptr ? kept_->find(number) : std::nullopt;
   if (!record) return true;

@@ -1,7 +1,7 @@
-// OpenHandles: what the kernel holds open of a mount, by the numbers it was given. A mount that a signal ends
-// gets no releases for what is still open: the table releases it. Of a mount that survives its servers the
-// numbers are kept for the next one (kept_handles.h), which opens them again when they are used. Threads:
-// any.
+// OpenHandles: what the kernel holds open on a mount, by the numbers that it was given. A mount that is ended
+// by a signal gets no releases for what is still open, so the table releases it. On a mount that survives its
+// servers the numbers are kept for the next server (kept_handles.h), which opens them again when they are
+// used. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -30,19 +30,19 @@ class OpenHandles {
   void keep_in(KeptHandles* kept) { kept_ = kept; }
 
   std::uint64_t add(std::shared_ptr<OpenHandle> handle);
-  // Null where this process has none of that kind under the number.
+  // Null if this process has no handle of that kind under the number.
   template <class T>
   std::shared_ptr<T> find(std::uint64_t number) const {
     return std::dynamic_pointer_cast<T>(find_any(number));
   }
-  // What an earlier server had opened under the number. Stale where nobody had.
+  // The record of what an earlier server had opened under the number. Fails with Stale if there is none.
   Result<KeptHandles::Record> opened_before(std::uint64_t number, HandleKind kind) const;
-  // Opens it again: false where another thread was faster.
+  // Stores what was opened again. Returns false if another thread was faster.
   bool reopen(std::uint64_t number, std::shared_ptr<OpenHandle> handle);
-  // What it was; null where this process had not opened it.
+  // Returns the handle; null if this process had not opened it.
   std::shared_ptr<OpenHandle> remove(std::uint64_t number);
 
-  // Of an open directory: whether its listing is the one that an earlier server read it by.
+  // For an open directory: whether its listing is the one that an earlier server read.
   bool same_listing(std::uint64_t number, std::uint64_t digest, bool begins);
   bool kept() const { return kept_ != nullptr; }
 

@@ -10,7 +10,7 @@ namespace h5mount::fuse {
 
 class PagePrefetch {
  public:
-  // Null where no pages of the file can be stored.
+  // Returns null if pages of the file cannot be stored.
   static std::unique_ptr<PagePrefetch> make(const tree::OpenNode& file, tree::NodeId node,
                                             const std::shared_ptr<tree::KernelPages>& kernel);
   PagePrefetch(tree::FixedImage image, tree::NodeId node, const std::shared_ptr<tree::KernelPages>& kernel);
@@ -22,7 +22,7 @@ class PagePrefetch {
   void note(std::uint64_t offset, std::uint64_t length);
 
  private:
-  // Once the file has changed no more is prepared.
+  // Once the file has changed, no more pages are prepared.
   const std::shared_ptr<std::atomic<bool>> changed_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<ColumnAhead> column_;
 };

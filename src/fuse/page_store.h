@@ -24,9 +24,9 @@ struct PreparedPages {
   dataset::Pieces pieces;
 };
 
-// The target's `as_opened` is asked once before the pages are stored, and once after where the kernel copied
-// them from the file itself. False where no more are to be stored: the file has changed, or the kernel takes
-// no more.
+// `as_opened` of the target is called once before the pages are stored, and once afterwards if the kernel
+// copied them from the file itself. Returns false if no more pages are to be stored: the file has changed, or
+// the kernel takes no more.
 bool store_pages(const PageTarget& target, std::span<const PreparedPages> pages);
 
 }  // namespace h5mount::fuse

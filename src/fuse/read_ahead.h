@@ -5,8 +5,8 @@
 
 namespace h5mount::fuse {
 
-// Writes /sys/class/bdi/<device>/read_ahead_kb, where that is permitted (root, and a writable /sys). To be
-// called after the first reply: the handshake resets it.
+// Writes /sys/class/bdi/<device>/read_ahead_kb if that is permitted (root, and a writable /sys). To be called
+// after the first reply: the handshake resets the value.
 void raise_read_ahead(dev_t device);
 
 }  // namespace h5mount::fuse

@@ -18,15 +18,15 @@ constexpr std::size_t kMaxVectors = IOV_MAX - 1;  // libfuse puts its header bef
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
-// Where the mapped file was truncated, writev ends with EFAULT. By then the kernel has found its request by
-// the header and has ended it with EIO itself, so no reply is left to send; the error is only reported.
+// If the mapped file was truncated, writev ends with EFAULT. By then the kernel has found its request by the
+// header and has ended it with EIO itself, so no reply is left to send; the error is only reported.
 Status outcome(int result) {
   if (result == 0 || result == -ENOENT) return {};  // ENOENT: the reader was interrupted
   if (result == -EFAULT) return fail(io_error(EIO, "the file was truncated while it was read"));
   return fail(io_error(-result, "the reply failed"));
 }
 
-// Copies the pieces for which no vector is left into one.
+// Copies the pieces for which no vector is left into one buffer.
 Status gather(std::span<const dataset::Piece> pieces, std::vector<std::byte>& out) {
   std::size_t bytes = 0;
   for (const dataset::Piece& piece : pieces) bytes += piece.bytes.size();

@@ -9,8 +9,8 @@ namespace h5mount::fuse {
 // `most` is the size of the request: the kernel discards a longer reply.
 Status reply_pieces(Reply& reply, const dataset::Pieces& pieces, std::size_t most);
 
-// Copies the pieces into one run of memory. The kernel copies `kernel_only` pieces, so a file truncated
-// meanwhile is an error and no SIGBUS.
+// Copies the pieces into one contiguous buffer. The kernel copies `kernel_only` pieces, so a file truncated
+// meanwhile causes an error, not a SIGBUS.
 Status flatten(const dataset::Pieces& pieces, std::vector<std::byte>& out);
 
 }  // namespace h5mount::fuse

@@ -1,6 +1,6 @@
-// Where the reply to the request that this thread is given may be written, so that it need not be copied
-// there: empty where the request did not come by io_uring. It may be written by who has taken the request to
-// answer it (request_watch.h), and by nobody else.
+// The memory where the reply to the request that this thread is given may be written, so that it need not be
+// copied there; empty if the request did not come by io_uring. Only the thread that has taken the request to
+// answer it (request_watch.h) may write there.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,4 @@
-// What every request begins with.
+// The header that every request begins with.
 #pragma once
 
 #include <fuse_lowlevel.h>

@@ -91,7 +91,7 @@ void RequestWatch::remove(Place place) {
   one.splice(one.end(), active_, place);
 }
 
-// Where memory is short, some of them are looked at.
+// If memory is short, only some of them are looked at.
 bool RequestWatch::look(Watchdog::Clock::time_point now) {
   std::vector<std::shared_ptr<ActiveRequest>> old;
   bool any = false;

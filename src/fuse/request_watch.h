@@ -1,7 +1,7 @@
 // ActiveRequest: a request of the kernel from its arrival to its answer. RequestWatch: the watchdog's look at
-// the requests that take long. It interrupts those whose client is gone, and where the thread that
-// works for a request does not notice (it may wait for a source that hangs), the watch answers in its place:
-// the client goes on, and the kernel counts one request less. The thread ends its work when it can.
+// the requests that take long. It interrupts those whose client is gone, and if the thread that works for a
+// request does not notice (it may wait for a source that hangs), the watch answers in its place: the client
+// goes on, and the kernel counts one request less. The thread ends its work when it can.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -24,17 +24,17 @@ namespace h5mount::fuse {
 class ActiveRequest {
  public:
   using Clock = std::chrono::steady_clock;
-  // Younger requests are not asked about: most end soon.
+  // The client of a younger request is not looked up, as most requests end soon.
   static constexpr std::chrono::milliseconds kYoung{100};
 
   explicit ActiveRequest(fuse_req_t request, ClientKind kind = ClientKind::Waiting);
   ActiveRequest(const ActiveRequest&) = delete;
   ActiveRequest& operator=(const ActiveRequest&) = delete;
 
-  // The request, to be answered by the caller; null where that was done. It is freed by the answer.
+  // The request, which the caller must answer; null if another caller has taken it. The answer frees it.
   fuse_req_t take();
   bool answered() const;
-  // To be called once, before `budget`: a thread begins to work for the request, and its budget runs.
+  // To be called once, before `budget`, when a thread begins to work for the request: its budget starts.
   void begin();
   RequestBudget& budget() { return *budget_; }
   pid_t client() const { return client_; }
@@ -42,10 +42,10 @@ class ActiveRequest {
   MutableByteSpan place() const { return place_; }
 
   bool young(Clock::time_point now) const { return now - began_ < kYoung; }
-  // Whether nobody waits for the answer any more. Once true, it is true.
+  // Whether nobody waits for the answer any more. Once true, it stays true.
   bool abandoned();
-  // One look by the watch: answers with an error where nobody works for the request and it is abandoned, or
-  // where its budget has ended and it is not answered within the time that takes to notice.
+  // Called periodically by the watch. Answers with an error if the request is abandoned and no thread works
+  // for it, or if its budget has ended and no answer follows within the time that it takes to notice that.
   void look(Clock::time_point now);
 
  private:
@@ -58,7 +58,7 @@ class ActiveRequest {
   mutable Mutex mutex_;
   fuse_req_t request_ H5_GUARDED_BY(mutex_);  // null: taken
   std::atomic<bool> abandoned_ = false;
-  // Used by the watch alone.
+  // Used only by the watch.
   Clock::time_point next_look_{};
   std::optional<Clock::time_point> ended_at_;  // of the budget, as the watch saw it
 };

@@ -32,7 +32,8 @@ std::size_t bytes_of(std::span<const ::iovec> pieces) {
 Result<std::unique_ptr<RingQueue>> RingQueue::make(const std::vector<std::uint16_t>& processors,
                                                    unsigned entries) {
   auto made = std::unique_ptr<RingQueue>(new RingQueue(entries));
-  // Those of processors that share the ring are off at present; each must have an entry nevertheless.
+  // Each processor that shares the ring must have an entry, even those that are offline at present. The other
+  // entries belong to the first processor.
   for (std::size_t i = 0; i < entries; ++i)
     made->entries_[i].processor = processors[i < processors.size() ? i : 0];
   H5_ASSIGN(made->ring_, IoUring::make(entries));
@@ -63,7 +64,7 @@ Status RingQueue::begin(fuse_session* session, std::size_t payload_bytes) {
   }
   alive_ = entries_.size();
   if (const int error = ring_->enter(false); error < 0) return fail(io_error(-error, "io_uring_enter"));
-  // What the kernel refuses it refuses at once.
+  // If the kernel refuses a command, it does so at once.
   while (const auto completion = ring_->take()) {
     if (completion->result < 0)
       return fail(io_error(-completion->result, "registering with FUSE over io_uring"));
@@ -108,7 +109,8 @@ std::optional<IoUring::Completion> RingQueue::next() {
 
 // Puts the request together as it would be read from /dev/fuse. False: it was refused.
 bool RingQueue::take(Entry& entry, fuse_buf& buffer) {
-  // What was answered here before was answered by another thread; the kernel lies between the two.
+  // Another thread may have answered the entry's previous request, with only the kernel between the two
+  // threads; this load synchronises with that thread.
   (void)entry.request.load(std::memory_order_acquire);
   fuse_in_header header;
   std::memcpy(&header, entry.headers->in_out, sizeof header);
@@ -129,14 +131,15 @@ bool RingQueue::take(Entry& entry, fuse_buf& buffer) {
   return true;
 }
 
-// The thread that had given it back has ended, or the mount.
+// The thread that had given the entry back has ended, or the mount has.
 void RingQueue::lost(Entry& entry) {
   if (!ended() && !std::exchange(entry.tried_again, true)) return register_entry(entry);
   --alive_;
 }
 
 void RingQueue::process(const fuse_buf& buffer) noexcept {
-  // By its number: another thread may lead by now, and have taken the next one.
+  // The entry is found by the request's number: another thread may lead by now, and have taken the next
+  // request.
   fuse_in_header header;
   std::memcpy(&header, buffer.mem, sizeof header);
   const Entry* const entry = find(header.unique);
@@ -154,7 +157,7 @@ RingQueue* RingQueue::current() {
   return t_queue;
 }
 
-// The kernel begins with the last.
+// Searches from the end, as the kernel begins with the last entry.
 RingQueue::Entry* RingQueue::find(std::uint64_t request) {
   for (Entry& entry : std::views::reverse(entries_))
     if (entry.request.load(std::memory_order_relaxed) == request) return &entry;

@@ -1,16 +1,16 @@
 // RingQueue: the requests that come by one io_uring: those of the clients of one processor, and of further
 // ones where there are more processors than rings.
 //
-// An entry is a place for one request, in the hands of the kernel until a request has come, and in ours until
-// it is answered; the answer gives it back. There are as many entries as requests that may be worked for at a
-// time, from the beginning: requests that found none wait until an entry is given back, not for a new one.
-// The kernel uses the entry that it was given last, so that memory is touched only of as many as were used at
-// once.
+// An entry is a place for one request: the kernel holds it until a request has come, and this process until
+// the request is answered; the answer gives it back. From the beginning there are as many entries as requests
+// that may be worked for at a time: a request that finds none waits until an entry is given back, not for a
+// new one. The kernel uses the entry that it was given last, so memory is touched only for as many entries as
+// were in use at once.
 //
 // The kernel copies a request into an entry in the thread that gave the entry back, which it interrupts for
 // it. A thread that cannot be interrupted, because it waits for a disk, delays the requests of its entries;
-// so rings serve sources that lie on local disks alone (ring_transport.h). When a thread ends, its entries
-// come back with an error, and are registered again.
+// so rings serve only sources on local disks (ring_transport.h). When a thread ends, its entries come back
+// with an error, and are registered again.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -32,13 +32,13 @@ namespace h5mount::fuse {
 
 class RingQueue final : public RequestChannel {
  public:
-  // `processors`: whose requests come here.
+  // `processors`: those whose requests come here.
   static Result<std::unique_ptr<RingQueue>> make(const std::vector<std::uint16_t>& processors,
                                                  unsigned entries);
   ~RingQueue() override;
 
-  // To be called once, by the thread that is to lead: offers the entries to the kernel, with room for
-  // so many bytes of a reply each. An error where the kernel does not take them.
+  // To be called once, by the thread that is to lead: offers the entries to the kernel, each with room for a
+  // reply of `payload_bytes`. Fails if the kernel does not take them.
   Status begin(fuse_session* session, std::size_t payload_bytes);
 
   int receive(fuse_buf& buffer) override;
@@ -48,14 +48,14 @@ class RingQueue final : public RequestChannel {
   pid_t client_of(const fuse_buf& buffer) const override;
   void flush() override { ring_->enter(false); }
 
-  // That of the request that this thread processes; null: it came by no ring.
+  // The queue of the request that this thread processes; null if that came by no ring.
   static RingQueue* current();
 
-  // When the loop has ended: the kernel gives the entries up.
+  // To be called when the loop has ended: the kernel gives the entries up.
   void close() { ring_.reset(); }
 
-  // Answers a request that came here: as writev(2), with fuse_out_header first. Nothing: it did not. Threads:
-  // any.
+  // Answers a request that came by this ring, like writev(2), with fuse_out_header first. Returns nullopt if
+  // the request did not come by this ring. Threads: any.
   std::optional<ssize_t> answer(std::span<const ::iovec> reply);
 
  private:
@@ -84,7 +84,7 @@ class RingQueue final : public RequestChannel {
   std::vector<Entry> entries_;
   std::byte* memory_ = nullptr;
   std::size_t memory_bytes_ = 0;
-  // Used by the leader.
+  // Used only by the leader.
   std::vector<IoUring::Completion> early_;  // that came while the entries were registered
   std::size_t alive_ = 0;                   // entries that are not lost
 };

@@ -31,7 +31,8 @@ std::string first_word(const std::string& path) {
   return word;
 }
 
-// "0-7": eight; nothing where they have gaps, so that the kernel's numbers of queues are not known.
+// The text "0-7" gives eight. Returns nullopt if the numbers have gaps, as the kernel's numbers of queues are
+// then not known.
 std::optional<unsigned> count_of(const std::string& which) {
   const std::string range = first_word(kProcessors + which);
   if (range == "0") return 1;
@@ -200,7 +201,7 @@ ssize_t RingTransport::write(int device, std::span<::iovec> reply) {
   return ::writev(device, reply.data(), static_cast<int>(reply.size()));
 }
 
-// As libfuse made it, but for the rings.
+// The reply as libfuse made it, except for what concerns the rings.
 ssize_t RingTransport::reply_to_init(int device, std::span<::iovec> reply) {
   init_request_ = 0;
   fuse_out_header header;

@@ -1,11 +1,12 @@
 // RingTransport: takes a mount's requests from io_urings, one for each processor, in place of /dev/fuse. The
 // answer to a request and the wait for the next are one system call, and client and server wake each other on
-// the same processor. /dev/fuse stays for what comes before the rings are there, for what the kernel forgets
-// and interrupts, and for notifications.
+// the same processor. /dev/fuse is still used for requests that come before the rings are there, for FORGET
+// and INTERRUPT, and for notifications.
 //
-// The rings are made before the mount is served, and while the process may still make them. That they are
-// used is agreed on in the first reply (FUSE_INIT), and every ring's leader then registers its entries: until
-// all have, the kernel lets requests wait. If one is refused, the kernel sends all to /dev/fuse, as ever.
+// The rings are made before the mount is served, and while the process may still make them. The first reply
+// (FUSE_INIT) agrees on their use, and every ring's leader then registers its entries: until all leaders
+// have, the kernel lets requests wait. If one is refused, the kernel sends all requests to /dev/fuse, as it
+// does without rings.
 //
 // libfuse's replies come here (fuse_session_custom_io), whichever way their requests came.
 #pragma once
@@ -28,33 +29,33 @@ namespace h5mount::fuse {
 
 class RingTransport {
  public:
-  // Bytes of the largest request. Each entry has room for one; ones of 1 MiB were no faster.
+  // Bytes of the largest request. Each entry has room for one; room for 1 MiB was no faster.
   static constexpr std::size_t kMaxReplyBytes = 256U << 10;
   static constexpr unsigned kMaxRings = 64;
   static constexpr unsigned kEntries = 1024;  // of all rings
   // Requests for pages at a time, so that no more entries than these have held large replies: 32 MiB.
   static constexpr std::uint16_t kMaxBackground = 128;
 
-  // An error says why there cannot be any.
+  // The error says why there cannot be any rings.
   static Result<std::unique_ptr<RingTransport>> make();
   ~RingTransport();
   RingTransport(const RingTransport&) = delete;
   RingTransport& operator=(const RingTransport&) = delete;
 
-  // To be called once the session has its descriptor, before its first request. `decided` is called once, by
-  // another thread, when it is known whether the rings are used; else the error says why not.
+  // To be called once the session has its descriptor, before its first request. Another thread calls
+  // `decided` once, when it is known whether the rings are used; its error says why not.
   Status attach(fuse_session* session, std::function<void(const Status&)> decided);
 
-  // The threads that serve the rings, from before the first request on. Throws std::system_error where the
-  // system gives none.
+  // Starts the threads that serve the rings, before the first request. Throws std::system_error if the system
+  // refuses a thread.
   void start(const ServingLoop::Options& options);
   void interrupt();       // ends their waits
   void await_decision();  // until it is known whether the rings are used, or the end has come
-  // When no further requests come: returns when those that came are answered, and the kernel has nothing of
-  // the rings any more.
+  // To be called when no further requests come: returns when those that came are answered, and the kernel no
+  // longer uses the rings.
   void end();
 
-  // What libfuse reads and writes.
+  // By these, libfuse reads requests and writes replies.
   ssize_t read(int device, std::span<std::byte> request);
   ssize_t write(int device, std::span<::iovec> reply);
 

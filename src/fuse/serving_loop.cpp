@@ -52,7 +52,7 @@ struct ServingLoop::Worker final : LongWorkListener {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Unbound first: a thread that is made inherits the processors of the one that makes it.
+  // The thread is unbound first: a new thread inherits the processors of the one that starts it.
   void long_work_ahead() noexcept override {
     affinity.release();
     if (phase.load() == Phase::Processing) loop.channel_.flush();
@@ -68,8 +68,8 @@ struct ServingLoop::Worker final : LongWorkListener {
   // Used by the worker's own thread only.
   WaitChoice wait{has_second_processor()};
   ClientAffinity affinity;
-  // Who changes `phase` from Processing to Lost appoints the next leader; the leader changes it back to
-  // Receiving, unless it was Lost.
+  // The thread that changes `phase` from Processing to Lost appoints the next leader; the leader changes it
+  // back to Receiving, unless it was Lost.
   std::atomic<Phase> phase = Phase::Lost;
   // Received as leader: shows the watchdog whether it is still the same one.
   std::atomic<std::uint64_t> requests = 0;
@@ -130,7 +130,7 @@ int ServingLoop::run() {
   return result;
 }
 
-// The first worker is the caller of `run`, and has ended.
+// The first worker is the caller of `run`, and has ended already.
 void ServingLoop::join_all() {
   for (;;) {
     Worker* running = nullptr;
@@ -197,8 +197,8 @@ void ServingLoop::serve(Worker& me) {
   t_worker = nullptr;
 }
 
-// Returns with the lead, or where a read is deferred; false at the end. The lead comes first: what is quick
-// is then answered, and the reads are left to those that are at work now.
+// Returns with the lead, or when a read is deferred; returns false at the end. The lead comes first: quick
+// requests are then answered, and the reads are left to the threads that are at work now.
 bool ServingLoop::wait_for_work(Worker& me, MutexLock& lock) {
   for (;;) {
     if (stop_) return false;
@@ -216,7 +216,7 @@ bool ServingLoop::wait_for_work(Worker& me, MutexLock& lock) {
   }
 }
 
-// Returns when the lead was lost, or the loop ends.
+// Returns when the lead was lost, or when the loop ends.
 void ServingLoop::lead(Worker& me) {
   constexpr unsigned kMaxWithoutMemory = 200;
   constexpr std::chrono::milliseconds kBetweenWithoutMemory{50};
@@ -227,7 +227,7 @@ void ServingLoop::lead(Worker& me) {
     const int length = channel_.ended() ? 0 : receive(me);
     if (length <= 0) {
       if (length == -EINTR && !channel_.ended()) continue;
-      // No memory for a buffer, which another request may free.
+      // There is no memory for a buffer, but another request may free some.
       if (length == -ENOMEM && ++without_memory <= kMaxWithoutMemory) {
         std::this_thread::sleep_for(kBetweenWithoutMemory);
         continue;
@@ -259,9 +259,9 @@ void ServingLoop::lead(Worker& me) {
   }
 }
 
-// Beside a client that reads in large pieces, and has the next ones read ahead, the leader does better on
-// another processor: both copy. A long reply of another thread may be overlooked between
-// the two accesses; the next one counts.
+// If a client reads in large pieces, with the next ones read ahead, the leader is faster on another
+// processor, as both copy. A long reply of another thread may be overlooked between the two accesses; the
+// next one counts.
 void ServingLoop::choose_processor(Worker& me) {
   const unsigned unbound_for = unbound_for_.load(std::memory_order_relaxed);
   if (unbound_for == 0) return me.affinity.follow(0);
@@ -269,7 +269,7 @@ void ServingLoop::choose_processor(Worker& me) {
   me.affinity.release();
 }
 
-// While other threads are at work a processor is left to them.
+// Polls only while no other thread is at work: the others need the processor.
 int ServingLoop::receive(Worker& me) {
   if (me.wait.way() == Wait::Poll && at_long_work_.load(std::memory_order_relaxed) == 0)
     for (const auto end = Clock::now() + kPoll; !channel_.ready() && Clock::now() < end;) {
@@ -330,7 +330,7 @@ std::size_t ServingLoop::most_threads() const {
   return options_.max_threads + replaced_;
 }
 
-// The caller of `run` stays.
+// The caller of `run` is never superfluous.
 bool ServingLoop::superfluous(const Worker& me) const {
   return workers_.size() - ended_ > most_threads() && &me != workers_.front().get();
 }
@@ -388,8 +388,8 @@ bool ServingLoop::look_at_leader() {
   return true;
 }
 
-// The threads that have ended are joined here alone while the loop runs, so that a leader that was seen lives
-// on.
+// While the loop runs, threads that have ended are joined only here, so that a leader that was seen stays
+// valid.
 bool ServingLoop::look_at_threads() {
   std::vector<std::unique_ptr<Worker>> ended;
   bool any = false;
@@ -410,10 +410,10 @@ void ServingLoop::replace_long_at_work() {
     return worker->at_work_since.load(std::memory_order_relaxed) < began_before;
   });
   replaced_ = static_cast<unsigned>(std::min<std::ptrdiff_t>(at_work, kMaxReplaced));
-  // Threads for the reads that wait, and a leader where all threads were at work.
+  // Starts threads for the reads that wait, and appoints a leader if all threads were at work.
   for (std::size_t waiting = deferred_.size(); waiting > 0 && idle_.empty() && may_start(); --waiting)
     if (start_worker() == nullptr) break;
-  // Those that idle and are superfluous now are woken to end.
+  // Idle threads that have become superfluous are woken so that they end.
   for (std::size_t threads = workers_.size() - ended_; threads > most_threads() && !idle_.empty();
        --threads) {
     wake(*idle_.front());

@@ -1,18 +1,17 @@
 // ServingLoop: receives a mount's requests and answers them with a few threads, one of which leads.
 //
 // The leader waits for a request, answers it and waits for the next: a client's requests are served by one
-// thread, whose caches stay warm and which learns how best to wait for them (wait_choice.h).
-// (libfuse's loop has every idle thread wait for requests in turn, which costs a wake of another thread
-// each.) Before work that takes long (base/long_work.h) the leader passes the lead to an idle thread, the one
-// that was idle last, or to a new one. What takes long without notice, such as a page fault on a slow disk,
-// loses the lead to another thread within two looks of the watchdog. So no request waits for another's
-// decoding.
+// thread, whose caches stay warm and which learns how best to wait for them (wait_choice.h). (libfuse's loop
+// has every idle thread wait for requests in turn, which costs a wake of another thread each.) Before work
+// that takes long (base/long_work.h) the leader passes the lead to an idle thread, the one that was idle
+// last, or to a new one. A leader that takes long without notice, as for a page fault on a slow disk, loses
+// the lead to another thread within two ticks of the watchdog. So no request waits for another's decoding.
 //
-// Where all threads are at work, reads are deferred (`defer`) in the order of their arrival, and the leader
+// While all threads are at work, reads are deferred (`defer`) in the order of their arrival, and the leader
 // goes on to answer what is quick. A thread that has worked for one request for more than a second may wait
 // for a source that hangs: another is started in its place, up to kMaxReplaced, and as many end when it is
-// done. The reads that are deferred are no JobQueue: a thread that is free takes the lead, or else a read,
-// and one lock decides. Threads: `run` once; all else from any thread while it runs.
+// done. Deferred reads do not go to a JobQueue: a free thread takes the lead, or else a read, and that is
+// decided under one lock. Threads: `run` once; all else from any thread while it runs.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -38,13 +37,14 @@ namespace h5mount::fuse {
 class RequestChannel {
  public:
   virtual ~RequestChannel() = default;
-  // Waits for a request, whose length it returns; 0 at the end; -EINTR after a signal; else -errno. Allocates
-  // `buffer.mem` (malloc) where it is null.
+  // Waits for a request and returns its length; 0 at the end; -EINTR after a signal; else -errno. Allocates
+  // `buffer.mem` (malloc) if it is null.
   virtual int receive(fuse_buf& buffer) = 0;
   // Whether `receive` would not wait.
   virtual bool ready() const = 0;
   virtual void process(const fuse_buf& buffer) noexcept = 0;
-  // Submits answers that the leader has given, where they wait for the next `receive`. By the leader.
+  // Submits answers that the leader has given and that would otherwise wait for the next `receive`. Called by
+  // the leader.
   virtual void flush() {}
   // Whether the loop is to end. It is asked before each `receive`, and after one that failed.
   virtual bool ended() const = 0;
@@ -59,8 +59,8 @@ class ServingLoop {
     int wake_signal = 0;                // its handler does nothing; `interrupt` sends it
     std::chrono::milliseconds tick{1};  // a request that outlasts two ticks loses the lead
     std::chrono::milliseconds long_at_work{1000};  // after which a thread is replaced
-    // The leader runs on this processor, where it may, but after long replies. Nothing: where its client
-    // does, if that is quickest.
+    // The leader runs on this processor if it is allowed to, except after long replies. Without a value it
+    // runs where its client does, if that is quickest.
     std::optional<int> processor{};
     std::function<void()> on_end{};  // called once when the channel has ended; requests may still be answered
   };
@@ -75,29 +75,28 @@ class ServingLoop {
   // channel's error.
   int run();
 
-  // Ends the leader's wait in `receive` with -EINTR. It may be lost where the leader is about to wait, so it
-  // is repeated until `run` returns.
+  // Ends the leader's wait in `receive` with -EINTR. The signal may be lost if the leader is just about to
+  // wait, so it is repeated until `run` returns.
   void interrupt();
 
   // The loop that the calling thread serves; null for other threads.
   static ServingLoop* current();
 
   // To be called before a reply of so many bytes is written. Copying a large one takes as long as a hundred
-  // small requests, and longer where the machine has other work for the processor: the lead is passed. Where
-  // the loop has its own processor, and its channel's replies are bounded, the leader leaves that processor
-  // to the client for its next requests instead (1 GiB by io_uring: 0.32 s, where passing the lead took
-  // 0.56).
+  // small requests, and longer if the machine has other work for the processor, so the lead is passed. If the
+  // loop has its own processor and its channel's replies are bounded, the leader instead leaves that
+  // processor to the client for its next requests (1 GiB by io_uring: 0.32 s instead of 0.56 s).
   static void reply_ahead(std::size_t bytes);
 
   // Whether the calling thread leads the loop of this channel and answers a request: it will come back to
   // `receive`, or another thread will, and before it works for long it calls `flush`.
   static bool leads(const RequestChannel& channel);
 
-  // True where no thread could take the lead, so that a read is better deferred.
+  // True if no thread could take the lead, so that a read had better be deferred.
   bool saturated() const { return !spare_.load(std::memory_order_relaxed); }
 
-  // `job(true)` runs on a thread of the loop as soon as one is free, `job(false)` where the loop ends before.
-  // Must not throw.
+  // `job(true)` runs on a thread of the loop as soon as one is free; `job(false)` runs if the loop ends
+  // before. Must not throw.
   using Deferred = std::function<void(bool serving)>;
   void defer(Deferred job);
 
@@ -128,7 +127,8 @@ class ServingLoop {
   bool look_at_leader();
   bool look_at_threads();
   void replace_long_at_work() H5_REQUIRES(mutex_);
-  // Whether this thread was started in place of one that has come back.
+  // Whether there are more threads than needed, as one that was replaced has finished its request; the first
+  // thread is never superfluous.
   bool superfluous(const Worker& me) const H5_REQUIRES(mutex_);
   std::vector<std::unique_ptr<Worker>> take_ended() H5_REQUIRES(mutex_);  // to be joined
   Worker* start_worker() H5_REQUIRES(mutex_);  // null where no thread can be started
@@ -144,7 +144,7 @@ class ServingLoop {
   std::atomic<std::uint64_t> passed_ = 0, taken_ = 0, deferred_count_ = 0;
 
   mutable Mutex mutex_;
-  // The first is the thread that called `run`.
+  // The first one is the thread that called `run`.
   std::vector<std::unique_ptr<Worker>> workers_ H5_GUARDED_BY(mutex_);
   unsigned replaced_ H5_GUARDED_BY(mutex_) = 0;  // threads that work for one request for long
   unsigned ended_ H5_GUARDED_BY(mutex_) = 0;     // threads among workers_ that have ended, or are about to
@@ -155,10 +155,10 @@ class ServingLoop {
   bool stop_ H5_GUARDED_BY(mutex_) = false;
   int result_ H5_GUARDED_BY(mutex_) = 0;
 
-  // The leader as the last look found it.
+  // The leader, and its number of requests, at the last look.
   const Worker* seen_leader_ = nullptr;
   std::uint64_t seen_requests_ = 0;
-  // While the loop runs, where there may be more than one thread.
+  // Set while the loop runs, if there may be more than one thread.
   std::optional<Watchdog::Check> leader_check_, threads_check_;
 };
 

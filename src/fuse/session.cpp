@@ -65,7 +65,7 @@ std::vector<std::string> session_arguments(const SessionOptions& options) {
   return arguments;
 }
 
-// The same for fusermount3.
+// The same options for fusermount3.
 std::string helper_options(const SessionOptions& options) {
   std::string out;
   const std::vector<std::string> words = session_arguments(options);
@@ -75,8 +75,8 @@ std::string helper_options(const SessionOptions& options) {
   return out;
 }
 
-// Whether as many threads can be started as a mount needs, and a process to unmount it. Once it is mounted, a
-// user who may start none could not take it down.
+// Whether the system lets this process start as many threads as a mount needs, and a process to unmount it. A
+// user who can start none could not take the mount down.
 Status check_threads() {
   constexpr std::size_t kNeeded = 10;
   std::promise<void> end;
@@ -112,7 +112,7 @@ fuse_custom_io kept_callbacks() {
   return out;
 }
 
-// The kernel's requests.
+// The channel of the kernel's requests.
 class SessionChannel final : public RequestChannel {
  public:
   // `kept`: may be null.
@@ -126,7 +126,7 @@ class SessionChannel final : public RequestChannel {
   void process(const fuse_buf& buffer) noexcept override {
     process_request(buffer);
     if (!first_.load(std::memory_order_relaxed)) return;
-    // libfuse ends the session where it could not agree with the kernel, which is the first request.
+    // libfuse ends the session if it could not agree with the kernel on the first request.
     const bool ended = fuse_session_exited(session_) != 0;
     if (ended && !stopped_) failed_ = true;
     answered_ = !ended;
@@ -142,7 +142,7 @@ class SessionChannel final : public RequestChannel {
   }
   bool failed() const { return failed_; }
 
-  // Waits for the first answer; false where the session ended before.
+  // Waits for the first answer; returns false if the session ended before.
   bool await_first() const {
     first_.wait(true);
     return answered_;
@@ -238,7 +238,7 @@ Status FuseSession::begin() {
   return {};
 }
 
-// What earlier servers left, and the tree under their ids.
+// Takes over what earlier servers left, and makes the tree under their ids.
 Status FuseSession::take_up_kept() {
   KeptMount& kept = *adapter_.options.kept;
   H5_ASSIGN(KeptMemory memory, KeptMemory::map(kept.memory.get()));
@@ -249,7 +249,8 @@ Status FuseSession::take_up_kept() {
   return {};
 }
 
-// A thread that waits for a source may keep requests of its ring from others (ring_queue.h).
+// Rings are not used for sources that may hang: a thread that waits for one may withhold requests of its ring
+// from others (ring_queue.h).
 void FuseSession::prepare_rings() {
   const SessionOptions& options = adapter_.options;
   if (options.use_rings == UseRings::Off) return;
@@ -261,7 +262,8 @@ void FuseSession::prepare_rings() {
   if (options.kept)
     return decide(fail({ErrorCode::UnsupportedFeature, "survive: rings end with their process"}));
   if (options.single_thread) return decide(fail({ErrorCode::UnsupportedFeature, "-s: one thread only"}));
-  // Its helper looks at the mount when this process was killed, a moment before the kernel gives rings up.
+  // The helper of auto_unmount looks at the mount when this process was killed, a moment before the kernel
+  // gives the rings up.
   if (std::ranges::find(options.mount_options, "auto_unmount") != options.mount_options.end())
     return decide(fail({ErrorCode::UnsupportedFeature, "auto_unmount"}));
   if (!adapter_.tree->tells_changes())
@@ -276,7 +278,7 @@ void FuseSession::prepare_rings() {
   decide(attached);
 }
 
-// libfuse asks fusermount3 where mount(2) is refused, and where there is no /dev/fuse it does not.
+// libfuse runs fusermount3 if mount(2) is refused, but not if there is no /dev/fuse.
 Status FuseSession::mount(CaughtMessages& messages) {
   went_on_ = goes_on();
   if (went_on_) {
@@ -323,7 +325,7 @@ void FuseSession::announce(const std::function<void()>& on_ready, const SessionC
   if (on_ready) on_ready();
 }
 
-// The threads beside those of the loop.
+// The threads besides those of the loop.
 struct FuseSession::Helpers {
   std::thread announcer;
   std::shared_ptr<KernelNotifier> notifier;
@@ -331,7 +333,7 @@ struct FuseSession::Helpers {
   std::thread outdated;  // of a server that goes on
 };
 
-// Throws std::system_error where the system refuses a thread or a descriptor.
+// Throws std::system_error if the system refuses a thread or a descriptor.
 void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& loop,
                         const std::function<void()>& on_ready) {
   helpers.notifier = std::make_shared<KernelNotifier>(session_);
@@ -405,7 +407,8 @@ void FuseSession::end_mount() {
 
 }  // namespace
 
-// What protocol a kernel speaks it says only to a mount: of the two numbers the smaller one is used.
+// A kernel tells its protocol only to a mount; of the two versions, libfuse's and the kernel's, the smaller
+// one is used.
 std::string library_version() {
   struct utsname system = {};
   ::uname(&system);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenWakes{20};
 
-// Signals are blocked in all threads but the main one, which makes and ends it.
+// Signals are blocked in all threads but the main one, which creates and destroys the object.
 std::atomic<StopRequest*> g_request = nullptr;
 
 extern "C" void on_signal(int /*signal*/) {

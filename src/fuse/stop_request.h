@@ -20,16 +20,16 @@ namespace h5mount::fuse {
 
 class StopRequest {
  public:
-  // Takes signals from now on; one that comes before `begin` is remembered. Throws std::system_error where
-  // the system has no thread for the watchdog.
+  // Takes signals from now on; one that comes before `begin` is remembered. Throws std::system_error if the
+  // system has no thread for the watchdog.
   explicit StopRequest(bool handle_signals);
   ~StopRequest();  // restores the previous signal handlers
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;
 
-  // Called before and after the loop that serves. The watchdog calls `on_stop` and then, again and again
-  // until `end`, `interrupt`: neither may wait. Some time after `on_stop` the loop must end when a system
-  // call of it is interrupted. `end` may come without `begin`.
+  // To be called before and after the loop that serves. The watchdog calls `on_stop` and then, again and
+  // again until `end`, `interrupt`: neither may wait. Once `on_stop` has taken effect, the loop must end when
+  // one of its system calls is interrupted. `end` may come without `begin`.
   void begin(std::function<void()> on_stop, std::function<void()> interrupt);
   void end();
 

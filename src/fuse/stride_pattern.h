@@ -12,8 +12,8 @@ namespace h5mount::fuse {
 class StridePattern {
  public:
   // `row_bytes`: the plausible distances for this image, from its dimensions. A position need not be the
-  // start of a page, and a distance that is no multiple of pages cannot be determined from page numbers
-  // alone.
+  // start of a page, and a distance that is not a multiple of the page size cannot be determined from page
+  // numbers alone.
   StridePattern(std::uint64_t image_bytes, std::vector<std::uint64_t> row_bytes);
 
   // The positions that will be requested soon if the pattern continues: the pages that contain [first + i *
@@ -22,8 +22,8 @@ class StridePattern {
   struct Batch {
     std::uint64_t first = 0, stride = 0, bytes = 0, count = 0, skipped = 0;
   };
-  // Notes a request of whole pages; returns a batch where one should be prepared. Unused batches are bounded:
-  // never much more than what was requested before.
+  // Notes a request for whole pages; returns a batch if one should be prepared. Batches that are not used are
+  // bounded: never much more than what was requested before.
   std::optional<Batch> note(std::uint64_t offset, std::uint64_t length);
   // Changes when the reader leaves the pattern: batches of earlier runs are then obsolete.
   std::uint64_t run() const { return run_; }

@@ -16,7 +16,7 @@ namespace {
 // Fields counted from the state, which is the first one behind the name.
 constexpr std::size_t kFlags = 6, kPending = 28, kProcessor = 36;
 
-// The field `number` of words that are separated by single spaces; -1 where there is none.
+// The field `number` of words that are separated by single spaces; -1 if there is none.
 std::int64_t number_at(std::string_view words, std::size_t number) {
   for (; number > 0; --number) {
     const std::size_t space = words.find(' ');

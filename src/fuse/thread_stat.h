@@ -1,4 +1,4 @@
-// What /proc says of a thread of this machine. Threads: any.
+// What /proc tells about a thread of this machine. Threads: any.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@
 
 namespace h5mount::fuse {
 
-// Of /proc/PID/stat, see proc_pid_stat(5).
+// Fields of /proc/PID/stat, see proc_pid_stat(5).
 struct ThreadStat {
   char state = 0;  // R, S, D, Z…
   std::uint64_t flags = 0;
@@ -18,11 +18,11 @@ struct ThreadStat {
   int processor = -1;         // that it last ran on
 };
 
-// Nothing where the thread is gone, or the text is none.
+// Returns nullopt if the thread is gone, or if the text cannot be parsed.
 std::optional<ThreadStat> thread_stat(pid_t thread);
 std::optional<ThreadStat> parse_thread_stat(std::string_view line);
 
-// The text of /proc/THREAD/`what`, as far as `buffer` holds it; empty where it cannot be read.
+// The text of /proc/THREAD/`what`, as far as `buffer` holds it; empty if it cannot be read.
 std::string_view read_of_thread(pid_t thread, const char* what, std::span<char> buffer);
 
 }  // namespace h5mount::fuse

@@ -21,8 +21,8 @@ Wait WaitChoice::received(pid_t client, Time at) {
   return way_;
 }
 
-// By medians: a request that waits for a disk, or a client that looks at what it got, says nothing of the
-// way.
+// The decision uses medians: a request that waits for a disk, or a client that processes what it got, says
+// nothing about the way of waiting.
 void WaitChoice::decide() {
   const auto found = [this](Wait way) -> Interval& { return found_[static_cast<std::size_t>(way)]; };
   const auto middle = intervals_.begin() + kWindow / 2;

@@ -1,9 +1,9 @@
 // WaitChoice: how a thread that serves one client in a row waits for the client's next request. Each request
 // costs up to two wakes of a sleeping thread: of the server by the request, of the client by the reply. What
 // a wake costs depends on the machine (some 2 µs on the same processor, 30 to 60 µs to another one that a
-// hypervisor has to start again) and on where the scheduler puts the client, so no way is best everywhere,
-// nor always: each is tried for a while, the quickest is kept as long as it stays so, and the others are
-// tried again later.
+// hypervisor has to start again) and on where the scheduler puts the client, so no way of waiting is best on
+// every machine, nor at all times: each is tried for a while, the quickest is kept as long as it stays so,
+// and the others are tried again later.
 //
 // One per thread, which alone uses it.
 #pragma once
@@ -28,11 +28,11 @@ class WaitChoice {
   static constexpr std::uint32_t kForget = 128;  // windows until all ways are tried again
   using Time = std::chrono::steady_clock::time_point;
 
-  // Without a second processor there is none to poll on.
+  // `may_poll`: false if there is no second processor to poll on.
   explicit WaitChoice(bool may_poll = true) : may_poll_(may_poll) {}
 
-  // A request of this client was received at this time: the way to wait for the next. 0: of a client that the
-  // kernel does not name; kNobody: of none, which ends no run.
+  // A request of this client was received at this time. Returns the way to wait for the next one. `client`: 0
+  // if the kernel does not name it; kNobody if the request comes from no client and ends no run.
   static constexpr pid_t kNobody = -1;
   Wait received(pid_t client, Time at);
   Wait way() const { return way_; }

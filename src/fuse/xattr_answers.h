@@ -1,6 +1,6 @@
-// XattrAnswers: programs ask for an extended attribute twice, for its size and then for its value (so do they
-// for the list of names). What was made for the first request answers the second, which then costs no more
-// than a round trip, and whose answer has the size that was told. Bounded. Threads: any.
+// XattrAnswers: programs ask for an extended attribute twice, for its size and then for its value (and
+// likewise for the list of names). The value that was made for the first request answers the second, which
+// then costs only a round trip, and the value has the size that was told. Bounded. Threads: any.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -19,11 +19,12 @@ class XattrAnswers {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `name` is empty for the list of names. Replaces an answer to another program that asked meanwhile: that
-  // one's value is then made twice.
+  // `name` is empty for the list of names. Replaces the answer kept for another program that asked meanwhile;
+  // that program's value is then made twice.
   void keep(fuse_ino_t node, std::string_view name, std::string answer, Clock::time_point now);
 
-  // What was kept, once, and not long after the size was told: values may change.
+  // The value that was kept; nullopt if there is none, if it was taken already, or if it was kept long ago,
+  // as values may change.
   std::optional<std::string> take(fuse_ino_t node, std::string_view name, Clock::time_point now);
 
   static constexpr std::chrono::seconds kLifetime{1};

@@ -117,7 +117,8 @@ void DescriptorPool::opened(const PooledDescriptor& descriptor) {
   descriptor.used_.store(now_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   std::vector<DescriptorLease> closed;  // destroyed after the lock is released
   const MutexLock lock(mutex_);
-  // An eighth at once: the search for the oldest is linear and must not run for every file opened.
+  // An eighth is closed at once: the search for the oldest is linear and must not run for every file that is
+  // opened.
   if (open_.size() >= budget_) closed = close_down_to(budget_ - 1 - budget_ / 8);
   open_.insert(&descriptor);
 }
@@ -180,7 +181,8 @@ void DescriptorPool::close_idle() {
 std::vector<DescriptorLease> DescriptorPool::close_down_to(std::size_t count) {
   std::vector<DescriptorLease> closed;
   if (open_.size() <= count) return closed;
-  // The times of use are copied first: they change while they are compared, which no algorithm survives.
+  // The times of use are copied first: they change during comparisons, which a sorting algorithm does not
+  // tolerate.
   std::vector<std::pair<std::uint64_t, const PooledDescriptor*>> oldest;
   oldest.reserve(open_.size());
   for (const PooledDescriptor* const one : open_) oldest.emplace_back(one->used_.load(), one);

@@ -19,9 +19,9 @@
 
 namespace h5mount::io {
 
-// Keeps a descriptor open while it is in use, also after the pool has dropped it.
+// Keeps a descriptor open while it is in use, even after the pool has dropped it.
 using DescriptorLease = std::shared_ptr<const UniqueFd>;
-// One that counts in the pool's budget until it is closed.
+// A lease that counts in the pool's budget until it is closed.
 DescriptorLease make_counted_lease(UniqueFd fd);
 
 // The descriptor of one regular file. Without `reopen` it stays open.
@@ -32,7 +32,7 @@ class PooledDescriptor {
   PooledDescriptor(const PooledDescriptor&) = delete;
   PooledDescriptor& operator=(const PooledDescriptor&) = delete;
 
-  // Errors: Stale where the name no longer leads to the same file, Io where it cannot be opened at the
+  // Fails with Stale if the name no longer leads to the same file, and with Io if it cannot be opened at the
   // moment.
   Result<DescriptorLease> use() const;
   bool stays_open() const { return !reopen_; }
@@ -40,7 +40,7 @@ class PooledDescriptor {
  private:
   friend class DescriptorPool;
 
-  // Device, inode and, where the file system records it, birth time: inode numbers are reused.
+  // Device, inode and, if the file system records it, birth time, as inode numbers are reused.
   struct Identity {
     std::uint64_t device = 0, inode = 0;
     std::int64_t born = 0;
@@ -68,7 +68,7 @@ class DescriptorPool {
   // See DescriptorPlace.
   void take_place();
   void leave_place();
-  // A descriptor is open, or closed: not the same as being among those that can be closed.
+  // Count descriptors that are open, whether or not they are among those that can be closed.
   void count_open() { live_.fetch_add(1, std::memory_order_relaxed); }
   void count_closed() {
     live_.fetch_sub(1, std::memory_order_relaxed);

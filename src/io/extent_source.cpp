@@ -1,4 +1,4 @@
-// One address space made of several sources, each covering an extent of it.
+// A single address space made of several sources, each covering an extent of it.
 #include <algorithm>
 
 #include "h5mount/base/checked.h"
@@ -7,7 +7,7 @@
 namespace h5mount::io {
 namespace {
 
-// Of all members together: one that changes changes the set.
+// The state of all members together: a change to one member is a change to the set.
 class ExtentState final : public SourceState {
  public:
   ExtentState(const std::vector<SourceExtent>& extents, const ByteSource& set)

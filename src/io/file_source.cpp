@@ -27,8 +27,8 @@ constexpr std::uint64_t kSmallestMapping = 1U << 20;
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kNameInterval{50};  // between two questions whose the name is
 
-// The length of a mapping is a power of two, past the end of the file, so that a growing file needs a new one
-// only each time it doubles. Older mappings are kept: spans of them may still be in use.
+// The length of a mapping is a power of two beyond the end of the file, so that a growing file needs a new
+// mapping only each time it doubles. Older mappings are kept: spans of them may still be in use.
 class Mapping {
  public:
   Mapping(const std::byte* bytes, std::uint64_t length) : bytes_(bytes), length_(length) {}
@@ -55,7 +55,7 @@ std::uint64_t mixed(std::uint64_t digest, std::string_view bytes) {
   return mixed(digest, bytes.size());
 }
 
-// Digest of all extended attributes but those that the kernel derives from the bytes (IMA, EVM).
+// Digest of all extended attributes except those that the kernel derives from the bytes (IMA, EVM).
 std::uint64_t xattr_digest(int fd) {
   const ssize_t length = ::flistxattr(fd, nullptr, 0);
   if (length <= 0) return 0;
@@ -73,7 +73,7 @@ std::uint64_t xattr_digest(int fd) {
   return digest;
 }
 
-// Whether the path denotes a descriptor of whatever process uses it (/dev/stdin, /proc/self/fd/3).
+// Whether the path denotes a descriptor of the process that uses it (/dev/stdin, /proc/self/fd/3).
 bool denotes_descriptor(const std::filesystem::path& path) {
   std::error_code code;
   const auto in_proc = [](const std::filesystem::path& what) { return what.string().starts_with("/proc/"); };
@@ -99,7 +99,7 @@ class FileSource final : public ByteSource, private SourceState {
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
     H5_ASSIGN(const DescriptorLease open, use());
-    // A source that is interrupted always would otherwise be read for ever.
+    // A read that is interrupted every time would otherwise be repeated for ever.
     constexpr unsigned kMaxInterruptions = 1000;
     unsigned interruptions = 0;
     while (!out.empty()) {
@@ -148,7 +148,7 @@ class FileSource final : public ByteSource, private SourceState {
 
   bool name_taken() const override { return owner_of_name() == NameOwner::Another; }
 
-  // The file's name where the descriptor may be closed before the path is used.
+  // The file's name if the descriptor may be closed before the path is used.
   std::vector<std::string> watchable() const override {
     const auto open = descriptor_.stays_open() ? use() : Result<DescriptorLease>();
     return {open && *open ? "/proc/self/fd/" + std::to_string((*open)->get()) : path_.string()};
@@ -179,8 +179,8 @@ class FileSource final : public ByteSource, private SourceState {
 
   // The inode's state apart from its bytes. Every change of it changes the ctime (a rename onto the name
   // removes a link of this inode), so it is read again when the ctime has changed. A new file under a name
-  // that was free, and a symlink in the name that leads elsewhere, leave this inode as it is: so the name is
-  // asked for at intervals as well.
+  // that was free, and a symlink in the name that leads elsewhere, leave this inode as it is, so the name is
+  // checked at intervals as well.
   struct InodeState {
     std::int64_t changed = 0;
     std::uint64_t attributes = 0;

@@ -1,4 +1,4 @@
-// A member of a set of files that may not be opened: reads of its range fail, all others succeed.
+// A member of a set of files that must not be opened: reads of its range fail, all others succeed.
 #include "h5mount/io/byte_source.h"
 
 namespace h5mount::io {

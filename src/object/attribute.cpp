@@ -97,7 +97,7 @@ Result<Attribute> from_message(const metadata::FileMetadata& file, const Object&
   return attribute;
 }
 
-// The attribute messages of a header, in creation order where each has one.
+// The attribute messages of a header, in creation order if each has one.
 std::vector<const metadata::HeaderMessage*> compact_messages(const metadata::ObjectHeader& header) {
   std::vector<const metadata::HeaderMessage*> messages;
   for (const metadata::HeaderMessage& message : header.messages)
@@ -109,7 +109,7 @@ std::vector<const metadata::HeaderMessage*> compact_messages(const metadata::Obj
   return messages;
 }
 
-// The attribute info message of dense storage; nothing where the object has none.
+// The attribute info message of dense storage; nullopt if the object has none.
 Result<std::optional<format::AttributeInfo>> dense_info(const Object& object) {
   const metadata::HeaderMessage* message = object.header->find(format::MessageType::AttributeInfo);
   if (message == nullptr) return std::nullopt;

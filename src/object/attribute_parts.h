@@ -5,17 +5,17 @@
 
 namespace h5mount::object::attribute_parts {
 
-// From an attribute message's body, which `owner` keeps alive. An error only where the name cannot be
-// decoded; errors of type, space or data are stored in `damage`.
+// Makes an attribute from an attribute message's body, which `owner` keeps alive. Fails only if the name
+// cannot be decoded; errors of type, space or data are stored in `damage`.
 Result<Attribute> make_attribute(const metadata::FileMetadata& file, format::Cursor cursor,
                                  std::shared_ptr<const void> owner, AttributeDetail detail);
 
-// Dense storage, in creation order where it is tracked, else in heap order (that of writing).
+// Visits dense storage, in creation order if it is tracked, else in heap order (that of writing).
 Status for_each_dense(const metadata::FileMetadata& file, const format::AttributeInfo& info,
                       const std::function<bool(const Attribute&)>& visit,
                       const std::function<void(const Error&)>& damaged, AttributeDetail detail,
                       const std::function<void(Attribute&)>& examine);
-// Searches the name index. NotFound where the name is absent.
+// Searches the name index. Fails with NotFound if the name is absent.
 Result<Attribute> find_dense(const metadata::FileMetadata& file, const format::AttributeInfo& info,
                              std::string_view name);
 

@@ -45,7 +45,7 @@ Error on_own_mount(const std::string& name) {
 }
 
 // The file system type of a mount, from the line of /proc/self/mountinfo whose first field is its number; the
-// type follows the field "-". Empty where it is unknown.
+// type follows the field "-". Empty if it is unknown.
 std::string type_of_mount(std::uint64_t mount) {
   std::ifstream table("/proc/self/mountinfo");
   for (std::string line; std::getline(table, line);) {

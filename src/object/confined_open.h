@@ -39,11 +39,11 @@ class ConfinedDirectory {
 };
 
 // Opens `relative` beneath an open directory, following no symlink at all, with these flags of open(2)
-// (O_PATH among them). Other file systems mounted beneath are entered unless their type is refused. Errors as
-// of ConfinedDirectory.
+// (O_PATH among them). Other file systems mounted beneath are entered unless their type is refused. Errors:
+// as those of ConfinedDirectory.
 Result<UniqueFd> open_beneath(const UniqueFd& directory, const std::string& relative, int flags,
                               const RefusedTypes& refused);
-// Whether a mount, by its number in /proc/self/mountinfo, is of a refused type, or of an unknown one.
+// Whether a mount, given by its number in /proc/self/mountinfo, has a refused type or an unknown one.
 bool is_refused_mount(std::uint64_t mount, const RefusedTypes& refused);
 
 // Opens a name given by the user, without blocking and without acquiring a controlling terminal.
@@ -53,7 +53,7 @@ Result<UniqueFd> open_anywhere(const std::string& path);
 Result<UniqueFd> resolve_path_anywhere(const std::string& path, const RefusedTypes& refused);
 // Opens the file of an O_PATH descriptor for reading.
 Result<UniqueFd> open_resolved(const UniqueFd& resolved, const std::string& name);
-// Retries once, after freeing descriptors, where the process had none left.
+// Retries once, after freeing descriptors, if the process had none left.
 template <class Open>
 Result<UniqueFd> with_descriptors(const Open& open) {
   Result<UniqueFd> fd = open();
@@ -62,7 +62,7 @@ Result<UniqueFd> with_descriptors(const Open& open) {
   io::close_idle_descriptors();
   return open();
 }
-// The path of an open file, without symlinks; empty where the kernel does not know it.
+// The path of an open file, without symlinks; empty if the kernel does not know it.
 std::string real_path_of(const UniqueFd& fd);
 
 }  // namespace h5mount::object

@@ -66,7 +66,7 @@ struct Describing {
   }
 };
 
-// Decodes a message in place, or where it is shared, at its storage.
+// Decodes a message in place or, if it is shared, where it is stored.
 template <class Decode>
 auto decode_stored(const Describing& d, const metadata::HeaderMessage& message, std::string_view structure,
                    Decode decode) -> decltype(decode(std::declval<format::Cursor&>())) {

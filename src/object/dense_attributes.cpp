@@ -77,8 +77,8 @@ class Listing {
   Listing(const metadata::FileMetadata& file, AttributeDetail detail, std::function<void(Attribute&)> examine)
       : file_(file), budget_(file), detail_(detail), examine_(std::move(examine)) {}
 
-  // Collects the records of an index that no earlier index had; false where some may be missing. An index
-  // that is being written may hold another number of records than its header states.
+  // Collects the records of an index that no earlier index had; returns false if some may be missing. The
+  // number of records in an index that is being written may differ from the one its header states.
   bool collect(const Result<std::shared_ptr<const metadata::BTree2>>& index) {
     const std::size_t errors_before = errors_.size();
     const auto missing = [&](const Error& error) { errors_.push_back(error); };
@@ -225,7 +225,8 @@ Result<Attribute> search_dense(const metadata::FileMetadata& file, const format:
 
 }  // namespace
 
-// Where the search finds damage, the attribute may still be among the readable ones.
+// If the search finds damage, the attribute may still be among the readable ones, so all of these are
+// searched.
 Result<Attribute> find_dense(const metadata::FileMetadata& file, const format::AttributeInfo& info,
                              std::string_view name) {
   auto searched = search_dense(file, info, name);

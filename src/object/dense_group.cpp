@@ -99,7 +99,7 @@ class DenseGroup final : public Group {
     Batch(const DenseGroup& group, const std::function<bool(const format::Link&)>* visit, const Note* note)
         : group_(group), visit_(visit), note_(note) {}
 
-    // False once the visitor has stopped.
+    // Returns false once the visitor has stopped.
     bool add(ByteSpan id) {
       ids_.insert(ids_.end(), id.begin(), id.end());
       if (ids_.size() == kBatch * id.size()) flush();
@@ -132,8 +132,8 @@ class DenseGroup final : public Group {
     return h5mount::object::open_index(file_, address, type, heap_->heap_id_length());
   }
 
-  // Passes the ids of all records to `each`; false where some may be missing, which is noted. A tree that is
-  // being written may hold another number of records than its header states.
+  // Passes the ids of all records to `each`; returns false if some may be missing, which is noted. The number
+  // of records in a tree that is being written may differ from the one its header states.
   bool list_index(const Result<Index>& index, const EachId& each, const Note& note) const {
     if (!index) return note(index.error()), false;
     bool whole = true, stopped = false;
@@ -188,7 +188,7 @@ class DenseGroup final : public Group {
       return hash == found ? 0 : hash < found ? -1 : 1;
     };
     std::optional<format::Link> found;
-    // A damaged link of this hash need not be the one searched for: the others are tried first.
+    // A damaged link with this hash need not be the one that is searched for: the others are tried first.
     std::optional<Error> damage;
     H5_TRY(index_->tree->for_each_from(compare, [&](ByteSpan record, std::uint64_t) -> Result<bool> {
       if (load_le<std::uint32_t>(record.data()) != hash) return false;

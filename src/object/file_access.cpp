@@ -19,8 +19,8 @@ constexpr std::uint32_t kOwnerSearches = 0100, kGroupSearches = 0010, kOthersSea
 constexpr std::uint32_t kReadBits = kOwnerReads | kGroupReads | kOthersRead;
 constexpr std::string_view kOrigin = "${ORIGIN}";
 
-// Reduces the file's permissions to those of its parent directories: a file is readable only where all of
-// them can be searched.
+// Reduces the file's permissions to those of its parent directories: a file is readable only if all of them
+// can be searched.
 void restrict_by_parents(FoundFile& found, const std::string& root) {
   for (fs::path place = fs::path(found.real_path).parent_path(); place != root && place.has_relative_path();
        place = place.parent_path()) {
@@ -49,7 +49,7 @@ Error fewer_readers_than_first(const std::string& path) {
                path + " has another owner or fewer readers than the set's first file");
 }
 
-// The entries made absolute: a background mount has another working directory.
+// The entries are made absolute, as a background mount has another working directory.
 std::string prefixes_from_environment(const char* name) {
   const char* value = std::getenv(name);
   std::string out;
@@ -206,8 +206,8 @@ std::vector<std::string> FileAccess::candidates(const NamingFile& from, const st
   return out;
 }
 
-// Only prefixes within allowed directories: others would turn NotFound into AccessDenied for every missing
-// file.
+// Returns only prefixes within allowed directories: others would turn NotFound into AccessDenied for every
+// missing file.
 std::vector<std::string> FileAccess::prefixes(const NamingFile& from, NameUse use) const {
   std::string_view rest = use == NameUse::Link            ? options_.link_prefixes
                           : use == NameUse::VirtualSource ? options_.virtual_prefixes
@@ -240,8 +240,8 @@ Result<FoundFile> FileAccess::open_path(const std::string& path) const {
   return found;
 }
 
-// Opens the path beneath the allowed directory that contains it. Where it leaves that directory, its target
-// may be in another allowed one and is opened there by its path without symlinks.
+// Opens the path beneath the allowed directory that contains it. If it leaves that directory, its target may
+// be in another allowed one, and is opened there by its path without symlinks.
 Result<UniqueFd> FileAccess::open_confined(const std::string& path) const {
   const RefusedTypes& types = options_.refused_types;
   if (options_.policy == ExternalPolicy::Any) {
@@ -261,9 +261,9 @@ Result<UniqueFd> FileAccess::open_confined(const std::string& path) const {
   return directory->open_file(beneath->relative, types);
 }
 
-// Whether a path may lead to another allowed directory. With only one directory nothing outside of it is
-// accessed: a path could lead to a file server that does not answer. With for_others only where directories
-// are listed.
+// Whether a path may lead to another allowed directory. If there is only one directory, nothing outside of it
+// is accessed: a path could lead to a file server that does not answer. With for_others that is possible only
+// if directories are listed.
 bool FileAccess::may_lead_elsewhere() const {
   return roots_.size() > 1 && (!options_.for_others || !options_.directories.empty());
 }
@@ -274,7 +274,7 @@ std::optional<FileAccess::Beneath> FileAccess::find_root(const std::string& path
     const fs::path base(root.path);
     const auto [rest, at] = std::mismatch(base.begin(), base.end(), wanted.begin(), wanted.end());
     if (rest != base.end()) continue;
-    // Not normalised: only the kernel can resolve a ".." after a symlink.
+    // The path is not normalised: only the kernel can resolve a ".." after a symlink.
     fs::path relative;
     for (auto part = at; part != wanted.end(); ++part) relative /= *part;
     return Beneath{&root, relative.empty() ? "." : relative.string()};

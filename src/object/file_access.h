@@ -39,16 +39,16 @@ struct NamingFile {
 
 class FileAccess : public std::enable_shared_from_this<FileAccess> {
  public:
-  // `within`: names given by the user are of files below it, which are opened without leaving it; null: of
-  // files anywhere.
+  // `within`: names given by the user are those of files below it, which are opened without leaving it; null:
+  // such a name may be that of any file.
   explicit FileAccess(ExternalAccess options, std::shared_ptr<const SourceDirectory> within = nullptr)
       : options_(std::move(options)), within_(std::move(within)) {}
 
   const ExternalAccess& options() const { return options_; }
   const std::shared_ptr<const SourceDirectory>& within() const { return within_; }
 
-  // Sets the directories that Beneath allows, without symlinks (empty ones are ignored), and the listed ones.
-  // Must be called before open_member and open_named.
+  // Sets the directories that Beneath allows, which are free of symlinks (empty ones are ignored), and the
+  // listed ones. Must be called before open_member and open_named.
   void allow_own_directories(const std::vector<std::string>& directories);
 
   // Opens a name given by the user, without confinement. `path` is absolute. `first`: attributes of the first
@@ -57,13 +57,14 @@ class FileAccess : public std::enable_shared_from_this<FileAccess> {
   // Opens a member of a set whose name comes from the first member, following no symlinks. `first`:
   // attributes of the first member.
   Result<FoundFile> open_member(const std::string& path, const FileAttributes& first) const;
-  // Errors: AccessDenied where the policy forbids it (with the option that would allow it), NotFound.
+  // Fails with AccessDenied if the policy forbids it (the message names the option that would allow it), and
+  // with NotFound.
   Result<FoundFile> open_named(const NamingFile& from, const std::string& name, NameUse use) const;
 
  private:
   struct Root {
     std::string path;
-    // Null: it is below `within_` and opened when it is used, as there may be many such files.
+    // Null: the directory is below `within_` and is opened when it is used, as there may be many of them.
     std::shared_ptr<const ConfinedDirectory> directory;
   };
   struct Beneath {

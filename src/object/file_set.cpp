@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kCrowd = 256;  // files with their caches
 
-// All files of a set share one bound.
+// All files of a set share one bound on memory.
 metadata::MetadataOptions with_memory(metadata::MetadataOptions options) {
   if (!options.memory) options.memory = std::make_shared<SharedCache>();
   return options;
@@ -84,7 +84,8 @@ class OpenFileSet final : public FileSet {
   bool follows() const override {
     if (main_->followed->following()) return true;
     if (opened_count_ == 0) return false;
-    // Called for every reply, so the answer is cached; files are checked for changes no more often than that.
+    // Called for every reply, so the answer is cached; files are not checked for changes more often than
+    // that.
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
     if (now < follows_expires_.load(std::memory_order_acquire))
       return follows_.load(std::memory_order_relaxed);
@@ -118,7 +119,7 @@ class OpenFileSet final : public FileSet {
     return found == opened_.end() ? nullptr : found->second.lock();
   }
 
-  // Where two threads opened the same file concurrently, both use the one registered first.
+  // If two threads opened the same file at the same time, both use the one that was registered first.
   OpenedFilePtr remember(const std::string& key, OpenedFilePtr file) {
     {
       const MutexLock lock(mutex_);
@@ -147,7 +148,7 @@ class OpenFileSet final : public FileSet {
   mutable std::atomic<std::int64_t> follows_expires_ =
       0;  // steady clock; time after which `follows_` is recomputed
   mutable Mutex mutex_;
-  // The number of entries at which those of closed files are removed.
+  // When this many entries are reached, those of closed files are removed.
   std::size_t sweep_at_ H5_GUARDED_BY(mutex_) = kCrowd;
   std::map<std::string, std::weak_ptr<const OpenedFile>> opened_ H5_GUARDED_BY(mutex_);
 };

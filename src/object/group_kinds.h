@@ -20,8 +20,8 @@ std::unique_ptr<Group> make_compact_group(metadata::FileMetadataPtr file,
 // Link messages in a fractal heap, found through v2 B-trees by the hash of the name and by creation order.
 Result<std::unique_ptr<Group>> open_dense_group(metadata::FileMetadataPtr file, const format::LinkInfo& info);
 
-// Runs `walk`, which calls its argument for every link. LimitExceeded where the links together exceed the
-// ListingBudget.
+// Runs `walk`, which calls its argument for every link. Fails with LimitExceeded if the links together exceed
+// the ListingBudget.
 template <class Walk>
 Status within_budget(const metadata::FileMetadata& file,
                      const std::function<bool(const format::Link&)>& visit, const Walk& walk) {
@@ -35,8 +35,8 @@ Status within_budget(const metadata::FileMetadata& file,
 // The NotFound error of every kind of group.
 Error no_such_link(std::string_view name);
 
-// Finds a link by visiting all links: for links in one header, and where the name index is absent or damaged.
-// `damage`: found by an earlier search; returned where the name is not found.
+// Finds a link by visiting all links: for links in one header, and if the name index is absent or damaged.
+// `damage`: found by an earlier search, and returned if the name is not found.
 Result<format::Link> find_by_scan(const Group& group, std::string_view name,
                                   std::optional<Error> damage = std::nullopt);
 

@@ -27,7 +27,7 @@ class KindDetector {
     }
   }
 
-  // Nothing where no message determines it.
+  // Returns nullopt if no message determines the kind.
   std::optional<ObjectKind> kind() const {
     if (dataset_) return ObjectKind::Dataset;
     if (group_) return ObjectKind::Group;

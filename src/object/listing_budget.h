@@ -1,5 +1,5 @@
 // Bounds the memory of one listing of links or attributes. Names in a valid file do not overlap, so together
-// they are no larger than the file (somewhat more where a heap is compressed). A hostile file can refer
+// they are no larger than the file (somewhat larger if a heap is compressed). A hostile file can refer
 // thousands of entries to the same long name.
 #pragma once
 
@@ -12,7 +12,7 @@ class ListingBudget {
   explicit ListingBudget(const metadata::FileMetadata& file)
       : left_(kFree + kPerFileByte * file.source()->stored_bytes()) {}
 
-  // False once more than the budget was taken.
+  // Returns false once more than the budget was taken.
   bool take(std::size_t bytes) {
     over_ = over_ || bytes > left_;
     if (!over_) left_ -= bytes;

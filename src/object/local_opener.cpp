@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Fails where a writer holds an exclusive lock. A lock that cannot be acquired for any other reason is no
-// error. The lock is released at once: a long mount must not block writers; afterwards the superblock's
+// Fails if a writer holds an exclusive lock. If a lock cannot be acquired for any other reason, that is not
+// an error. The lock is released at once: a long mount must not block writers; from then on the superblock's
 // status flags and change detection are used.
 Status check_lock(int fd, const std::string& name, bool force) {
   if (force) return {};
@@ -33,13 +33,13 @@ std::string directory_of(const std::string& path) {
   return fs::path(path).parent_path().string();
 }
 
-// The directory of a path's target where it differs from the path's own directory.
+// The directory of a path's target if it differs from the path's own directory; else empty.
 std::string target_directory_of(const std::string& path, const std::string& real_path) {
   std::string target = real_path.empty() ? std::string() : directory_of(real_path);
   return target == directory_of(path) ? std::string() : target;
 }
 
-// The directory is part of the key: names in the same file denote other files where it was opened through
+// The directory is part of the key: names in the same file denote other files if it was opened through
 // another directory.
 std::string key_of(const FileIdentity& identity, const std::string& directory) {
   return fmt::format("{:x}:{:x}:{}", identity.first, identity.second, directory);
@@ -53,7 +53,7 @@ class LocalOpener final : public SourceOpener {
 
   const ExternalAccess& access() const override { return access_->options(); }
 
-  // All members of a set are opened here, as one may name the others.
+  // All members of a set are opened here, as one member may name the others.
   Result<FoundSource> find_main(const std::string& name) override {
     if (name.empty()) return fail(Error(ErrorCode::NotFound, "no file is named"));
     std::error_code code;
@@ -70,7 +70,7 @@ class LocalOpener final : public SourceOpener {
         [&](const std::string& member) {
           return keep_first(access_->open_member(member, first->attributes), first);
         }};
-    // Opened by the given name, not the resolved one: a symlink in it may be redirected later
+    // Opened by the given name, not by the resolved one: a symlink in it may be redirected later
     // (SourceState::name_taken).
     H5_ASSIGN(auto source, open_named_files(absolute.string(), open));
     return FoundSource{key_of(first->identity, root),
@@ -152,7 +152,7 @@ std::shared_ptr<SourceOpener> make_directory_opener(std::shared_ptr<const Source
   return std::make_shared<LocalOpener>(access, force, std::move(directory));
 }
 
-// A file without a directory names nothing that could be found.
+// With the policy None: a source without a directory names nothing that could be found.
 std::shared_ptr<SourceOpener> make_no_opener() {
   return make_local_opener(ExternalPolicy::None, false);
 }

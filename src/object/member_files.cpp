@@ -30,14 +30,14 @@ std::vector<io::MultiMember> members_of(const format::DriverInfo& info) {
   return members;
 }
 
-// The driver information of a first member. Nothing where it cannot be read: the set is then joined by the
+// The driver information of a first member; nullopt if it cannot be read: the set is then joined by the
 // driver's defaults.
 std::optional<format::DriverInfo> driver_info_of(const std::shared_ptr<io::ByteSource>& first) {
   auto probed = metadata::probe_driver_info(first);
   return probed ? *std::move(probed) : std::nullopt;
 }
 
-// The path, and its target where it is a symlink.
+// The path and, if it is a symlink, its target.
 std::vector<std::string> places_of(const std::string& path) {
   std::vector<std::string> out{path};
   std::error_code code;
@@ -144,7 +144,7 @@ Result<std::shared_ptr<io::ByteSource>> join_family(const std::string& path,
                                 path);
 }
 
-// Joins the set where `first`, opened from `path`, is the first member of one; else returns `first`.
+// If `first`, opened from `path`, is the first member of a set, joins the set; else returns `first`.
 Result<std::shared_ptr<io::ByteSource>> joined(const std::string& path, std::shared_ptr<io::ByteSource> first,
                                                const io::OpenMember& open) {
   const auto info = driver_info_of(first);

@@ -16,8 +16,8 @@ struct MemberOpeners {
 };
 
 // `path`: a file; a family's pattern ("run-%05d.h5"); a multi or split file's common name (without "-s.h5",
-// "-m.h5"); or the first member of any of them, then its members are searched in its directory and, where it
-// is a symlink, in that of the target. A file with exactly this name takes precedence over a set. Where a
+// "-m.h5"); or the first member of any of them, whose other members are then searched in its directory and,
+// if it is a symlink, in that of the target. A file with exactly this name takes precedence over a set. If a
 // member may not be opened (AccessDenied), reads of its range fail, and a warning in the log says how to name
 // the set.
 Result<std::shared_ptr<io::ByteSource>> open_named_files(const std::string& path, const MemberOpeners& open);

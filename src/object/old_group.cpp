@@ -38,7 +38,7 @@ class OldGroup final : public Group {
     if (name.find('\0') != std::string_view::npos) return fail(no_such_link(name));
     const auto entry = table_.find(name);
     if (entry && *entry) return make_link(table_.heap(), std::string(name), **entry);
-    // A binary search may miss a name where the order is broken, so the listing is searched too.
+    // A binary search may miss a name if the order is broken, so the listing is searched too.
     if (!entry) return find_by_scan(*this, name, entry.error());
     if (damaged_.load(std::memory_order_relaxed)) return find_by_scan(*this, name);
     return fail(no_such_link(name));

@@ -1,5 +1,4 @@
-// Of a far source: asks for the structures of a listing together before they are walked
-// (metadata/prefetch.h).
+// Asks a far source for the structures of a listing together, before they are walked (metadata/prefetch.h).
 #pragma once
 
 #include <span>

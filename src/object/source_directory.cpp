@@ -60,7 +60,7 @@ SourceEntry entry_of(const struct statx& found) {
   out.size = found.stx_size;
   out.blocks = found.stx_blocks;
   const std::uint64_t device = makedev(found.stx_dev_major, found.stx_dev_minor);
-  // Inode numbers are used again.
+  // The birth time is included because inode numbers are reused.
   const std::uint64_t born = (found.stx_mask & STATX_BTIME) != 0 ? nanoseconds(found.stx_btime) : 0;
   out.identity = digest({device, found.stx_ino, born, found.stx_mode & static_cast<unsigned>(S_IFMT)});
   out.stamp =
@@ -93,7 +93,7 @@ void push_names(std::string_view path, std::vector<std::string>& stack) {
   }
 }
 
-// What is left of `path` below `directory`; nothing where it is not below.
+// The rest of `path` below `directory`; nullopt if it is not below it.
 std::optional<std::string_view> below(std::string_view path, std::string_view directory) {
   if (!path.starts_with(directory)) return std::nullopt;
   path.remove_prefix(directory.size());
@@ -152,7 +152,7 @@ Result<SourceDirectory::OpenedPtr> SourceDirectory::opened(std::string_view dire
   return made;
 }
 
-// The first question is answered by the kernel alone, also at the root of a mount whose program is this one.
+// The kernel alone answers the first call, even at the root of a mount that this program serves.
 Result<SourceEntry> SourceDirectory::look_in(const Opened& directory, const std::string& name) const {
   constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
   constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME;
@@ -255,7 +255,7 @@ Result<std::shared_ptr<io::ByteSource>> SourceDirectory::open_source(std::string
   const io::DescriptorPlace place;
   H5_ASSIGN(UniqueFd fd, open_file(relative));
   const std::string path = path_ + "/" + std::string(relative);
-  // Whoever holds the source holds the directory's descriptor.
+  // The source holds the directory's descriptor.
   H5_ASSIGN(UniqueFd here, open_directory({}));
   const auto again = std::shared_ptr<const SourceDirectory>(
       new SourceDirectory(std::move(here), path_, named_, refused_types_));

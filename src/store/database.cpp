@@ -67,7 +67,8 @@ bool Database::open(const std::string& file, std::uint64_t most_bytes) {
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-    // What a power failure or the end of this process damages is made anew.
+    // A database that a power failure or the end of this process damages is made again, so writes need not be
+    // safe.
     good = run("PRAGMA cell_size_check = ON; PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY");
     const std::uint64_t pages = std::max<std::uint64_t>(most_bytes / kPageBytes, 1);
     good = good && run(("PRAGMA max_page_count = " + std::to_string(pages)).c_str());

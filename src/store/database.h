@@ -14,7 +14,7 @@ inline constexpr int kMaxPartBytes = 1 << 20;
 // A prepared statement, reset when it goes out of scope. Parameters are numbered from 1, columns from 0.
 class Query {
  public:
-  // `damaged` is set where it is found that the database is not sound.
+  // `damaged` is set if the database turns out not to be sound.
   Query(sqlite3_stmt* statement, bool& damaged) : statement_(statement), damaged_(damaged) {}
   ~Query() {
     if (statement_ == nullptr) return;
@@ -58,17 +58,17 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // The file is there, and this user's. False: SQLite cannot use it, or it has not got all that this program
-  // writes; is_damaged() then says whether that is so for good.
+  // `file` exists, and belongs to this user. Returns false if SQLite cannot use it, or if it lacks something
+  // that this program writes; is_damaged() then tells whether that is permanent.
   bool open(const std::string& file, std::uint64_t most_bytes);
   void close();
   explicit operator bool() const { return handle_ != nullptr; }
 
   bool is_damaged() const { return damaged_; }
-  // Whether the last statement found no place.
+  // Whether the last statement found no room.
   bool is_full() const;
   bool run(const char* statement);
-  // Of a transaction that SQLite has not ended itself, as it does where there is no place.
+  // Rolls back a transaction, unless SQLite has ended it itself, as it does if there is no room.
   void roll_back();
 
   // The parts of (1 identity, 2 stamp, 3 size, 4 maker) in order: 0 number, 1 last, 2 text, 3 sum.
@@ -78,7 +78,7 @@ class Database {
   Query add() { return {add_, damaged_}; }
   // 0 identity, of the files of (1 source, 2 maker).
   Query files() { return {files_, damaged_}; }
-  // Those of others than (1 source, 2 maker).
+  // Removes the parts that are not of (1 source, 2 maker).
   Query remove_others() { return {remove_others_, damaged_}; }
 
  private:

@@ -90,14 +90,15 @@ class SqliteStore final : public LineStore {
   };
   using ConnectionPtr = std::unique_ptr<Connection>;
 
-  // Others that write wait for this one, and not the other way round when it has begun.
+  // Other writers wait for this one; it never waits for them once it has begun.
   template <class Write>
   static void in_turn(Database& database, Write&& write) {
     if (!database.run("BEGIN IMMEDIATE")) return;
     if (!write() || !database.run("COMMIT")) database.roll_back();
   }
 
-  // For lines of this source, the next time that some are put.
+  // Removes lines of other sources, so that there is room for lines of this source the next time that some
+  // are put.
   void make_place(Database& database) const {
     log_once(LogLevel::Warning, file_ +
                                     ": is full: lines of other sources are removed, and no more remembered "
@@ -105,7 +106,8 @@ class SqliteStore final : public LineStore {
     in_turn(database, [&] { return database.remove_others().bind(1, source_).bind(2, maker_).done(); });
   }
 
-  // Whatever was changed by hand, or by a fault, is found by it; who may write here may do anything.
+  // The checksum detects changes made by hand or by a fault; somebody who may write here could also change
+  // the checksum.
   std::uint64_t sum_of(const Key& key, std::uint64_t number, bool last, std::string_view text) const {
     const std::uint64_t parts[] = {key.identity, key.stamp,      key.size,         maker_,
                                    number,       last ? 1U : 0U, tree::fnv1a(text)};
@@ -143,7 +145,7 @@ class SqliteStore final : public LineStore {
     return more.has_value();
   }
 
-  // Another mount may have made the database anew.
+  // The database's present inode: another mount may have made the database anew.
   ino_t file_now() const {
     struct stat st = {};
     const bool sound = ::fstatat(directory_.get(), kFile, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -189,7 +191,8 @@ class SqliteStore final : public LineStore {
     return made && to.file != 0 && to.database.open(file_, most_bytes_);
   }
 
-  // The database is to be made anew; by one mount at a time, so that none removes what another has just made.
+  // Removes the damaged database, so that it is made anew; one mount at a time, so that none removes what
+  // another has just made.
   void forget_all(ConnectionPtr damaged) const {
     const ino_t file = damaged->file;
     damaged.reset();

@@ -7,7 +7,7 @@ namespace h5mount::text {
 
 namespace {
 
-// Twice the width of a limb: a product of two, and what is carried.
+// Twice the width of a limb, for the product of two limbs and a carry.
 __extension__ using Wide = unsigned __int128;
 constexpr std::size_t kLimbBytes = sizeof(std::uint64_t), kLimbBits = 64;
 

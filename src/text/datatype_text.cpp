@@ -47,8 +47,8 @@ bool is_numpy_float(const format::Datatype& t) {
          t.normalization == format::MantissaNormalization::Implied;
 }
 
-// float(<f4,precision=20,offset=7,sign=26,exponent=20+6,mantissa=7+13,bias=31,leading=implied): first bit +
-// bits.
+// float(<f4,precision=20,offset=7,sign=26,exponent=20+6,mantissa=7+13,bias=31,leading=implied): the numbers
+// with a plus are first bit + number of bits.
 void append_float_type(const format::Datatype& t, std::string& out) {
   if (is_numpy_float(t)) {
     out += fmt::format("{}f{}", order_mark(t.order), t.size);
@@ -97,8 +97,8 @@ std::string member_name(std::string_view name) {
   return out;
 }
 
-// Packed members are written without offsets. From the first gap on each member has its offset, and the
-// item's size comes last.
+// Packed members are written without offsets. From the first gap on each member has its offset, and the size
+// of the whole type comes last.
 void append_compound_type(const format::Datatype& type, std::string& out) {
   std::uint64_t end = 0;
   bool packed = true;

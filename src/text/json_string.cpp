@@ -48,14 +48,14 @@ void append_ascii(char c, Out& out) {
     out.push_back(c);
 }
 
-// How many bytes at the start stand for themselves.
+// The number of bytes at the start that need no escape.
 std::size_t plain_bytes(std::string_view bytes) {
   // Bytes that are not ASCII are below zero.
   const auto special = [](char c) { return static_cast<signed char>(c) < 0x20 || c == '"' || c == '\\'; };
   return static_cast<std::size_t>(std::ranges::find_if(bytes, special) - bytes.begin());
 }
 
-// Takes text as std::string does, and keeps only its length.
+// Takes text as std::string does, but keeps only its length.
 struct LengthOf {
   std::size_t bytes = 0;
   void push_back(char) { ++bytes; }

@@ -12,7 +12,7 @@ namespace h5mount::text {
 
 namespace {
 
-// Limit for integers: the time grows with the square of the number of digits. The precision field has 16
+// The limit for integers: the time grows with the square of the number of digits. The precision field has 16
 // bits; only a type that states no precision can be wider.
 constexpr std::uint32_t kWidestBytes = 8192;
 
@@ -144,7 +144,7 @@ Decimal shortest_decimal(const Binary& number) {
   }
 }
 
-// The format of std::to_chars: plain where that is not longer, else with an exponent.
+// The format of std::to_chars: without an exponent if that is not longer, else with an exponent.
 void append_decimal(const Decimal& decimal, std::string& out) {
   constexpr int kMaxPlainPlaces = 17, kMaxLeadingZeros = 4;
   const int digits = static_cast<int>(decimal.digits.size());
@@ -194,7 +194,7 @@ BigNumber power_of_two(std::size_t power) {
   return number;
 }
 
-// "NaN", "Infinity" or nothing.
+// Returns "NaN", "Infinity" or an empty text.
 std::string_view special_value(const format::Datatype& type, const FloatParts& parts) {
   if (type.order == format::ByteOrder::Vax) return parts.exponent == 0 && parts.negative ? "NaN" : "";
   if (parts.exponent != (std::uint64_t{1} << type.exponent_size) - 1) return "";
@@ -254,7 +254,7 @@ void append_integer(const format::Datatype& type, ByteSpan element, std::string&
   append_big_integer(bits, precision, is_signed, out);
 }
 
-// By measurement: conversions take time by the square of the number's bits.
+// The numbers are measured: the time of a conversion grows with the square of the number's bits.
 std::uint64_t number_steps(const format::Datatype& type) {
   constexpr std::uint64_t kBitsSquaredPerStep = 1024;
   if (type.cls == format::DatatypeClass::Float) {

@@ -10,7 +10,7 @@ namespace {
 
 using format::DatatypeClass;
 
-// JSON has no number that is not finite.
+// Writes null for a number that is not finite, as JSON has none.
 void write_float_or_null(const format::Datatype& type, ByteSpan element, std::string& out) {
   const std::size_t begin = out.size();
   append_float(type, element, out);

@@ -5,7 +5,7 @@
 
 namespace h5mount::text {
 
-// Whether an element of the type itself, not of its parts, has another text than in JsonForm::Mount.
+// Whether an element of the type itself, apart from its parts, has another text than in JsonForm::Mount.
 bool differs_for_numpy(const format::Datatype& type);
 
 Status write_numpy_element(ValueWriter& writer, const format::Datatype& type, ByteSpan element);

@@ -24,15 +24,15 @@ char* with_point(char* begin, char* end) {
   return end;
 }
 
-// The digits of a plain whole number, or before an exponent, without the zeros that end them.
+// The number of digits of a whole number, or before an exponent, without trailing zeros.
 std::ptrdiff_t significant_digits(const char* begin, const char* end) {
   end = std::find(begin, end, 'e');
   while (end > begin && end[-1] == '0') --end;
   return std::count_if(begin, end, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// std::to_chars writes large whole numbers with all their digits, also those that the value does not need:
-// these are written with an exponent.
+// std::to_chars writes large whole numbers with all their digits, even those that are not needed to identify
+// the value; such numbers are written with an exponent here.
 template <class Float>
 char* write_by_to_chars(Float value, char* out) {
   char* const end = std::to_chars(out, out + kFloatTextRoom, value).ptr;
@@ -49,7 +49,7 @@ char* write_by_to_chars(Float value, char* out) {
 
 #if FMT_VERSION >= 90000 && FMT_VERSION < 120000
 
-// Eight decimal digits, two, four and then eight at a time in one word.
+// Writes eight decimal digits, computed two, four and then eight at a time in one word.
 void write_eight_digits(std::uint32_t value, char* out) {
   const std::uint64_t fours = value / 10'000 | std::uint64_t{value % 10'000} << 32;
   const std::uint64_t hundreds = (fours * 10'486 >> 20) & 0x7f'0000'007f;  // fours / 100
@@ -77,7 +77,7 @@ char* write(Float value, char* out) {
   write_eight_digits(static_cast<std::uint32_t>(number % kEight), padded + 16);
   const int digits = fmt::detail::count_digits(number), point = digits + decimal.exponent;
   const char* const first = padded + kEnd - digits;
-  // Copies of one length are cheaper than those of the right one.
+  // Copying always the same length is cheaper than copying the exact one.
   const auto copy = [&out](const char* from, int count) {
     std::memcpy(out, from, kCopied);
     out += count;

@@ -28,8 +28,8 @@ TextBounds hex_string(std::uint64_t bytes) {
   return {2 * bytes + 4, 2 * bytes + 4};
 }
 
-// A decimal digit stands for over 3 bits; a number that is too wide for digits takes two hexadecimal ones a
-// byte.
+// A decimal digit stands for more than 3 bits; a number that is too wide for decimal digits takes two
+// hexadecimal digits for each byte.
 TextBounds integer(const format::Datatype& type) {
   return {1, add(times(type.size, 3), 8)};
 }
@@ -40,8 +40,8 @@ TextBounds floating(const format::Datatype& type) {
   return {3, std::max<std::uint64_t>(type.mantissa_size / 3U + 40, hex_string(type.size).most)};
 }
 
-// `count` items in `rank` dimensions, each followed by at least one comma or bracket. Where the value is
-// empty, its brackets are not bounded from above.
+// `count` items in `rank` dimensions, each followed by at least one comma or bracket. If the value is empty,
+// its brackets have no upper bound.
 TextBounds nested(const TextBounds& item, std::uint64_t count, std::uint64_t rank) {
   if (rank == 0) return item;
   if (count == 0) return {kQuotes, kUnbounded};

@@ -12,7 +12,7 @@ namespace h5mount::text {
 
 namespace {
 
-// Limit for one value's text: far above any useful length, and in proportion to the file's size, because
+// The limit for one value's text: far above any useful length, and in proportion to the file's size, because
 // parts that refer to each other could produce any amount of text.
 std::size_t max_text_bytes(const ValueContext& context) {
   constexpr std::uint64_t kMax = 1ULL << 30, kBase = 32ULL << 20, kPerFileByte = 4;
@@ -67,8 +67,8 @@ Result<VariablePart> load_variable_part(const ValueWriter& writer, ByteSpan elem
   return part;
 }
 
-// Calls `use` with the string's bytes. Fails first where they exceed the limit: their text is at least as
-// long.
+// Calls `use` with the string's bytes. Fails before that if they exceed the limit, as their text is at least
+// as long.
 template <class Use>
 Status with_string(const ValueWriter& writer, const format::Datatype& type, ByteSpan element, Use use) {
   VariablePart part;
@@ -77,7 +77,7 @@ Status with_string(const ValueWriter& writer, const format::Datatype& type, Byte
     text = fixed_string(type, element);
   } else {
     H5_ASSIGN(part, load_variable_part(writer, element, 1));
-    // A variable-length string ends at its NUL whatever its padding is, as for every C program.
+    // A variable-length string ends at its NUL whatever its padding is, as in every C program.
     if (part.object)
       text = without_padding(as_text(part.object->bytes().first(part.length)),
                              format::StringPadding::NullTerminate);
@@ -87,7 +87,7 @@ Status with_string(const ValueWriter& writer, const format::Datatype& type, Byte
   return use(text);
 }
 
-// A JSON string literal.
+// Writes a JSON string literal.
 Status write_literal(ValueWriter& writer, std::string_view text) {
   constexpr std::size_t kLongestEscape = 6;  // for one byte
   const bool may_be_too_long = !writer.check_length(kLongestEscape * text.size());
@@ -164,7 +164,7 @@ Status write_array(ValueWriter& writer, const format::Datatype& item_type, const
   });
 }
 
-// Null where the value has no name. Most enumerations number their values from 0 on in order.
+// Returns null if the value has no name. Most enumerations number their values from 0 on, in order.
 Result<const format::EnumMember*> find_enum_member(const format::Datatype& type, ByteSpan value,
                                                    RequestBudget& budget) {
   const auto is_named = [&](const format::EnumMember& member) {

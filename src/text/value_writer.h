@@ -9,7 +9,7 @@
 
 namespace h5mount::text {
 
-// Charged for each part of an array, a compound or a variable-length value.
+// Steps charged for each part of an array, a compound or a variable-length value.
 inline constexpr std::uint64_t kStepsPerPart = 32;
 
 // Variable-length parts may share heap objects, so a small file can produce any amount of text: `most` bounds
@@ -25,12 +25,12 @@ struct ValueWriter {
   format::FileSizes sizes() const { return context.file ? context.file->sizes() : format::FileSizes{}; }
   std::size_t written() const { return dropped + out.size(); }
 
-  // Fails where `bytes` more would exceed the bound.
+  // Fails if `bytes` more would exceed the bound.
   Status check_length(std::size_t bytes) const {
     if (written() <= most && bytes <= most - written()) return {};
     return fail(Error(beyond, "the value's text is too long"));
   }
-  // Called between two elements, where no earlier text is needed any more.
+  // Called between two elements, when no earlier text is needed any more.
   void drop_counted() {
     constexpr std::size_t kHeld = 64U << 10;
     if (!count_only || out.size() < kHeld) return;
@@ -42,7 +42,7 @@ struct ValueWriter {
 Status write_element(ValueWriter& writer, const format::Datatype& type, ByteSpan element);
 Status write_reference(ValueWriter& writer, const format::Datatype& type, ByteSpan element);
 
-// An object of the global heap, read by collection address and index; nothing where the address is undefined.
+// An object of the global heap, read by collection address and index; nullopt if the address is undefined.
 Result<std::optional<metadata::GlobalHeapObject>> load_heap_place(const ValueWriter& writer,
                                                                   format::Cursor& cursor);
 

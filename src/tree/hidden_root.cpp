@@ -66,7 +66,7 @@ std::vector<HiddenEntry> all_entries() {
   return out;
 }
 
-// Appends the words in lines that begin at kFormColumns, where `out` already stands.
+// Appends the words, wrapped into lines that begin at column kFormColumns, where `out` already ends.
 void append_wrapped(std::string_view words, std::string& out) {
   std::size_t column = kFormColumns;
   while (!words.empty()) {

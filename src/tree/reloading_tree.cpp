@@ -1,5 +1,5 @@
-// ReloadingTree: the tree of a file that may be replaced. It is the tree of what the name led to when nothing
-// of it was last in use.
+// ReloadingTree: the tree of a file that may be replaced. It is the tree of the file that the name led to
+// when nothing in the tree was last in use.
 #include <exception>
 #include <limits>
 #include <unordered_set>
@@ -12,7 +12,7 @@
 namespace h5mount::tree {
 namespace {
 
-// Node ids of two trees are disjoint: each tree has 2^44 of its own.
+// The node ids of two trees are disjoint: each tree has 2^44 ids of its own.
 constexpr unsigned kNodeBits = 44;
 
 class ReloadingTree final : public Tree, public std::enable_shared_from_this<ReloadingTree> {
@@ -184,8 +184,8 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
     return tree;
   }
 
-  // Nothing of the old file is in use at this moment, so no reply of the old tree can come after these
-  // invalidations.
+  // Called at a moment when nothing of the old file is in use, so that no reply of the old tree can follow
+  // these invalidations.
   void take_up() {
     std::shared_ptr<SourceTree> old;
     std::unordered_set<std::string> names;
@@ -227,7 +227,7 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
   std::uint64_t generation_ = 0;  // used only by the thread that calls file_changed
   mutable Mutex mutex_;
   std::shared_ptr<SourceTree> current_ H5_GUARDED_BY(mutex_);
-  // The tree of the new file, until nothing of the old one is in use.
+  // The tree of the new file, kept here until nothing of the old file is in use.
   std::shared_ptr<SourceTree> prepared_ H5_GUARDED_BY(mutex_);
   std::string why_unusable_ H5_GUARDED_BY(mutex_);  // of the new file; empty: it is usable, or there is none
   std::size_t pins_ H5_GUARDED_BY(mutex_) = 0;

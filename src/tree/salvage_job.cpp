@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kAskEvery{50};  // whether a request still waits
 
-// Whether salvaging that failed like that may succeed later.
+// Whether salvaging that failed with this error may succeed later.
 bool may_pass(const Error& error) {
   const ErrorCode code = error.code();
   return code == ErrorCode::Interrupted || code == ErrorCode::Io || code == ErrorCode::AccessDenied ||
@@ -46,7 +46,8 @@ Result<std::shared_ptr<SourceTree>> SalvageJob::wait(RequestBudget& budget) {
     lock.lock();
     if (error_) still = fail(*error_);
   }
-  // It ends with the last request that waits for it, but not because that has waited long.
+  // The job is stopped when the last request that waits for it is gone, but not because a request has waited
+  // too long.
   const bool gone = !still && still.error().code() == ErrorCode::Interrupted;
   if (--waiting_ == 0) {
     if (!done_ && gone) stop_ = true;
@@ -62,7 +63,7 @@ std::shared_ptr<SourceTree> SalvageJob::result() const {
 }
 
 Status SalvageJob::begin() {
-  if (thread_.joinable()) thread_.join();  // it has ended but for its last instruction
+  if (thread_.joinable()) thread_.join();  // it is at its last instruction
   stop_ = false;
   try {
     thread_ = start_thread("h5-salvage", [this] { work(); });

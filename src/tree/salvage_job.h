@@ -1,5 +1,4 @@
-// SalvageJob: the salvaging of a tree's file, in a thread of its own while requests wait for it. Threads:
-// any.
+// SalvageJob: salvages a tree's file in a thread of its own while requests wait for it. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -26,10 +25,11 @@ class SalvageJob {
   SalvageJob(const SalvageJob&) = delete;
   SalvageJob& operator=(const SalvageJob&) = delete;
 
-  // The salvaged file's tree; null where it shows no more than the file itself, or cannot be made. An error
-  // is the request's, or one of salvaging that may pass: then the next request tries again.
+  // Waits for the salvaged file's tree; null if it shows no more than the file itself, or if it cannot be
+  // made. An error is either the request's own, or one of salvaging that may pass: the next request then
+  // tries again.
   Result<std::shared_ptr<SourceTree>> wait(RequestBudget& budget);
-  // The salvaged file's tree where there is one already.
+  // The salvaged file's tree; null if there is none yet.
   std::shared_ptr<SourceTree> result() const;
 
  private:

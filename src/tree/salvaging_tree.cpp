@@ -1,7 +1,7 @@
 // SalvagingTree: the tree of a file that is salvaged when something first needs it. Until then it is the tree
-// of the file as it is; afterwards, where salvage shows more, nodes that are looked up are those of the
-// salvaged file. Nodes known before keep their ids: what fails for one of them is answered by the node that
-// has the same path in the other tree, its twin.
+// of the file as it is; afterwards, if salvage shows more, nodes that are looked up are those of the salvaged
+// file. Nodes known before keep their ids: a request that fails for such a node is answered by its twin, the
+// node with the same path in the salvaged file's tree.
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
@@ -109,7 +109,8 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
     const Where where = find(id);
     return where.tree->readlink(where.node);
   }
-  // A listing leaves out what cannot be read.
+  // A listing of a damaged directory leaves out what cannot be read, so the twin's listing is used if there
+  // is one.
   Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id, RequestBudget& budget) override {
     const Where where = find(id);
     const auto twin = where.own ? salvaged_twin(id, budget) : std::nullopt;
@@ -132,7 +133,8 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
     const Where where = find(id);
     return where.tree->file_of(where.node, budget);
   }
-  // Whoever goes by HDF5's own names gets no nodes, and so no twins: all that is shown is of one file.
+  // Callers that use HDF5's own names get no nodes, and so no twins: everything they are shown is of one
+  // file.
   Result<std::shared_ptr<const FileObject>> root_object(NodeId, RequestBudget& budget) override {
     return answered(place_.root, budget,
                     [&](Tree& tree, NodeId node) { return tree.root_object(node, budget); });
@@ -205,7 +207,7 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
     NodeId node = 0;
     bool own = false;  // of the file as it is
   };
-  // The same node in the salvaged tree; nothing where there is none.
+  // The same node in the salvaged tree; nullopt if there is none.
   std::optional<Where> salvaged_twin(NodeId id, RequestBudget& budget) {
     const auto unchanged = own_->stat(place_.root, StatDepth::Listing, budget);
     if (!unchanged && unchanged.error().code() == ErrorCode::Stale) return std::nullopt;
@@ -223,7 +225,7 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
     return {own_, id, true};
   }
 
-  // By the node itself where it can be.
+  // Asks the node itself first, if possible.
   template <class Ask>
   auto tried(NodeId id, RequestBudget& budget, Ask ask) -> decltype(ask(std::declval<Tree&>(), id)) {
     const Where where = find(id);
@@ -234,7 +236,7 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
     auto better = ask(*twin->tree, twin->node);
     return better ? better : answer;
   }
-  // By its twin where there is one.
+  // Asks the node's twin if there is one.
   template <class Ask>
   auto answered(NodeId id, RequestBudget& budget, Ask ask) -> decltype(ask(std::declval<Tree&>(), id)) {
     const Where where = find(id);
@@ -244,7 +246,7 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
     return ask(*own_, id);
   }
 
-  // The entry in the salvaged tree; nothing where it is not there, or cannot be shown.
+  // The entry in the salvaged tree; nullopt if it is not there, or cannot be shown.
   std::optional<Result<Entry>> salvaged_child(NodeId parent, std::string_view name, RequestBudget& budget) {
     const auto twin = salvaged_twin(parent, budget);
     if (!twin) return std::nullopt;
@@ -253,12 +255,12 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
     return found;
   }
 
-  // An entry that is not there may be one that is lost.
+  // An entry that is not found may have been lost by damage.
   std::optional<Error> why_missing(NodeId parent, const Error& error, RequestBudget& budget) {
     return error.code() == ErrorCode::NotFound ? own_->damage(parent, budget) : std::optional(error);
   }
 
-  // What /.h5 has of the whole file, but for the mount's own texts.
+  // Whether the entry of /.h5 is about the whole file; the mount's own texts are not.
   bool is_about_all(NodeId parent, std::string_view name) const {
     if (name == "status" || name == "log" || name == "README") return false;
     const MutexLock lock(mutex_);
@@ -327,7 +329,7 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
   SalvageJob job_;
 };
 
-// An open file of the file's own tree. What cannot be read of it is read from its twin.
+// An open file of the file's own tree. If a part of it cannot be read, that part is read from its twin.
 class SalvagingNode final : public OpenNode {
  public:
   SalvagingNode(std::shared_ptr<OpenNode> own, std::weak_ptr<SalvagingTree> tree, NodeId node)

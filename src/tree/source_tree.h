@@ -6,7 +6,7 @@
 
 namespace h5mount::tree {
 
-// Where the tree of a source is among others, of whose ids and inode numbers its own are different.
+// The place of a source's tree among other trees: its ids and inode numbers differ from theirs.
 struct SourcePlace {
   NodeId root = kRootNode;  // the root's id
   NodeId below = 0;         // all other ids are above
@@ -20,8 +20,8 @@ class SourceTree : public Tree {
   static Result<std::shared_ptr<SourceTree>> make(const dataset::ReadEnvironment& environment,
                                                   const TreeOptions& options, const SourcePlace& place);
 
-  // A file's part of a catalogue (append_catalogue_lines), made without a tree of it. Errors also: Stale
-  // where the file was written meanwhile.
+  // A file's part of a catalogue (append_catalogue_lines), made without a tree of the file. Fails with Stale
+  // if the file was written meanwhile.
   static Status append_lines(const dataset::ReadEnvironment& environment, const TreeOptions& options,
                              TextSink& out, RequestBudget& budget, PassingFacts& facts);
 
@@ -33,28 +33,29 @@ class SourceTree : public Tree {
   // Checks the file system. One thread only.
   virtual State state() = 0;
 
-  // Whether every other file that this one names and that is open is still what its name leads to. Checks the
-  // file system.
+  // Whether every open file that this one names is still the file that its name leads to. Checks the file
+  // system.
   virtual bool others_current() = 0;
 
-  // How many nodes were looked up and not forgotten, the root apart: a tree of which none are known, and
-  // which nothing pins, may be dropped.
+  // How many nodes were looked up and not forgotten, not counting the root: a tree without known nodes that
+  // nothing pins may be dropped.
   virtual std::size_t known_nodes() = 0;
 
-  // Invalidates all that the kernel caches of the nodes.
+  // Invalidates everything that the kernel caches of the nodes.
   virtual void retire() = 0;
 
-  // What is wrong with the object that a node shows, as its headers and lists tell; of other nodes nothing.
+  // What is wrong with the object that a node shows, according to its headers and lists; nullopt for other
+  // nodes.
   virtual std::optional<Error> damage(NodeId node, RequestBudget& budget) = 0;
 
  protected:
   using Tree::Tree;
 };
 
-// Of the files as they are.
+// The tree of the files as they are.
 Result<std::shared_ptr<SourceTree>> make_file_tree(const dataset::ReadEnvironment& environment,
                                                    const TreeOptions& options, const SourcePlace& place);
-// Of files that are salvaged when something first needs it.
+// The tree of files that are salvaged when something first needs it.
 Result<std::shared_ptr<SourceTree>> make_salvaging_tree(const dataset::ReadEnvironment& environment,
                                                         const TreeOptions& options, const SourcePlace& place);
 

@@ -23,7 +23,7 @@ namespace {
 // not changed for this time.
 constexpr std::chrono::seconds kSettled{1};
 
-// Of a state of the file: a file that was written has another one.
+// The version of one state of the file: a file that was written has another one.
 std::uint64_t version_of(const io::SourceStamp& stamp) {
   std::uint64_t out = 1;
   for (const std::uint64_t value :
@@ -112,7 +112,7 @@ class FileTree : public SourceTree {
   Result<std::string> get_xattr(NodeId id, std::string_view name, RequestBudget& budget) override {
     H5_ASSIGN(const NodePtr found, node(id, budget));
     auto value = unchanged(*found, found->get_xattr(name, budget));
-    // Of a file that is another one by now nothing else can be asked.
+    // If the file is a different one by now, nothing else can be asked about it.
     if (!value && value.error().code() == ErrorCode::Stale && name == "user.hdf5.error")
       return value.error().text();
     return value;
@@ -148,7 +148,7 @@ class FileTree : public SourceTree {
       seen.push_back({file.get(), sound, sound && file->followed->following()});
     }
     const auto kernel = context_->open_nodes->kernel();
-    // The kernel caches its attributes and pages without a time limit.
+    // The kernel caches attributes and pages of that file without a time limit.
     if (kernel && std::ranges::any_of(seen, [&](const Seen& now) { return became_another(now); })) retire();
     seen_ = std::move(seen);
     if (!files().follows()) return;
@@ -234,7 +234,7 @@ class FileTree : public SourceTree {
     return found;
   }
 
-  // Returns what was made from the node's file, if that has not changed meanwhile.
+  // Returns `made`, which was read from the node's file, if that file has not changed meanwhile.
   template <class T>
   static Result<T> unchanged(const Node& node, Result<T> made) {
     FilesRead read;
@@ -250,7 +250,7 @@ class FileTree : public SourceTree {
     return fail(unchanged.error());
   }
 
-  // Runs in a worker, so that no node waits for a slow one; repeated where the file changed meanwhile.
+  // Runs in a worker, so that no node waits for a slow one; repeated if the file changed meanwhile.
   void catch_up(const NodePtr& open) {
     const auto job = [open, nodes = context_->open_nodes] {
       do {
@@ -261,7 +261,7 @@ class FileTree : public SourceTree {
     if (!workers || !workers->submit(job)) job();
   }
 
-  // The stat is that of the node in the table, which may have been measured already. Where it fails, no
+  // The stat is that of the node in the table, which may have been measured already. If it fails, no
   // reference is counted.
   Result<Entry> entry_of(Result<NodePtr> child, FilesRead& read, RequestBudget& budget) {
     if (!child) return fail(std::move(child).error());
@@ -300,8 +300,8 @@ class FileTree : public SourceTree {
   }
   std::vector<Seen> seen_{{main_->file().get(), true, main_->followed().following()}};
 
-  // For `state`, which one thread calls: the last stamp of a file that changes, and the time when it was
-  // first seen.
+  // Used by `state`, which one thread calls: the last stamp of a file that changes, and when it was first
+  // seen.
   std::optional<io::SourceStamp> last_;
   std::chrono::steady_clock::time_point last_change_{};
 };
@@ -312,7 +312,7 @@ ViewContextPtr make_context(const dataset::ReadEnvironment& environment, const T
       environment, options, ino_seed, std::make_shared<ExternalFiles>(), std::make_shared<OpenNodes>()});
 }
 
-// The file that is shown. Errors: of its root.
+// The file that is shown. Errors are those of opening its root.
 Result<ServedFilePtr> serve_main(const ViewContextPtr& context, RequestBudget& budget) {
   auto main = std::make_shared<ServedFile>(context, context->mounted_file(), 0, context->ino_seed);
   H5_ASSIGN(const OpenedObjectPtr root, main->object(main->root_address(), budget));

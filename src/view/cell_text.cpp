@@ -50,7 +50,7 @@ char* (*number_by_name(std::string_view kind))(const std::byte*, char*) {
   return nullptr;
 }
 
-// Null for types that are no plain integers or floats.
+// Returns null for types that are not plain integers or floats.
 auto number_of(const format::Datatype& type) -> char* (*)(const std::byte*, char*) {
   if (type.cls != DatatypeClass::Integer && type.cls != DatatypeClass::Float) return nullptr;
   const std::string text = text::datatype_text(type);
@@ -91,7 +91,7 @@ ByteSpan imaginary_part(const format::Datatype& type, ByteSpan element) {
   return element.subspan(type.members[1].offset, type.members[1].type->size);
 }
 
-// The form in the repr of a Python complex: no ".0", nan, inf.
+// The form in the repr of a Python complex: without ".0", and with nan and inf.
 std::string python_float(std::string text) {
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   if (text == "NaN") return "nan";
@@ -142,7 +142,7 @@ void append_unquoted(std::string_view literal, std::string& out) {
   }
 }
 
-// Appends a number in strict JSON, whose numbers are finite.
+// Appends a number in strict JSON, which has only finite numbers.
 void append_strict(std::string_view number, std::string& out) {
   if (number == "NaN")
     out += "null";
@@ -178,7 +178,7 @@ std::optional<std::size_t> integer_width(const format::Datatype& type) {
   return kWidths[type.size];
 }
 
-// The longest shortest decimal of the type, written without an exponent and with ".0".
+// The length of the longest of the type's shortest decimals, written without an exponent and with ".0".
 std::optional<std::size_t> float_width(const format::Datatype& type) {
   const std::string text = text::datatype_text(type);
   if (text.ends_with("f2") || text.ends_with("f4")) return 17;
@@ -196,7 +196,7 @@ std::optional<std::size_t> enum_width(const format::Datatype& type) {
   return width;
 }
 
-// As strict JSON; nothing is a missing value.
+// Appends a category as strict JSON. `place`: nullopt for a missing value.
 void append_category(const object::Categories& categories, std::optional<std::uint64_t> place,
                      std::string& out) {
   if (!place)

@@ -16,11 +16,11 @@ class Cell {
   const format::Datatype& type() const { return *type_; }
 
   // Appends the value at `row` (the row's first byte). Integers and floats are written as in docs/promise.md
-  // 'Values as text'; complex numbers as in Python, without brackets; values that are one string, and names
-  // of categories, as their own bytes, unquoted; a missing value as nothing; all others as JSON.
+  // 'Values as text'; complex numbers as in Python, without brackets; a value that is a single string, and
+  // the name of a category, as its own bytes, unquoted; a missing value as an empty text; all others as JSON.
   Status append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const;
-  // Integers and floats of the usual formats are written directly to memory, of which kNumberRoom bytes may
-  // be overwritten; returns their end.
+  // Writes an integer or float of a usual format directly to memory, of which kNumberRoom bytes may be
+  // overwritten; returns the end.
   static constexpr std::size_t kNumberRoom = text::kFloatTextRoom;
   bool is_number() const { return number_ != nullptr; }
   char* write_plain(const std::byte* row, char* out) const { return number_(row + offset_, out); }
@@ -31,7 +31,7 @@ class Cell {
   // Appends strict JSON: NaN and missing values are null, an infinity is a string, a complex number an array.
   Status append_json(const std::byte* row, const text::ValueContext& context, std::string& out) const;
 
-  // The most bytes that append_json writes; nothing where the type has no bound that is worth padding to.
+  // The most bytes that append_json writes; nullopt if the type has no bound that is worth padding to.
   std::optional<std::size_t> json_width() const;
 
  private:

@@ -26,7 +26,7 @@ class PartDerivation : public Derivation {
   }
 
  private:
-  // The part of a dataset as it is now.
+  // The part of a dataset in its present state.
   virtual Result<dataset::DatasetPart> part_of(const object::DatasetDescription& dataset) const = 0;
 };
 

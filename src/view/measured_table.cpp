@@ -14,12 +14,13 @@ namespace h5mount::view {
 
 namespace {
 
-// Damaged parts of a block; everything after the last of them counts as damaged.
+// The most damaged parts of a block; everything after the last of them counts as damaged.
 constexpr std::size_t kMaxDamagedParts = 128;
-// Failed reads of a block that is halved to find its unreadable rows.
+// The most failed reads of a block that is halved to find its unreadable rows.
 constexpr std::size_t kMaxFailedReads = 64;
 constexpr std::uint64_t kBlocksAtOnce = 64U << 10;
-// Of a block, beside those for its rows and its text: it is looked up, and its measure is kept.
+// Steps for a block, in addition to those for its rows and its text: it is looked up, and its measure is
+// kept.
 constexpr std::uint64_t kStepsPerBlock = 2048;
 
 class MeasuredTable final : public RowsFile {
@@ -46,7 +47,7 @@ class MeasuredTable final : public RowsFile {
     return {};
   }
 
-  // The rows after those that both have.
+  // The rows after those that the two files have in common.
   std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
                                               std::span<const dataset::ByteRange> stale) const override {
     const auto* other = dynamic_cast<const MeasuredTable*>(&before);
@@ -70,7 +71,8 @@ class MeasuredTable final : public RowsFile {
     std::time_t reported H5_GUARDED_BY(mutex) = std::time(nullptr);
   };
 
-  // Blocks from a row on. A few at a time: what is measured of each takes memory before it is in order.
+  // Measures blocks from a row on. Only a few at a time: the measures of each take memory until they are in
+  // order.
   Status measure_blocks(std::uint64_t first, std::uint64_t count, Pass& pass) {
     std::vector<std::vector<Part>> blocks(static_cast<std::size_t>(count));
     const auto job = [&](std::size_t i) { blocks[i] = measure_block(first + i * rows_per_block(), pass); };
@@ -105,7 +107,7 @@ class MeasuredTable final : public RowsFile {
     return fail(Error(ErrorCode::TooLarge, "too many values to be shown as text").with_found(elements));
   }
 
-  // What each row has at least, as far as its types say: arrays can repeat long names.
+  // The least text that each row has according to the columns' types: arrays can repeat long names.
   std::uint64_t least_row_text() const {
     std::uint64_t bytes = 0;
     for (const Column& column : table().columns) {
@@ -115,7 +117,7 @@ class MeasuredTable final : public RowsFile {
     return bytes;
   }
 
-  // The bytes of a row that holds only the fill value, where none of these rows is allocated.
+  // The length of a row that holds only the fill value, if none of these rows is allocated.
   std::optional<std::uint64_t> unallocated_row_bytes(std::uint64_t row, std::uint64_t rows,
                                                      RequestBudget& budget) {
     const auto data = source().reader->find_data(row * table().row_bytes, budget);
@@ -155,7 +157,7 @@ class MeasuredTable final : public RowsFile {
       parts.push_back({row, rows, 0, *fill_bytes * rows, false});
     } else if (const Status done = render(row, row + rows, text, pass.budget)) {
       parts.push_back({row, rows, 0, text.size(), false});
-      // The first blocks are kept for the reader, as long as they leave most of the cache to the dataset.
+      // The first blocks are kept for the reader as long as they leave most of the cache to the dataset.
       if (pass.bytes + text.size() <= source().environment.cache->budget() / 4) keep(parts[0], text);
     } else if (done.error().code() == ErrorCode::Stale || concerns_one_request(done.error()) ||
                may_be_torn()) {
@@ -195,7 +197,7 @@ class MeasuredTable final : public RowsFile {
         source().reader->description().address, done, pass.rows);
   }
 
-  // Rows of a chunk, where the rows of a chunk can only be read together; else nothing.
+  // The number of rows of a chunk if the rows of a chunk can only be read together; else nullopt.
   std::optional<std::uint64_t> chunk_rows() const {
     const object::DatasetDescription& dataset = source().reader->description();
     const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked;
@@ -211,7 +213,7 @@ class MeasuredTable final : public RowsFile {
     parts.back().bytes += next.bytes;
   }
 
-  // A row of a damaged part counts as one byte a column.
+  // A row of a damaged part counts as one byte for each column.
   void add_damaged(std::vector<Part>& parts, std::uint64_t row, std::uint64_t rows) const {
     add_rows(parts, {row, rows, 0, rows * table().columns.size(), true});
   }

@@ -10,7 +10,7 @@ namespace h5mount::view {
 using format::DatatypeClass;
 using format::StringPadding;
 
-// A string of one byte ends with it, so nothing can follow its NUL: netCDF's characters.
+// netCDF's characters are strings of one byte, so nothing can follow their NUL.
 std::vector<NumpyStrings::Place> NumpyStrings::places_in(const format::Datatype& type) {
   std::vector<Place> out;
   if (type.cls == DatatypeClass::String) {

@@ -1,5 +1,6 @@
-// Strings of fixed length as NumPy's: what follows the end of a string is zero. HDF5 leaves any bytes behind
-// the NUL of a null-terminated string, and pads others with spaces, which libhdf5 removes when h5py reads.
+// Strings of fixed length in NumPy's form, in which the bytes after the end of a string are zero. HDF5 leaves
+// any bytes behind the NUL of a null-terminated string, and pads other strings with spaces, which libhdf5
+// removes when h5py reads.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +14,17 @@ namespace h5mount::view {
 // The strings in the elements of a type whose stored bytes are not NumPy's. Immutable; threads: any.
 class NumpyStrings {
  public:
-  // Null where the type has none: its elements are handed on as they are stored.
+  // Returns null if the type has no such strings: its elements are handed on as they are stored.
   static std::shared_ptr<const NumpyStrings> in(const format::Datatype& type);
 
-  // Elements are read whole, so larger ones that have such strings are not shown.
+  // Elements are read whole, so larger elements with such strings are not shown.
   static constexpr std::uint64_t kMaxElementBytes = 16U << 20;
   static Status check_size(const format::Datatype& type);
 
-  // Clears what follows the strings in whole elements of stored bytes.
+  // Clears the bytes after the strings in whole elements of stored bytes.
   void clear(MutableByteSpan elements) const;
 
-  // Appends the bytes [offset, offset + length) of a dataset's image in which that is cleared.
+  // Appends the bytes [offset, offset + length) of a dataset's image with these bytes cleared.
   Status read(const dataset::DatasetReader& dataset, std::uint64_t offset, std::uint64_t length,
               RequestBudget& budget, dataset::Pieces& out) const;
 

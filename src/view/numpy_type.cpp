@@ -28,7 +28,8 @@ std::uint32_t code_point(std::string_view sequence) {
   return value;
 }
 
-// A Python string literal in ASCII; bytes that are not UTF-8 as h5py decodes them (surrogateescape).
+// A Python string literal in ASCII; bytes that are not UTF-8 are written as h5py decodes them
+// (surrogateescape).
 std::string python_string(std::string_view text) {
   std::string out = "'";
   while (!text.empty()) {
@@ -71,7 +72,7 @@ bool is_integer_size(const format::Datatype& type) {
   return type.size == 1 || type.size == 2 || type.size == 4 || type.size == 8;
 }
 
-// x87's 80 bits in 16 bytes: NumPy's longdouble on the machines that have it.
+// The 80 bits of an x87 float in 16 bytes: NumPy's longdouble on machines that have it.
 bool is_long_double(const format::Datatype& t) {
   return t.size == 16 && t.order == format::ByteOrder::Little && t.bit_offset == 0 && t.bit_precision == 80 &&
          t.sign_location == 79 && t.exponent_location == 64 && t.exponent_size == 15 &&
@@ -93,7 +94,7 @@ Result<NumpyType> bits(const format::Datatype& type) {
   return NumpyType{fmt::format("'{}u{}'", order_mark(type), type.size), {}};
 }
 
-// h5py marks opaque elements that are NumPy's dates and times with their dtype: "NUMPY:M8[ns]".
+// h5py marks opaque elements that hold NumPy's dates and times with their dtype: "NUMPY:M8[ns]".
 Result<NumpyType> opaque(const format::Datatype& type) {
   constexpr std::string_view kMark = "NUMPY:";
   std::string_view tag = type.tag;

@@ -16,7 +16,8 @@ struct NumpyType {
   std::vector<std::uint32_t> dims;  // of an array datatype, outermost first
 };
 
-// UnsupportedFeature, with a short phrase as its text, where NumPy has no dtype with these stored bytes.
+// Fails with UnsupportedFeature, and a short phrase as its text, if NumPy has no dtype with these stored
+// bytes.
 Result<NumpyType> numpy_type(const format::Datatype& type);
 
 }  // namespace h5mount::view

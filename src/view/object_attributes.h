@@ -10,11 +10,11 @@
 
 namespace h5mount::view {
 
-// Nothing where there is none or its value cannot be read.
+// Returns nullopt if there is no such attribute or its value cannot be read.
 std::optional<object::Attribute> attribute_of(const metadata::FileMetadata& file,
                                               const object::Object& object, std::string_view name);
 
-// The address of the first object that a value refers to; 0 where it refers to none.
+// The address of the first object that a value refers to; 0 if it refers to none.
 std::uint64_t first_reference(const text::ValueContext& values, const format::Datatype& type,
                               ByteSpan element);
 

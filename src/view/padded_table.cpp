@@ -1,4 +1,4 @@
-// Rows of one length: size and offsets are computed, growth appends.
+// Rows that all have the same length: size and offsets are computed, and growth appends.
 #include <algorithm>
 
 #include "h5mount/base/limits.h"
@@ -40,7 +40,7 @@ class PaddedTable final : public RowsFile {
     return RowsFile::render_part(part, out, budget);
   }
 
-  // A request may not need the damaged rows of a part: the rows that it needs are read alone.
+  // A request may not need the damaged rows of a part, so only the rows that it needs are read.
   Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error, RequestBudget& budget,
                       dataset::Pieces& out) const override {
     const std::uint64_t first = part.row + begin / width_, last = part.row + divide_up(end, width_);

@@ -55,7 +55,7 @@ void append_values(const ParquetColumn& column, ByteSpan rows, std::uint64_t row
   }
 }
 
-// Booleans, eight to a byte, the first in the lowest bit.
+// Appends booleans, eight to a byte, the first in the lowest bit.
 void append_bits(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes, std::string& out) {
   const std::size_t count = rows.size() / row_bytes, start = out.size();
   out.resize(start + divide_up(count, 8));
@@ -120,7 +120,7 @@ class ParquetFile final : public TableFile {
   cache::BlockCache::Charge charge_;
 };
 
-// Most datasets that have too many columns are found to have them without making these.
+// The columns are counted first, as most datasets with too many columns can be refused without making them.
 Result<ParquetLayout> layout_of(const object::DatasetDescription& dataset, RequestBudget& budget) {
   H5_ASSIGN(const std::uint64_t columns, table_columns(dataset, budget));
   if (columns > ParquetLayout::kMaxColumns) return fail({ErrorCode::UnsupportedFeature, "too many columns"});

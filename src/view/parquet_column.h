@@ -1,4 +1,4 @@
-// A column of a Parquet file, and the names of one that is a dictionary's.
+// A column of a Parquet file, and the names in its dictionary if it has one.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct ParquetColumn {
   format::ByteOrder order = format::ByteOrder::Little;
   enum class Conversion : std::uint8_t { Bytes, SignExtend, ZeroExtend, HalfFloat, Bits, Text, Index };
   Conversion conversion = Conversion::Bytes;
-  // JSON object, name to number; null but for enumerations. Columns of one type share it.
+  // JSON object, name to number; null except for enumerations. Columns of one type share it.
   std::shared_ptr<const std::string> enum_names = {};
   format::DatatypePtr string_type = {};  // of strings
   std::size_t string_index = 0;          // index among the columns of strings

@@ -1,6 +1,6 @@
 // Columns of names in a Parquet file: the names once in each row group, in a dictionary page, and an index
-// for each row. A run of bit-packed indices of 8, 16 or 24 bits is as long for any values, so the size of the
-// file follows from the shape and the names:
+// for each row. A run of bit-packed indices of 8, 16 or 24 bits has the same length for all values, so the
+// size of the file follows from the shape and the names:
 //
 //   u32 LE bytes of the definition levels   these two where values may be missing
 //   run header (varint), a bit a row        1: the row has a value
@@ -16,7 +16,7 @@
 
 namespace h5mount::view {
 
-// Bytes of their pages: of categories; at most, of an enumeration.
+// The bytes of the dictionary pages of categories, and the most that those of an enumeration have.
 std::uint64_t dictionary_bytes(const object::Categories& categories);
 std::uint64_t most_dictionary_bytes(const format::Datatype& type);
 
@@ -24,16 +24,16 @@ std::uint64_t most_dictionary_bytes(const format::Datatype& type);
 Result<ParquetDictionaryPtr> enum_dictionary(const format::Datatype& type);
 ParquetDictionaryPtr category_dictionary(const object::Categories& categories);
 
-// Bytes of an index among so many names: 1 to 3, as some readers do not take 32 bits.
+// The bytes of an index among so many names: 1 to 3, as some readers do not accept 32 bits.
 std::uint32_t index_bytes(std::uint64_t names);
 
-// The header of a run of bit-packed values of so many rows.
+// The header of a run of bit-packed values for so many rows.
 std::string run_header(std::uint64_t rows);
 
-// Bytes of a data page of so many rows.
+// The bytes of a data page of so many rows.
 std::uint64_t index_page_bytes(const ParquetColumn& column, std::uint64_t rows);
 
-// Appends the page of some rows. Errors: a code that no category has.
+// Appends the data page of some rows. Fails for a code that no category has.
 Status append_indices(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes, std::string& out);
 
 }  // namespace h5mount::view

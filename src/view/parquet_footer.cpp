@@ -31,7 +31,7 @@ std::uint64_t all_number_bytes(std::uint64_t first, std::uint64_t step, std::uin
 
 constexpr std::string_view kEnumKey = "enum:";
 
-// The names of enumerations' values.
+// Writes the names of the values of enumerations.
 void write_key_values(ThriftWriter& out, const std::vector<ParquetColumn>& columns) {
   const auto named = [](const ParquetColumn& column) { return column.enum_names != nullptr; };
   const auto count = std::ranges::count_if(columns, named);
@@ -119,7 +119,7 @@ std::string ParquetLayout::footer() const {
   return out;
 }
 
-// Whole groups differ only in their offsets. That of a column occurs twice; that of the indices after a
+// Whole groups differ only in their offsets. The offset of a column occurs twice; that of the indices after a
 // dictionary, once.
 std::uint64_t ParquetLayout::footer_size() const {
   if (groups() <= 2) return footer().size();

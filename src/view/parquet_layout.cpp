@@ -18,20 +18,22 @@ using format::DatatypeClass;
 using Conversion = ParquetColumn::Conversion;
 using namespace parquet;
 
-// The footer is in memory while the file is open: what it says of the groups, and the rest of it.
+// The footer is in memory while the file is open: the bounds are for its part about the groups, and for the
+// rest.
 constexpr std::uint64_t kMaxGroupsBytes = 32U << 20;
 constexpr std::uint64_t kMaxSchemaBytes = 8U << 20;
 constexpr std::uint64_t kGroupBytes = 4U << 20;       // of a row group, as stored: a block of the cache
 constexpr std::uint64_t kMaxGroupBytes = 32U << 20;   // there are three copies while it is made
 constexpr std::uint64_t kMaxValueBytes = 1ULL << 62;  // of all columns
-// Of the dictionaries of all columns, which every row group has: a column that exceeds it shows its integers.
+// The bound on the dictionaries of all columns, which every row group has: a column that exceeds it shows its
+// integers.
 constexpr std::uint64_t kMaxDictionaryBytes = 8U << 20;
 
 Error no_form(std::string why) {
   return {ErrorCode::UnsupportedFeature, std::move(why)};
 }
 
-// The name with bytes that are not UTF-8 as %XX.
+// The name, with bytes that are not UTF-8 written as %XX.
 std::string utf8_name(std::string_view name) {
   std::string out;
   while (!name.empty()) {
@@ -89,7 +91,7 @@ class EnumNames {
   std::map<const format::Datatype*, std::shared_ptr<const std::string>> known_;
 };
 
-// h5py's booleans.
+// Whether the type is h5py's boolean.
 bool is_parquet_boolean(const format::Datatype& type) {
   return type.cls == DatatypeClass::Enum && text::datatype_text(type) == "|b1";
 }
@@ -99,7 +101,7 @@ class Dictionaries {
  public:
   std::uint64_t bytes() const { return bytes_; }  // of all columns
 
-  // Makes a column of codes, or of an enumeration of one byte, one of indices.
+  // If the source is a column of codes, or of an enumeration of one byte, makes the column one of indices.
   Status set(const Column& source, ParquetColumn& column) {
     const object::Categories* const names =
         source.categories && source.categories->known ? source.categories.get() : nullptr;
@@ -183,7 +185,7 @@ Status add_column(const Column& source, EnumNames& names, Dictionaries& dictiona
   return {};
 }
 
-// Bytes of a row for choosing a group's size; a string's bytes are not in the row.
+// The bytes of a row, from which a group's size is chosen; the bytes of a string are not in the row.
 std::uint64_t weight_of_row(const Table& table) {
   constexpr std::uint64_t kString = 64;  // of variable length, an estimate
   std::uint64_t bytes = table.row_bytes;
@@ -192,13 +194,14 @@ std::uint64_t weight_of_row(const Table& table) {
   return bytes;
 }
 
-// Whole rows of chunks where they are small, so that no chunk is needed for two groups. `entry`: bytes of a
-// group in the footer.
+// A group holds whole rows of chunks if these are small, so that no chunk is needed for two groups. `entry`:
+// the bytes of a group in the footer.
 std::uint64_t rows_of_group(const object::DatasetDescription& dataset, const Table& table,
                             std::uint64_t entry, std::uint64_t dictionary_bytes, std::uint64_t most) {
   const std::uint64_t least =
       std::max<std::uint64_t>(1, divide_up(table.rows, std::max<std::uint64_t>(1, kMaxGroupsBytes / entry)));
-  // Where there are so many names, values take at least as much of the file.
+  // A group is at least as large as its dictionaries, so that with many names values take at least as much of
+  // the file.
   const std::uint64_t bytes = std::max(kGroupBytes, dictionary_bytes);
   const std::uint64_t rows = std::max(least, std::min(bytes / weight_of_row(table), most));
   const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked;

@@ -1,5 +1,5 @@
-// Where everything stands in a Parquet file of a table (format specification of Apache Parquet): from shape
-// and type alone, but for strings, the lengths of which have to be measured.
+// The layout of a Parquet file of a table (format specification of Apache Parquet). It follows from shape and
+// type alone, except for strings, whose lengths have to be measured.
 //
 //   0      P A R 1
 //          row groups: for each column a page header and its values (PLAIN, no compression, REQUIRED);
@@ -27,8 +27,9 @@ class ParquetLayout {
  public:
   static constexpr std::uint64_t kMaxColumns = 4096;
 
-  // UnsupportedFeature, with a short phrase, where Parquet cannot represent a type. `table`: of the dataset.
-  // `most_rows`: of a group. The lengths of strings are unknown before set_strings.
+  // Fails with UnsupportedFeature, and a short phrase, if Parquet cannot represent a type. `table`: that of
+  // the dataset. `most_rows`: the most rows of a group. The lengths of strings are unknown before
+  // set_strings.
   static Result<ParquetLayout> of(const object::DatasetDescription& dataset, const Table& table,
                                   RequestBudget& budget, std::uint64_t most_rows = format::kUnlimited);
   void set_strings(ParquetStrings strings);
@@ -42,18 +43,18 @@ class ParquetLayout {
   std::uint64_t rows_of(std::uint64_t group) const {
     return std::min(rows_per_group_, rows_ - group * rows_per_group_);
   }
-  // Bytes, from the file's start; for the group after the last one, the footer's offset.
+  // An offset in bytes from the file's start; for the group after the last one, the footer's offset.
   std::uint64_t group_offset(std::uint64_t group) const;
   std::uint64_t group_at(std::uint64_t offset) const;
   std::uint64_t page_bytes(const ParquetColumn& column, std::uint64_t group) const;  // of values
   std::string page_header(const ParquetColumn& column, std::uint64_t group) const;
   ParquetGroup group(std::uint64_t index) const;
-  // The page before that of the indices; empty for other columns.
+  // The dictionary page before the page of indices; empty for other columns.
   static std::string dictionary_header(const ParquetColumn& column);
   static std::uint64_t dictionary_bytes(const ParquetColumn& column);  // with its header
   std::uint64_t all_dictionary_bytes() const { return dictionary_bytes_; }
   std::string footer() const;  // with its length and the magic
-  // For a table without strings; its cost does not depend on the number of groups.
+  // For a table without strings. The cost does not depend on the number of groups.
   std::uint64_t footer_size() const;
   // At least footer_size(), for any table.
   std::uint64_t most_footer_bytes() const;

@@ -1,5 +1,5 @@
-// The metadata of a Parquet file: what a table's layout and rows that come one after the other have in
-// common. Threads: any.
+// Parts of a Parquet file's metadata that are shared by the layout of a table and by rows that are added one
+// after the other. Threads: any.
 #pragma once
 
 #include <string>
@@ -23,14 +23,14 @@ struct ParquetGroup {
   std::vector<Column> columns;
 };
 
-// Fields 2 and, for each group, an element of field 4 of FileMetaData; and its last field, the footer's
-// length and the magic. `out`: what `thrift` writes to.
+// Write, in FileMetaData: field 2; for each group, an element of field 4; and the last field, followed by the
+// footer's length and the magic. `out`: the text that `thrift` writes to.
 void write_schema(ThriftWriter& thrift, const std::vector<ParquetColumn>& columns);
 void write_row_group(ThriftWriter& thrift, const std::vector<ParquetColumn>& columns,
                      const ParquetGroup& group);
 void end_parquet_footer(ThriftWriter& thrift, std::string& out);
 
-// Of a page of values. `encoding`: parquet.thrift `Encoding`.
+// The header of a page of values. `encoding`: parquet.thrift `Encoding`.
 std::string parquet_page_header(std::uint64_t page_bytes, std::uint64_t rows, std::int32_t encoding);
 
 }  // namespace h5mount::view

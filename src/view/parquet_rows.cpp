@@ -19,7 +19,8 @@ void append_little(std::uint64_t value, unsigned bytes, std::string& out) {
 struct ParquetRows::State {
   Take take;
   std::vector<ParquetColumn> columns;
-  // Of the group that is being filled, for each column: a bit a row, whether it has a value; and the values.
+  // For each column of the group that is being filled: one bit for each row, which says whether it has a
+  // value; and the values.
   std::vector<std::string> levels, values;
   std::uint64_t rows = 0;
   std::size_t held = 0;  // bytes of `values`

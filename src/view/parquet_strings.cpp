@@ -46,7 +46,7 @@ class Pass {
     if (const auto failure = first_error()) return fail(*failure);
     return std::move(found_);
   }
-  // Of rows as they are stored: more than that is not in the memory of several threads.
+  // Bytes of rows as they are stored: several threads do not hold more than that in memory.
   static constexpr std::uint64_t kBytesSideBySide = 8U << 20;
 
   // Whether a group has more text than may be rendered at once.

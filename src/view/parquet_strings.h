@@ -1,18 +1,18 @@
-// Strings of a Parquet file: each its length (u32 LE) and its bytes. Threads: any.
+// Strings of a Parquet file: for each one its length (u32 LE) and its bytes. Threads: any.
 #pragma once
 
 #include "parquet_layout.h"
 
 namespace h5mount::view {
 
-// Appends a column's strings of some rows.
+// Appends the strings of a column for some rows.
 Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes,
                               const text::ValueContext& context, std::string& out);
 
-// The layout with the result of one parallel pass over the strings. Row groups become smaller where strings
-// are long. Groups that cannot be read count as groups of empty strings; reading them fails. `before`: the
-// layout of the table's previous state, or null; its row groups are valid up to the first stale byte of the
-// dataset. LimitExceeded: more text than a file of this size can plausibly have.
+// The layout with the result of one parallel pass over the strings. Row groups become smaller if strings are
+// long. Groups that cannot be read count as groups of empty strings; reading them fails. `before`: the layout
+// of the table's previous state, or null; its row groups are valid up to the first stale byte of the dataset.
+// Fails with LimitExceeded if there is more text than a file of this size can plausibly have.
 Result<ParquetLayout> measure_parquet_strings(const Source& source, const Table& table, ParquetLayout layout,
                                               const ParquetLayout* before,
                                               std::span<const dataset::ByteRange> stale,

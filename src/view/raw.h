@@ -1,4 +1,4 @@
-// The elements as stored, or as text where their type has no byte form (text_lines.h): for parts of datasets.
+// The elements as stored, or as text if their type has no byte form (text_lines.h), for parts of datasets.
 // The file's own tree shows whole datasets.
 #pragma once
 

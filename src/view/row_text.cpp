@@ -23,7 +23,7 @@ bool all_numbers(const std::vector<Cell>& cells) {
   return std::ranges::all_of(cells, &Cell::is_number);
 }
 
-// The start of a row, or the end of the value before, and the key of a column.
+// Appends what precedes a value: the start of the row or the end of the value before, and the column's key.
 void append_key(const Table& table, std::size_t column, std::string& out) {
   out += column == 0 ? '{' : ',';
   text::append_json_string(table.columns[column].name, out);
@@ -31,7 +31,8 @@ void append_key(const Table& table, std::size_t column, std::string& out) {
 }
 constexpr std::string_view kRowEnd = "}\n";
 
-// Cell::json_width. That of an enumeration is a walk over its names, and its columns share its type.
+// Caches Cell::json_width. For an enumeration that is a walk over its names, and the columns of a table may
+// share its type.
 class JsonWidths {
  public:
   std::optional<std::size_t> of(const Cell& cell) {
@@ -104,7 +105,7 @@ class DelimitedRows final : public RowText {
     return to;
   }
 
-  // Quotes the field that was appended from `start` on, where necessary.
+  // Quotes the field that was appended from `start` on, if necessary.
   void end_field(std::size_t start, std::string& out) const {
     if (out.size() == start) {
       if (cells_.size() == 1) out += "\"\"";
@@ -177,8 +178,9 @@ class JsonRows final : public RowText {
   }
 
  private:
-  // Rows with spaces for values, which are copied many at a time: that takes 0.4 of the time of one piece of
-  // constant text after another. None where a row is so wide that a copy of it would count as memory.
+  // Makes rows with spaces in place of values, which are copied many at a time: that takes 0.4 of the time of
+  // writing one piece of constant text after another. There are none if a row is so wide that a copy of it
+  // would take much memory.
   void make_blank_rows() {
     constexpr std::size_t kBytes = 8U << 10, kMaxBytes = 1U << 20;
     if (*width_ > kMaxBytes) return;
@@ -193,7 +195,7 @@ class JsonRows final : public RowText {
     while (blank_rows_.size() + row.size() <= kBytes);
   }
 
-  // Into a blank row.
+  // Writes the numbers into a blank row.
   void write_numbers(const std::byte* row, char* to) const {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       char* const place = to + places_[i];

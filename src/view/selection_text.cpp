@@ -77,7 +77,7 @@ std::optional<dataset::DatasetPart::Axis> parse_slice(const std::vector<std::str
     }
   }
   const std::uint64_t count = begin < end ? (end - begin - 1) / step + 1 : 0;
-  // One element needs no step, and a step of 1 cannot overflow.
+  // If there is only one element, no step is needed, and a step of 1 cannot overflow.
   return dataset::DatasetPart::Axis{count == 0 ? 0 : begin, count <= 1 ? 1 : step, count, false};
 }
 

@@ -8,7 +8,8 @@
 namespace h5mount::view {
 
 // The selection that the text describes. An index drops its dimension; slices clip to the extent; steps are
-// positive. NotFound where the text is no selection of a dataset of that rank, or an index is out of range.
+// positive. Fails with NotFound if the text is not a selection of a dataset of that rank, or if an index is
+// out of range.
 Result<dataset::DatasetPart> parse_selection(std::string_view text,
                                              const object::DatasetDescription& dataset);
 

@@ -25,7 +25,7 @@ bool is_nested(const format::Datatype& type) {
   return type.cls == format::DatatypeClass::Compound && !is_complex(type);
 }
 
-// What the columns of an element are, without making them.
+// The number of an element's columns and the size of their names, computed without making the columns.
 struct Extent {
   std::uint64_t columns = 0;     // any number above limits::kMaxTableColumns stands for too many
   std::uint64_t name_bytes = 0;  // at most, of what follows the element's own name in theirs
@@ -36,7 +36,7 @@ std::uint64_t index_digits(std::uint64_t count) {
   return std::string_view(".").size() + fmt::formatted_size("{}", count);
 }
 
-// `count` times these columns, whose names get `bytes` more each.
+// These columns `count` times, with `bytes` more in each of their names.
 Extent times(const Extent& of, std::uint64_t count, std::uint64_t bytes) {
   const auto columns = checked_mul(of.columns, count);
   if (!columns || *columns > limits::kMaxTableColumns) return kTooMany;
@@ -70,7 +70,8 @@ std::string joined(const std::string& prefix, std::string_view name) {
 void add_columns(const std::string& name, const format::DatatypePtr& type, std::uint64_t offset,
                  std::vector<Column>& out);
 
-// One column an item, or those of the item's own type, named by the indices of all dimensions.
+// Adds one column for each item of the array, or the columns of the item's own type if it has several. Their
+// names contain the indices of all dimensions.
 void add_items(const std::string& name, const format::Datatype& array, std::size_t dimension,
                std::uint64_t& offset, std::vector<Column>& out) {
   if (dimension == array.dims.size()) {
@@ -95,7 +96,7 @@ void add_columns(const std::string& name, const format::DatatypePtr& type, std::
 }
 
 // A nested name may equal another member's own name; the later column then gets a number. Names are compared
-// as they are, as a file may choose names whose hashes are equal.
+// as text, as a file may choose names whose hashes are equal.
 void make_unique(std::vector<Column>& columns) {
   std::set<std::string_view> seen;
   for (const Column& column : columns) seen.insert(column.name);
@@ -128,7 +129,7 @@ Error no_table(std::string_view why) {
   return {ErrorCode::UnsupportedFeature, std::string(why)};
 }
 
-// UnsupportedFeature, with a short phrase, where the dataset is no table.
+// Fails with UnsupportedFeature, and a short phrase, if the dataset is not a table.
 Result<Extent> extent_of_rows(const object::DatasetDescription& dataset, RequestBudget& budget) {
   const format::Dataspace& space = dataset.space;
   if (space.kind == format::DataspaceKind::Null) return fail(no_table("a null dataspace has no rows"));
@@ -158,7 +159,8 @@ Result<Extent> extent_of_rows(const object::DatasetDescription& dataset, Request
 
 constexpr std::size_t kBytesPerColumn = 192;  // with what a view keeps of each, names apart
 
-// The most bytes of a table with what its views keep of each column: its name twice, once in JSON.
+// The most memory that a table takes, with what its views keep of each column: its name twice, once of them
+// in JSON.
 std::size_t memory_of(const Extent& extent) {
   constexpr std::size_t kJsonBytes = 6;  // of one byte: \u0000
   return static_cast<std::size_t>(kBytesPerColumn * extent.columns + (2 + kJsonBytes) * extent.name_bytes);

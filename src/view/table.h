@@ -13,8 +13,8 @@
 
 namespace h5mount::view {
 
-// The bound on the names of all columns of a table together: those of nested members are made of several
-// names of the type, so that a small file can ask for any amount.
+// The bound on the names of all columns of a table together: those of nested members are composed of several
+// names of the type, so a small file can ask for any amount.
 inline constexpr std::uint64_t kMaxTableNameBytes = 2U << 20;
 
 struct Column {
@@ -24,7 +24,8 @@ struct Column {
   object::CategoriesPtr categories = nullptr;  // what its integers stand for; null: themselves
 };
 
-// The place of a code's name: nothing for -1, which stands for a missing value. Errors: no category has it.
+// The place of a code's name; nullopt for -1, which stands for a missing value. Fails if no category has the
+// code.
 Result<std::optional<std::uint64_t>> category_of(const format::Datatype& type, const std::byte* code,
                                                  const object::Categories& categories);
 
@@ -32,24 +33,24 @@ struct Table {
   std::vector<Column> columns;  // at least one
   std::uint64_t rows = 0;
   std::uint64_t row_bytes = 0;  // as stored
-  // Of an open file: the memory for the columns and for what a view makes of their names.
+  // For an open file: the charge for the columns and for what a view makes from their names.
   std::shared_ptr<cache::BlockCache::Charge> charge = {};
 };
 
-// Why a dataset is no table; nothing where it is one. Costs a walk of its type: no column is made.
+// Why a dataset is not a table; nullopt if it is one. Costs a walk of its type, but no column is made.
 Result<std::optional<std::string>> table_unfit(const object::DatasetDescription& dataset,
                                                RequestBudget& budget);
 
-// The number of its columns; UnsupportedFeature where it is no table.
+// The number of columns; fails with UnsupportedFeature if the dataset is not a table.
 Result<std::uint64_t> table_columns(const object::DatasetDescription& dataset, RequestBudget& budget);
 
-// The table of a dataset, to be looked at; UnsupportedFeature where table_unfit returns a reason. At most
-// kMaxTableNameBytes of names.
+// The table of a dataset, for inspection only; fails with UnsupportedFeature if table_unfit returns a reason.
+// At most kMaxTableNameBytes of names.
 Result<Table> table_of(const object::DatasetDescription& dataset, RequestBudget& budget);
 
-// The same for a file that is opened: the cache is charged with the most that it and the texts of a view may
-// take before they are made; then settle_charge lowers that to what they take. `text_bytes`: of what a view
-// made of the names.
+// The same for a file that is opened: before the table and the texts of a view are made, the cache is charged
+// with the most that they may take; settle_charge then lowers that to what they take. `text_bytes`: the bytes
+// of what a view made from the names.
 Result<Table> table_of(const Source& source, RequestBudget& budget);
 void settle_charge(const Table& table, std::size_t text_bytes);
 

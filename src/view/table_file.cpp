@@ -16,8 +16,8 @@ constexpr std::uint64_t kBlockRows = 4096;
 constexpr std::uint64_t kBlockCells = 64U << 10;
 constexpr std::uint64_t kBlockBytes = 1U << 20;  // of rows as they are stored
 
-// What the names of enumerations' values take at most in a row. Other long values are met when rows are
-// rendered.
+// The most bytes that the names of enumeration values take in a row. Other long values are found when rows
+// are rendered.
 std::uint64_t names_in_row(const Table& table) {
   std::map<const format::Datatype*, std::uint64_t> known;
   std::uint64_t bytes = 0;
@@ -25,7 +25,7 @@ std::uint64_t names_in_row(const Table& table) {
     if (column.type->cls != format::DatatypeClass::Enum) continue;
     const auto [longest, is_new] = known.try_emplace(column.type.get());
     if (is_new) longest->second = text::value_text_bounds(*column.type, {}, {}).most;
-    // A line of text is a column of many elements.
+    // A line of text is one column of many elements.
     bytes += longest->second * (table.columns.size() == 1 ? table.row_bytes / column.type->size : 1);
   }
   return bytes;
@@ -41,11 +41,11 @@ std::uint64_t rows_of_block(const Table& table, std::uint64_t row_text) {
 
 }  // namespace
 
-// Memory that is not written costs nothing; text that grows would be there twice.
+// Reserved memory that is not written costs nothing, while a text that grows would exist twice.
 constexpr std::size_t kLongRowRoom = 128U << 20;
 
-// Of rows that are longer than a block may be, one of the process is rendered at a time: a small file can ask
-// each of many threads for tens of MiB.
+// The turn to render a row that is longer than a block may be; only one such row of the process is rendered
+// at a time, as a small file can ask each of many threads for tens of MiB.
 class Turn {
  public:
   // Waits until nobody else has the turn. Errors: those of `budget`.
@@ -161,8 +161,8 @@ Status TableFile::read_damaged(const Part&, std::uint64_t, std::uint64_t, Error 
   return fail(std::move(why));
 }
 
-// A part is text and block for a moment, and rows of many MiB for each worker would exceed the memory that a
-// mount may use.
+// A part exists as text and as a block for a moment, and rows of many MiB for each worker would exceed the
+// memory that a mount may use.
 bool TableFile::together(std::uint64_t part_bytes) const {
   constexpr std::size_t kPartsInBudget = 8, kMaxBytes = 16U << 20;
   return part_bytes <= std::min(blocks_->cache().budget() / kPartsInBudget, kMaxBytes);
@@ -186,8 +186,8 @@ void TableFile::read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) c
   }
 }
 
-// The kernel has the pages that a forward reader has passed. Text that is dropped at once gives its memory to
-// the parts that come next, and leaves other blocks in the cache.
+// The kernel has the pages that a forward reader has passed. Text that is dropped at once frees its memory
+// for the next parts, and leaves other blocks in the cache.
 void TableFile::drop_behind(dataset::ReadPattern& pattern, std::uint64_t begin) const {
   constexpr std::uint64_t kBehind = 2 * dataset::ReadPattern::kReorder;
   if (begin < kBehind) return;

@@ -1,6 +1,7 @@
 // TableFile: a table as a file of parts; the worker pool renders each from some of the rows, and the block
-// cache keeps it. There are two kinds of files of lines (RowsFile): rows of one length have computed offsets;
-// others are rendered once to be measured, which leaves a checkpoint every 4,096 rows.
+// cache keeps it. There are two kinds of files of lines (RowsFile): if all rows have the same length, their
+// offsets are computed; otherwise rows are rendered once to be measured, which leaves a checkpoint every
+// 4,096 rows.
 //
 // Immutable once made; threads: any.
 #pragma once
@@ -26,7 +27,7 @@ class BlockOwner {
   std::uint64_t id_;
 };
 
-// The limit for the text of all variable-length values and references of a dataset together; kUnlimited where
+// The limit for the text of all variable-length values and references of a dataset together; kUnlimited if
 // its type has neither.
 std::uint64_t max_variable_text(const Source& source);
 
@@ -44,14 +45,15 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
     bool operator==(const Part&) const = default;
   };
 
-  // The text before and after the parts, and how much text each row has at least.
+  // `header` and `trailer`: the text before and after the parts; `row_text`: the least text that each row
+  // has.
   TableFile(Source source, Table table, std::string header, std::string trailer, std::size_t row_text);
 
   virtual std::uint64_t part_count() const = 0;
   virtual Part part(std::uint64_t index) const = 0;
   // The index of the part at `offset`, counted from the end of the header.
   virtual std::uint64_t part_at(std::uint64_t offset) const = 0;
-  // The content of a part that cannot be rendered: by default the error.
+  // The content of a part that cannot be rendered; by default the error.
   virtual Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error why,
                               RequestBudget& budget, dataset::Pieces& out) const;
 
@@ -68,7 +70,7 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   virtual Status render_part(const Part& part, MutableByteSpan out, RequestBudget& budget) const;
   Status load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out,
                    RequestBudget& budget) const;
-  // Whether several threads may each have that much in memory.
+  // Whether several threads may each have a part of that size in memory.
   bool together(std::uint64_t part_bytes) const;
   // Stores a part's text in the cache.
   void keep(const Part& part, const std::string& text) const;
@@ -100,8 +102,8 @@ class RowsFile : public TableFile {
         text_(std::move(text)) {}
 
   const RowText& text() const { return *text_; }
-  // Makes `out` the text of rows that are in memory. Several rows with more than kMaxBlockText are TooLarge;
-  // one such row waits until no other thread renders one.
+  // Sets `out` to the text of rows that are in memory. Several rows with more than kMaxBlockText fail with
+  // TooLarge; a single such row waits until no other thread renders one.
   Status render_loaded(const std::byte* rows, std::size_t count, std::string& out,
                        RequestBudget& budget) const;
   Status render(std::uint64_t first, std::uint64_t last, std::string& out, RequestBudget& budget) const final;
@@ -110,7 +112,7 @@ class RowsFile : public TableFile {
   const RowTextPtr text_;
 };
 
-// Rows of one length: `text` has a row_width.
+// A table whose rows all have the same length: `text` has a row_width.
 ComputedFilePtr make_padded_table(Source source, Table table, RowTextPtr text);
 
 // Renders every row once, except those whose measure `before` provides. Rows that cannot be read take some

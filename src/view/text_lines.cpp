@@ -30,7 +30,7 @@ void unquote(std::string& out, std::size_t begin) {
 using AppendElement = Status (*)(const format::Datatype& type, ByteSpan element,
                                  const text::ValueContext& context, std::string& out);
 
-// Strings of variable length as their bytes, all else as JSON.
+// Appends a string of variable length as its bytes, and any other value as JSON.
 Status append_whole_line(const format::Datatype& type, ByteSpan element, const text::ValueContext& context,
                          std::string& out) {
   return is_variable_string(type) ? text::append_string(type, element, context, out)
@@ -67,7 +67,7 @@ class Lines final : public RowText {
   const AppendElement append_;
 };
 
-// A table of one column, the line.
+// Makes a table whose only column is the line.
 Result<ComputedFilePtr> make_lines(Source source, std::uint64_t elements, AppendElement append,
                                    const ComputedFile* before, std::span<const dataset::ByteRange> stale,
                                    RequestBudget& budget) {

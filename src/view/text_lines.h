@@ -1,5 +1,5 @@
-// The view text/: each element is a line, or, for numbers in more than one dimension, each row of the last
-// dimension with single spaces; strings without quotes.
+// The view text/: each element is a line or, for numbers in more than one dimension, each row of the last
+// dimension, separated by single spaces; strings are not quoted.
 #pragma once
 
 #include "h5mount/view/text_lines.h"

@@ -38,7 +38,7 @@ class ThriftWriter {
   void zigzag(std::int64_t value) {
     varint(static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63));
   }
-  // Numbers of fields differ by less than 16.
+  // The numbers of successive fields differ by less than 16.
   void begin_field(int field, unsigned type) {
     out_ += static_cast<char>(static_cast<unsigned>(field - last_.back()) << 4 | type);
     last_.back() = field;

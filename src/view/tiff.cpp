@@ -100,8 +100,8 @@ bool is_image(const text::ValueContext& values, const object::Object& object) {
          text::append_string(*attribute->type, attribute->data, values, text) && text == "IMAGE";
 }
 
-// The palette of an HDF5 image (HDF5 Image and Palette Specification): the first that its attribute PALETTE
-// refers to, where it has bytes of red, green and blue. Empty where there is none.
+// The palette of an HDF5 image (HDF5 Image and Palette Specification): the first one that its attribute
+// PALETTE refers to, if it has bytes of red, green and blue. Empty if there is none.
 Result<std::vector<std::byte>> palette_of(const Source& source, RequestBudget& budget) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{3} * 256;
   const metadata::FileMetadata& file = *source.values.file;

@@ -93,7 +93,7 @@ class Writer {
     value_of(type, value);
     pad(type == kShort ? 2 : type == kLong ? 4 : 8);
   }
-  // One value for each sample: in the entry where they fit, else in the head.
+  // One value for each sample, in the entry if they fit there, else in the head.
   void bits_per_sample() {
     entry(kBitsPerSample, kShort, layout_.samples);
     const std::size_t bytes = std::size_t{2} * layout_.samples;
@@ -156,7 +156,7 @@ std::string tiff_head(const TiffLayout& layout, ByteSpan palette) {
   writer.number(1, 4);
   writer.number(1, 4);
   out.resize(kPalette, '\0');
-  // All reds, then all greens, then all blues, of 16 bits each.
+  // All reds, then all greens, then all blues, each of 16 bits.
   for (std::size_t part = 0; part < 3; ++part)
     for (std::size_t i = 0; i < kColours; ++i) {
       const std::size_t at = 3 * i + part;

@@ -1,4 +1,4 @@
-// Where things are in a TIFF file of a dataset, and the bytes that are not the dataset's:
+// The layout of a TIFF file of a dataset, and the bytes in it that are not the dataset's:
 //
 //   0             header: byte order, version, offset of the first directory
 //   64            values of the directories that do not fit in them, the same for all
@@ -37,8 +37,8 @@ struct TiffLayout {
   bool operator==(const TiffLayout&) const = default;
 };
 
-// UnsupportedFeature, with a short phrase as its text, for a dataset that is no image; TooLarge where the
-// file would be larger than a file can be.
+// Fails with UnsupportedFeature, and a short phrase as its text, for a dataset that is not an image, and with
+// TooLarge if the result would be larger than a file can be.
 Result<TiffLayout> tiff_layout(const object::DatasetDescription& dataset);
 
 // The first kImage bytes. `palette`: red, green and blue of at most 256 colours, or empty.

@@ -1,4 +1,4 @@
-// Arithmetic on numbers that a file supplied: each returns nothing where the true result does not fit.
+// Arithmetic on numbers that a file supplied: each function returns nullopt if the true result does not fit.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace h5mount {
   return product;
 }
 
-// True where [offset, offset + length) lies inside [0, size).
+// True if [offset, offset + length) lies inside [0, size).
 [[nodiscard]] constexpr bool range_within(std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
   return offset <= size && length <= size - offset;
 }

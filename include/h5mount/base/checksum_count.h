@@ -1,5 +1,5 @@
-// How many metadata checksums were compared since the program began, by all threads: for fsck.h5, which says
-// how much of a file was verified.
+// The number of metadata checksums that all threads have compared since the program began, for fsck.h5, which
+// reports how much of a file was verified.
 #pragma once
 
 #include <cstdint>

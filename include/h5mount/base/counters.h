@@ -1,6 +1,6 @@
 // Counters: what a mount, or a server, has done so far, for /.h5/status, tests and benchmarks. One object is
-// handed down to all that works for a mount (dataset::ReadEnvironment), so that two of them in one process
-// are counted apart. Threads: any; relaxed.
+// handed down to everything that works for a mount (dataset::ReadEnvironment), so that two mounts in one
+// process are counted separately. Threads: any; relaxed.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // Errors are values. An Error says what was wrong (code), where in the format (structure, field), where in
 // the file (absolute byte offset), what was expected and what was found, and callers add the enclosing
-// structure and its address (`within`). The message is formatted only where it is shown.
+// structure and its address (`within`). The message is formatted only when it is shown.
 //
 // Threads: an Error is immutable once built and cheap to copy (the waiters of one failed decode share it);
 // `with_*` and `within` return new ones.

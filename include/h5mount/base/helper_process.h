@@ -1,14 +1,14 @@
-// HelperProcess: another process that works for this one and is not trusted: code of others runs in it, or it
-// speaks with others. It has one stream socket to this process, as its standard input, and the descriptors
-// that it is given.
+// HelperProcess: another process that works for this one and is not trusted: it runs code of others, or
+// communicates with others. It has one stream socket to this process, as its standard input, and the
+// descriptors that it is given.
 //
 //   H5_ASSIGN(auto helper, HelperProcess::start({.path = program, .words = {"a-name", "7"}}));
 //   H5_TRY(helper->receive(greeting, Clock::now() + limit));  // the time that it may take to start
 //
-// Every exchange has its deadline. A helper that lets one pass is killed, as one is that this process no
-// longer needs. Where this process dies, the socket ends: a helper must end when it reads that, and have a
-// timer of its own where it runs code that may not come back to reading. What a helper may do, it gives up
-// itself (filter/plugin/confine.h). Threads: one at a time; starting holds no lock, and none must be held.
+// Every exchange has its deadline. A helper that misses one is killed, and so is one that this process no
+// longer needs. If this process dies, the socket is closed: a helper must end when it reads that, and needs a
+// timer of its own if it runs code that may not come back to reading. A helper gives up its rights itself
+// (filter/plugin/confine.h). Threads: one at a time; starting holds no lock, and none must be held.
 #pragma once
 
 #include <sys/types.h>
@@ -35,15 +35,16 @@ class HelperProcess {
     std::vector<std::string> environment = {};
   };
 
-  // Standard output and error are /dev/null, no signal is blocked or ignored, and
-  // all other descriptors are closed that are marked so (O_CLOEXEC), as all of this program are.
+  // Standard output and error are /dev/null, no signal is blocked or ignored, and all other descriptors that
+  // are marked O_CLOEXEC, as all of this program's are, are closed.
   static Result<std::unique_ptr<HelperProcess>> start(const Program& program);
   ~HelperProcess();  // kills it
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
 
-  // All of the bytes. Errors: TimedOut where the deadline has passed, or the helper's own timer has ended it;
-  // Io where it has ended otherwise, with the reason. After an error it does not run any more.
+  // Transfers all bytes. Fails with TimedOut if the deadline has passed, or if the helper's own timer has
+  // ended the helper; with Io, and the reason, if the helper has ended otherwise. After an error the helper
+  // no longer runs.
   Status send(ByteSpan bytes, Deadline deadline);
   Status receive(MutableByteSpan bytes, Deadline deadline);
   bool running() const { return pid_ > 0; }

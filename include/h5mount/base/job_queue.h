@@ -1,7 +1,7 @@
-// JobQueue: jobs that threads of the queue's own take in the order in which they came. The queue is bounded,
-// and ends in one of three ways: its jobs are done (`drain`), dropped (`stop`), or dropped but for one more
-// (`stop_with`). Where jobs may wait for something that hangs, further threads are started for those that
-// wait behind them.
+// JobQueue: jobs that the queue's own threads take in the order in which they were submitted. The queue is
+// bounded, and ends in one of three ways: its jobs are done (`drain`), dropped (`stop`), or dropped in favour
+// of one last job (`stop_with`). If jobs may wait for something that hangs, further threads are started for
+// the jobs behind them.
 //
 //   JobQueue jobs({.name = "h5-copy", .threads = 4, .limit = 64});
 //   jobs.submit([&] { copy(file); });
@@ -32,23 +32,24 @@ class JobQueue {
     const char* name;      // of its threads, with static storage; at most 15 bytes
     unsigned threads = 1;  // that are always there
     std::size_t limit;     // of jobs that wait; kUnlimited where those who submit are bounded themselves
-    // A job that has run for so long may hang, and its thread is not counted any more: another one is started
-    // for the jobs that wait, up to `max_threads` together. Threads that are too many again end after some
+    // A job that has run for so long may hang, and its thread is no longer counted: another one is started
+    // for the jobs that wait, up to `max_threads` in total. Threads that are no longer needed end after some
     // idle time.
     std::chrono::milliseconds patience{};
     unsigned max_threads = 0;  // at most `threads`: none is started
   };
 
-  // Throws std::system_error where the system gives no thread; where it gives some, they do the work.
+  // Throws std::system_error if the system gives no thread at all; if it gives some, they do the work.
   explicit JobQueue(const Options& options);
   ~JobQueue();  // stops
   JobQueue(const JobQueue&) = delete;
   JobQueue& operator=(const JobQueue&) = delete;
 
-  // Waits while the queue is full. False where it has ended: the job will not run.
+  // Waits while the queue is full. Returns false if the queue has ended: the job will not run.
   bool submit(Job job);
 
-  // Each ends the queue: no further job is taken. The first call decides what becomes of the jobs that wait.
+  // Each of these ends the queue: no further job is taken. The first call decides what happens to the jobs
+  // that wait.
   void drain();              // waits until all are done
   void stop();               // drops them, and waits for those that run
   void stop_with(Job last);  // drops them and adds one; does not wait

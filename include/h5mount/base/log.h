@@ -1,7 +1,7 @@
 // The program's log. Lines up to the level that was set go to stderr, or to syslog once the program is a
 // daemon. The last 1,000 lines also stay in memory (warnings and errors whatever the level) and are read as
-// /.h5/log. Control bytes are escaped; a line has at most 4 KiB. Of more than 300 lines a minute the rest is
-// dropped and counted, debug lines excepted. Threads: any.
+// /.h5/log. Control bytes are escaped; a line has at most 4 KiB. If there are more than 300 lines in a
+// minute, the rest is dropped and counted, except debug lines. Threads: any.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ void set_log_level(LogLevel level);  // of the lines that go to stderr or syslog
 bool log_enabled(LogLevel level);    // whether a line of that level is emitted or kept in memory
 void set_log_to_syslog(bool on);     // after the program has become a daemon
 
-// False where the line was dropped: by its level or by the rate limit.
+// Returns false if the line was dropped, because of its level or of the rate limit.
 bool log_line(LogLevel level, std::string_view text);
 
 // Logs each pair of `cause` and `state` once. A damaged node fails every read that needs it, each time with
@@ -43,7 +43,7 @@ struct KeptLog {
   std::time_t last = 0;              // time of the last line
 };
 KeptLog kept_log();
-// At most `length` bytes from `offset` on, fewer only at the end; nothing where `offset` was already dropped.
+// At most `length` bytes from `offset` on, fewer only at the end; nullopt if `offset` was already dropped.
 std::optional<std::string> read_kept_log(std::uint64_t offset, std::size_t length);
 
 template <class... Args>

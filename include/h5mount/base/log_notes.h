@@ -1,5 +1,5 @@
-// Lines of the log in memory (/.h5/log) that say under what conditions the program runs. They are printed
-// nowhere else, whatever the level of the log is. Threads: any.
+// Lines of the log in memory (/.h5/log) that record the conditions under which the program runs. They are
+// printed nowhere else, whatever the log level is. Threads: any.
 #pragma once
 
 #include <string_view>

@@ -7,7 +7,7 @@
 
 namespace h5mount {
 
-// Decoding so few bytes takes less time than waking another thread and missing what it has in its caches.
+// Decoding so few bytes takes less time than waking another thread, whose caches are cold.
 inline constexpr std::size_t kQuickBytes = 64U << 10;
 
 class LongWorkListener {

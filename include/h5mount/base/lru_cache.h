@@ -17,8 +17,8 @@ namespace h5mount {
 template <class T>
 class LruCache {
  public:
-  // The `at_least` most recently used entries are kept whatever their size. With `at_least` 0 a value larger
-  // than the capacity is not kept.
+  // The `at_least` most recently used entries are kept whatever their size. If `at_least` is 0, a value
+  // larger than the capacity is not kept.
   explicit LruCache(std::size_t capacity_bytes, std::size_t at_least = 0)
       : capacity_(capacity_bytes), at_least_(at_least) {}
 
@@ -30,7 +30,7 @@ class LruCache {
     return at->second->value;
   }
 
-  // Replaces the value that the key has.
+  // Replaces the key's present value.
   void insert(std::uint64_t key, std::shared_ptr<const T> value, std::size_t bytes) {
     if (bytes > capacity_ && at_least_ == 0) return;
     std::list<Entry> dropped;  // destroyed after the lock is released
@@ -42,7 +42,7 @@ class LruCache {
     make_room(dropped);
   }
 
-  // The value has grown to that size; nothing happens where it is the key's no longer.
+  // The value has grown to that size; does nothing if it is no longer the key's value.
   void charge(std::uint64_t key, const T& value, std::size_t bytes) {
     std::list<Entry> dropped;
     const MutexLock lock(mutex_);

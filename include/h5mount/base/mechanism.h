@@ -1,8 +1,9 @@
 // Mechanisms that gain time or memory and change no byte of what is shown. Each can be switched off, so that
 // a benchmark tells what it gains (tests/bench, group `mechanisms`): the environment variable H5MOUNT_WITHOUT
-// names those that are off, separated by commas. One that does not gain a tenth where it claims to goes,
-// unless it keeps a promise of docs/promise.md. Beside each: the time without it over the time with it, short
-// form, two processors of a virtual machine, medians of seven. Threads: any.
+// names those that are off, separated by commas. A mechanism that does not gain a tenth where it claims to is
+// removed, unless it keeps a promise of docs/promise.md. Beside each one: the time without it divided by the
+// time with it (short form of the benchmark, two processors of a virtual machine, medians of seven). Threads:
+// any.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ enum class Mechanism : std::uint8_t {
   ShortestFloat,  // shortest-float: floats as CSV 1.2
 };
 
-// The same for the life of the process.
+// Whether the mechanism is on; this does not change during the life of the process.
 bool is_on(Mechanism mechanism);
 
 }  // namespace h5mount

@@ -1,6 +1,6 @@
 // OnceValue: a value computed on first use, by one caller while the others wait. No lock is held during the
-// computation. A failure is returned to all waiters and not kept: the next caller tries again; so does a
-// waiter where the failure concerns the first caller's request alone. Threads: any.
+// computation. A failure is returned to all waiters and not kept: the next caller tries again, and so does a
+// waiter if the failure concerns only the first caller's request. Threads: any.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace h5mount {
 template <class T>
 class OnceValue {
  public:
-  // `budget`: that of the request, which ends its waiting too.
+  // `budget`: that of the caller's request; it also ends its wait.
   template <class Make>
   Result<T> get(Make&& make, RequestBudget& budget) {
     MutexLock lock(mutex_);
@@ -51,14 +51,14 @@ class OnceValue {
     return made;
   }
 
-  // The value where it has been computed; does not wait.
+  // The value if it has been computed; does not wait.
   std::optional<T> peek() const {
     const MutexLock lock(mutex_);
     return value_;
   }
 
  private:
-  // What the callers that wait for one computation share. Its members belong to the owner's mutex.
+  // State shared by the callers that wait for one computation. The owner's mutex guards its members.
   struct Round {
     Condition done;
     bool over = false;
@@ -84,7 +84,7 @@ class OnceValue {
     }
   };
 
-  // Waits for the running computation. Nothing where the caller is to try itself.
+  // Waits for the running computation. Returns nullopt if the caller should try itself.
   std::optional<Result<T>> join(MutexLock& lock, RequestBudget& budget) H5_REQUIRES(mutex_) {
     constexpr std::chrono::milliseconds kLook{50};
     if (!waited_for_) waited_for_ = std::make_shared<Round>();
@@ -98,7 +98,8 @@ class OnceValue {
     return std::nullopt;
   }
 
-  // There are many of these, and hardly one is waited for or fails: what that takes is allocated then.
+  // There are many of these objects, and hardly one is waited for or fails: what that needs is allocated only
+  // then.
   mutable Mutex mutex_;
   std::optional<T> value_ H5_GUARDED_BY(mutex_);
   std::shared_ptr<Round> waited_for_ H5_GUARDED_BY(mutex_);

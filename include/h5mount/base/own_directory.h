@@ -1,4 +1,4 @@
-// A directory in which this program keeps what it made, for later runs: it must be the user's own.
+// A directory in which this program keeps files for later runs; it must be the user's own.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace h5mount {
 
-// Opens the directory, which is made (mode 0700) where there is none. Errors: AccessDenied where it belongs
-// to somebody else or others may write there.
+// Opens the directory, which is made (mode 0700) if it does not exist. Fails with AccessDenied if it belongs
+// to somebody else, or if others may write to it.
 Result<UniqueFd> open_own_directory(const std::string& path);
 
 }  // namespace h5mount

@@ -1,6 +1,6 @@
-// RequestBudget: how much work one request may cause. It is made where the request arrives and passed to all
-// that works for it, in the worker pool too. Loops that a file drives charge it with `spend`; a front end
-// says when nobody waits for the answer any more (`interrupt`, `poll`).
+// RequestBudget: how much work one request may cause. It is made when the request arrives and passed to
+// everything that works for it, in the worker pool too. Loops that a file drives charge it with `spend`; a
+// front end says when nobody waits for the answer any more (`interrupt`, `poll`).
 //
 // Work is counted in steps of about a nanosecond of one core (limits::kRequestSteps): a byte decoded is one.
 // So what a request may do does not depend on the machine's load. The time bound is far above that; it ends
@@ -38,17 +38,17 @@ class RequestBudget {
 
   // Raises the bounds to those for a file of that size, which the request is about. Cheap.
   void allow_for(std::uint64_t file_bytes);
-  // Raises the bounds by those for one more file that the request reads.
+  // Raises the bounds for one more file that the request reads.
   void allow_more(std::uint64_t file_bytes);
 
-  // Charges work that was done or is about to be. Errors: Interrupted, BudgetExceeded, TimedOut. Once it has
-  // failed, it fails.
+  // Charges work that was done or is about to be done. Errors: Interrupted, BudgetExceeded, TimedOut. After a
+  // failure every further call fails.
   Status spend(std::uint64_t steps);
   Status check() { return spend(0); }
 
   void interrupt() { interrupted_.store(true, std::memory_order_relaxed); }
-  // `asked(data)` is called now and then to find out whether the request is to be interrupted, by any thread
-  // that works for it; null: no longer. No other thread may use this budget meanwhile.
+  // Any thread that works for the request calls `asked(data)` now and then to find out whether the request is
+  // to be interrupted; null: no longer. While this function is called, no other thread may use this budget.
   using Asked = bool (*)(void* data);
   void poll(Asked asked, void* data) {
     asked_ = asked;
@@ -58,7 +58,8 @@ class RequestBudget {
   std::uint64_t spent() const { return spent_.load(std::memory_order_relaxed); }
 
   PauseBudget& pauses() { return shared_pauses_ ? *shared_pauses_ : own_pauses_; }
-  // From now on uses a budget of pauses that others share. No other thread may use this budget meanwhile.
+  // From now on uses a budget of pauses that others share. While this function is called, no other thread may
+  // use this budget.
   void share_pauses(std::shared_ptr<PauseBudget> pauses) { shared_pauses_ = std::move(pauses); }
 
  private:
@@ -76,7 +77,7 @@ class RequestBudget {
   std::shared_ptr<PauseBudget> shared_pauses_;  // null: its own
 };
 
-// A budget without bounds as an argument, for work that is no part of a request: `Unbounded()`. It lives as
+// A budget without bounds as an argument, for work that is not part of a request: `Unbounded()`. It lives as
 // long as the call, and reads no clock.
 class Unbounded {
  public:
@@ -86,12 +87,13 @@ class Unbounded {
   RequestBudget budget_{RequestBudget::unbounded()};
 };
 
-// Whether a failure may be that of one request alone, which another request for the same thing need not
-// share: it was interrupted, waited too long, or had spent its budget on other things before.
+// Whether another request for the same thing need not fail with the same error: this one was interrupted,
+// waited too long, or had spent its budget on other things before.
 bool concerns_one_request(const Error& error);
 
-// Whether every request for the same thing alone would fail like that as long as the bytes of the file are
-// the same. BudgetExceeded is in both: the same work costs the same again, unless others had spent the steps.
+// Whether every request for only the same thing would fail like that as long as the bytes of the file are the
+// same. BudgetExceeded belongs to both: the same work costs the same again, unless the steps were spent on
+// other things.
 bool meets_all_requests(const Error& error);
 
 }  // namespace h5mount

@@ -10,8 +10,8 @@
 
 namespace h5mount {
 
-// Steps `at` to the next position, where dimension i has `extent(i)` positions. Returns the dimension that
-// was incremented (later dimensions are reset to zero), or nothing after the last position (all are reset to
+// Steps `at` to the next position; dimension i has `extent(i)` positions. Returns the dimension that was
+// incremented (later dimensions are reset to zero), or nullopt after the last position (all are reset to
 // zero).
 template <std::invocable<std::size_t> Extent>
 constexpr std::optional<std::size_t> next_row_major(std::span<std::uint64_t> at, Extent extent) {

@@ -28,7 +28,7 @@ class ScratchBuffer {
     }
     return {bytes_.get(), size};
   }
-  // Frees the buffer where it is larger than `keep` bytes.
+  // Frees the buffer if it is larger than `keep` bytes.
   void trim(std::size_t keep) {
     if (capacity_ <= keep) return;
     bytes_.reset();

@@ -1,5 +1,5 @@
 // SharedCache: one bound in bytes for what many files keep decoded. Each user has a part of its own
-// (CachePart), which takes what it uses: the least recently used entry goes first, whoever's it is. So a
+// (CachePart), which takes what it uses: the least recently used entry of all parts is evicted first. So a
 // thousand files that are open have no more memory than one.
 //
 // Like LruCache it does not load: two callers that miss at the same time both decode. Evicted values live as
@@ -20,7 +20,7 @@ namespace h5mount {
 
 class SharedCache {
  public:
-  // What one file alone may keep decoded: a few thousand windows of metadata, objects and heaps.
+  // The bound if there is only one file: a few thousand windows of metadata, objects and heaps.
   static constexpr std::size_t kDefaultBytes = 24U << 20;
 
   explicit SharedCache(std::size_t capacity_bytes = kDefaultBytes) : capacity_(capacity_bytes) {}
@@ -33,7 +33,7 @@ class SharedCache {
   friend class CachePart;
 
   using Value = std::shared_ptr<const void>;
-  // What a value is found by in its part. `version`: of the source; 0 where there is one only.
+  // The key of a value within its part. `version`: that of the source; 0 if there is only one.
   struct Key {
     std::uint64_t version, number;
     bool operator==(const Key&) const = default;
@@ -64,9 +64,9 @@ class SharedCache {
 
   static std::uint64_t new_part();
   Value find(std::uint64_t part, const Key& key);
-  // Replaces the value that the key has. A value larger than the capacity is not kept.
+  // Replaces the key's present value. A value larger than the capacity is not kept.
   void insert(std::uint64_t part, const Key& key, Value value, std::size_t bytes);
-  // The value has grown to that size; nothing happens where it is the key's no longer.
+  // The value has grown to that size; does nothing if it is no longer the key's value.
   void charge(std::uint64_t part, const Key& key, const void* value, std::size_t bytes);
   void erase(std::uint64_t part);
 
@@ -81,7 +81,8 @@ class SharedCache {
   std::array<Shard, 8> shards_;
 };
 
-// The values of one user, by number (usually an address) and version: no version finds a value of another.
+// The values of one user, by number (usually an address) and version: a value is found only under its own
+// version.
 template <class T>
 class CachePart {
  public:

@@ -28,8 +28,8 @@ class SharedSlot {
     value_.swap(value);
   }
 
-  // Replaces `expected` by `value` and returns true; where the slot holds something else, that becomes
-  // `expected`.
+  // If the slot holds `expected`, replaces it by `value` and returns true; else sets `expected` to what the
+  // slot holds.
   bool compare_exchange(std::shared_ptr<T>& expected, std::shared_ptr<T> value) {
     const MutexLock lock(mutex_);
     if (value_ != expected) return expected = value_, false;

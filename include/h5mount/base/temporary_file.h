@@ -1,5 +1,5 @@
-// TemporaryFile: an unlinked file on disk: it vanishes with its descriptor, however the program ends.
-// Threads: any, each with bytes of its own.
+// TemporaryFile: an unlinked file on disk, which vanishes with its descriptor, however the program ends.
+// Threads: any, each with its own range of bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class TemporaryFile {
  public:
   TemporaryFile() = default;  // none
   static Result<TemporaryFile> make();
-  // Where it is made: $TMPDIR, else /var/tmp, which is a disk where /tmp may be memory.
+  // The directory where it is made: $TMPDIR, else /var/tmp, which is on disk while /tmp may be in memory.
   static const char* directory();
 
   explicit operator bool() const { return static_cast<bool>(fd_); }

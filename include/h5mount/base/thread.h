@@ -1,4 +1,4 @@
-// Threads with names, as /proc/PID/task shows them and debuggers do.
+// Threads with names, which /proc/PID/task and debuggers show.
 #pragma once
 
 #include <functional>
@@ -6,9 +6,8 @@
 
 namespace h5mount {
 
-// Runs `body` in a thread in which all signals are blocked that are for the process: the main thread has
-// them. `name`: at most 15 bytes, with static storage. Throws std::system_error where the system gives no
-// thread.
+// Runs `body` in a thread that blocks all signals meant for the process, which the main thread takes. `name`:
+// at most 15 bytes, with static storage. Throws std::system_error if the system gives no thread.
 std::thread start_thread(const char* name, std::function<void()> body);
 
 }  // namespace h5mount

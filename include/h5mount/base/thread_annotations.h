@@ -1,8 +1,8 @@
 // Which lock guards which member, in the terms of clang's thread safety analysis (-Wthread-safety,
 // scripts/check_all.sh threads); nothing for other compilers. libstdc++'s std::mutex carries no annotations,
-// so that guarded members need `Mutex`, `MutexLock` and `Condition`, which are std::mutex, std::unique_lock
-// and std::condition_variable with them. The analysis does not look into predicates of waits, so that they
-// are written as loops: `while (!ready) condition.wait(lock);`.
+// so guarded members need `Mutex`, `MutexLock` and `Condition`, which are std::mutex, std::unique_lock and
+// std::condition_variable with annotations. The analysis does not look into predicates of waits, so waits are
+// written as loops: `while (!ready) condition.wait(lock);`.
 #pragma once
 
 #include <chrono>
@@ -44,7 +44,7 @@ class H5_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
 class Condition {
  public:
   void wait(MutexLock& lock) { condition_.wait(lock.lock_); }
-  // These return false where the time is over.
+  // Return false if the time has run out.
   bool wait_for(MutexLock& lock, std::chrono::nanoseconds time) {
     return condition_.wait_for(lock.lock_, time) == std::cv_status::no_timeout;
   }

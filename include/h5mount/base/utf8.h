@@ -8,10 +8,10 @@
 namespace h5mount {
 
 // Length (1 to 4 bytes) of the well-formed sequence at the start of `bytes`: no overlong form, no surrogate,
-// nothing above U+10FFFF. 0 for an empty string or where no such sequence begins.
+// nothing above U+10FFFF. 0 for an empty string, or if it begins with no such sequence.
 std::size_t utf8_length(std::string_view bytes);
 
-// Whether all of it is well-formed.
+// Whether the whole text is well-formed.
 bool is_utf8(std::string_view text);
 
 // The longest prefix of at most `most` bytes that does not split a well-formed sequence.

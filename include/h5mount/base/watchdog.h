@@ -1,13 +1,13 @@
 // Watchdog: one thread that notices what hangs: requests whose clients are gone, threads that wait for a
-// source that does not answer, connections whose clients do not send. Whoever has something to look after
-// makes a Check:
+// source that does not answer, connections whose clients do not send. An object that has something to look
+// after makes a Check:
 //
 //   Watchdog::Check check{std::chrono::milliseconds(50), [this](auto now) { return look(now); }};
 //   check.wake();  // there is something to look after
 //
-// A check is looked at when it is made or woken, and then once an interval, as long as its looks find
-// something. When they have found nothing for a while it sleeps until it is woken, and where all sleep, so
-// does the thread: a program that does nothing wakes no processor. Threads: any.
+// A check is run when it is made or woken, and then once in each interval as long as it finds something. When
+// it has found nothing for a while, it sleeps until it is woken, and if all checks sleep, so does the thread:
+// a program that does nothing wakes no processor. Threads: any.
 #pragma once
 
 #include <semaphore.h>
@@ -26,10 +26,10 @@ class Watchdog {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // The one of this process. It is never destroyed, and has no thread until the first check is made.
+  // The watchdog of this process. It is never destroyed, and has no thread until the first check is made.
   static Watchdog& shared();
 
-  // `quiet`: how long a check has found nothing before it sleeps.
+  // `quiet`: how long a check must have found nothing before it sleeps.
   explicit Watchdog(Clock::duration quiet = std::chrono::milliseconds(200));
   ~Watchdog();  // after its checks
   Watchdog(const Watchdog&) = delete;
@@ -38,19 +38,19 @@ class Watchdog {
   class Check {
    public:
     // Returns whether there is something to look after. It runs in the watchdog's thread, which all checks
-    // share: it must neither wait nor take long. Where it throws, it is looked at again.
+    // share, so it must neither wait nor take long. If it throws, it is run again.
     using Look = std::function<bool(Clock::time_point now)>;
 
-    // Throws std::system_error where the system gives no thread.
+    // Throws std::system_error if the system gives no thread.
     Check(Clock::duration interval, Look look, Watchdog& watchdog = shared());
-    // Waits for the end of a look. Not to be called by a look.
+    // Waits for the end of a running look. Must not be called by a look.
     ~Check();
     Check(const Check&) = delete;
     Check& operator=(const Check&) = delete;
 
-    // To be called after what the look is to find was stored, in one order with all (as atomics are unless
-    // told otherwise) or under a lock that the look takes. Costs one load while the check is awake. Handlers
-    // of signals may call it.
+    // To be called after the data that the look must find were stored, either sequentially consistently (the
+    // default of atomics) or under a lock that the look takes. Costs one load while the check is awake.
+    // Signal handlers may call it.
     void wake() noexcept;
     bool asleep() const { return asleep_; }
 

@@ -4,7 +4,7 @@
 // A miss inserts a pending entry, on which later callers wait; the loader runs with no lock held; a failure
 // is returned to all waiters and not kept. Readers own references: eviction only drops the cache's own. The
 // bytes of a pending block are charged to the budget before it is loaded, so the cache's own blocks never
-// exceed the budget. A waiter loads the block itself where the failure concerns the loader's request alone.
+// exceed the budget. A waiter loads the block itself if the failure concerns only the loader's request.
 //
 // Other memory that files drive (texts, listings, scratch memory) is charged to the same budget: see Charge.
 // Threads: any.
@@ -49,8 +49,8 @@ class BlockCache {
   struct Impl;
 
  public:
-  // Memory beside the blocks, for as long as this lives (longer than the cache if need be): blocks are
-  // evicted to make room for it. One thread at a time.
+  // A charge for memory besides the blocks, for as long as this object lives (longer than the cache if need
+  // be): blocks are evicted to make room for it. One thread at a time.
   class Charge {
    public:
     Charge() = default;
@@ -62,8 +62,9 @@ class BlockCache {
       return *this;
     }
     std::size_t bytes() const { return bytes_; }
-    // Changes the charge; OutOfMemory, with the charge unchanged, where all charges together would exceed the
-    // budget by more than limits::kMemoryAboveCache. A charge that is alone is always accepted.
+    // Changes the charge. Fails with OutOfMemory, and leaves the charge unchanged, if all charges together
+    // would exceed the budget by more than limits::kMemoryAboveCache. If there is no other charge, any size
+    // is accepted.
     Status resize(std::size_t bytes);
 
    private:
@@ -79,7 +80,7 @@ class BlockCache {
   explicit BlockCache(std::size_t budget_bytes);
   ~BlockCache();
 
-  // Fills the new block completely. `budget` is that of the request: it ends the waiting for a block that
+  // Fills the new block completely. `budget` is that of the request, which ends the wait for a block that
   // another request loads.
   using Loader = std::function<Status(Block&)>;
   Result<BlockPtr> get_or_load(const BlockKey& key, std::size_t size, const Loader& load,
@@ -88,7 +89,7 @@ class BlockCache {
   using Maker = std::function<Result<std::shared_ptr<Block>>()>;
   Result<BlockPtr> get_or_make(const BlockKey& key, std::size_t estimate, const Maker& make,
                                RequestBudget& budget);
-  // The block where it is loaded, else null; neither waits nor loads.
+  // The block if it is loaded, else null; neither waits nor loads.
   BlockPtr peek(const BlockKey& key);
   bool contains_or_pending(const BlockKey& key);
   void erase(const BlockKey& key);

@@ -1,9 +1,9 @@
 // WorkerPool: a fixed number of threads for decoding and read-ahead. An exception in a submitted job is
 // caught and logged; one in for_each_index reaches its caller.
 //
-// It is no JobQueue (base/job_queue.h), because what its threads take next is the point: calls that somebody
-// waits for come before jobs that nobody waits for, and an index of one call follows one of another, while
-// the caller takes part. Jobs are refused rather than waited for.
+// It is not a JobQueue (base/job_queue.h) because of the order of its work: calls that somebody waits for
+// come before jobs that nobody waits for, the indices of several calls are taken in turn, and the caller
+// takes part. Jobs are refused if too many are queued, and `submit` never waits.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class WorkerPool {
   explicit WorkerPool(unsigned threads);
   ~WorkerPool();  // drops queued jobs, waits for running ones
 
-  // Queues a job. Returns false, without queueing, where `limit` jobs are queued already: submitted work
+  // Queues a job. Returns false, without queueing it, if `limit` jobs are queued already: submitted work
   // (read-ahead) is optional.
   bool submit(std::function<void()> job, std::size_t limit = 1024);
 

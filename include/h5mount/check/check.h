@@ -25,8 +25,8 @@ struct Finding {
   Error error;
 };
 
-// Bytes of the file that no structure, no data and no manager of free space accounts for: those of objects
-// that were deleted, and what writers lost. Readers do not miss them.
+// Bytes of the file that no structure, no data and no manager of free space accounts for: the space of
+// objects that were deleted, and space that writers lost. Readers do not need them.
 struct UnaccountedSpace {
   struct Range {
     std::uint64_t offset, bytes;
@@ -49,7 +49,7 @@ class Report {
  public:
   virtual ~Report() = default;
   virtual void found(const Finding& finding) = 0;
-  // Called every so often. False: the check ends as soon as it can.
+  // Called every so often. Returns false if the check should end as soon as possible.
   virtual bool go_on(const Totals& so_far) = 0;
 };
 

@@ -43,9 +43,9 @@ struct ChunkRecord {
 };
 
 // The properties of a dataset that its index depends on. `make` checks dataspace and layout against each
-// other: InvalidValue for ranks that differ or a zero chunk dimension, LimitExceeded for a chunk above
-// limits::kMaxChunkBytes (kMaxLargeChunkBytes from layout version 5 on), TooLarge where the number of chunks
-// does not fit 64 bits.
+// other: it fails with InvalidValue for different ranks or a zero chunk dimension, with LimitExceeded for a
+// chunk above limits::kMaxChunkBytes (kMaxLargeChunkBytes from layout version 5 on), and with TooLarge if the
+// number of chunks does not fit in 64 bits.
 struct ChunkGeometry {
   std::vector<std::uint64_t> dims;        // current extent, elements
   std::vector<std::uint64_t> max_dims;    // kUnlimited where unlimited
@@ -63,12 +63,12 @@ class ChunkIndex {
  public:
   virtual ~ChunkIndex() = default;
 
-  // The record of the chunk at `scaled` coordinates (rank entries, each < grid). An absent chunk is a record
-  // whose address is undefined, not an error.
+  // The record of the chunk at `scaled` coordinates (rank entries, each < grid). For an absent chunk the
+  // record's address is undefined; that is not an error.
   virtual Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const = 0;
 
-  // The out.size() chunks from `scaled` on in row-major order over the grid. Precondition: they lie within
-  // the grid. Chunks of one node share one lookup of it.
+  // The out.size() chunks from `scaled` on in row-major order over the grid, all of which must lie within the
+  // grid. Chunks in the same node share one lookup of it.
   virtual Status find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const;
 
   // Visits every allocated chunk within the grid, in the index's own order; `visit` returns false to stop.
@@ -77,8 +77,8 @@ class ChunkIndex {
   using Visit = std::function<bool(std::span<const std::uint64_t> scaled, const ChunkRecord& record)>;
   virtual Status for_each(const Visit& visit) const = 0;
 
-  // The stored bytes of all chunks where every chunk of the grid is allocated by definition, so that a visit
-  // of each would tell nothing; nothing for other kinds.
+  // The stored bytes of all chunks if every chunk of the grid is allocated by definition, so that visiting
+  // each would tell nothing; nullopt for other kinds.
   virtual Result<std::optional<std::uint64_t>> all_allocated() const { return std::nullopt; }
 
  protected:

@@ -56,7 +56,7 @@ struct BTree2Child {
 };
 BTree2Child btree2_root(const BTree2Header& header);
 
-// Fails where `record_count`, as stored in the parent, exceeds the capacity of a node at `level`. Called when
+// Fails if `record_count`, as stored in the parent, exceeds the capacity of a node at `level`. Called when
 // the child is followed, so that a bad count affects this child and not its siblings.
 Status check_btree2_child(const BTree2Header& header, const BTree2Child& child, unsigned level);
 

@@ -11,7 +11,7 @@
 
 namespace h5mount::format {
 
-// -1, 0 or 1 where `a` is before, equal to or after `b` in row-major order. Both have `rank` entries.
+// Returns -1, 0 or 1 if `a` is before, equal to or after `b` in row-major order. Both have `rank` entries.
 inline int compare_coordinates(const std::uint64_t* a, const std::uint64_t* b, std::size_t rank) {
   for (std::size_t i = 0; i < rank; ++i)
     if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
@@ -29,7 +29,8 @@ struct ChunkBTree1Node {
 
   std::uint8_t level = 0;
   std::size_t rank = 0;
-  // rank entries per child: the first chunk below it; and the last key, behind every chunk of the node.
+  // rank entries for each child: the coordinates of the first chunk below it; then the last key, which is
+  // after every chunk of the node.
   std::vector<std::uint64_t> keys;
   std::vector<Child> children;
   Field entries_used;
@@ -41,7 +42,8 @@ struct ChunkBTree1Node {
     return sizeof *this + keys.size() * sizeof keys[0] + children.size() * sizeof(Child);
   }
 
-  // The number of keys that are not after `scaled`: the child before this position may hold it. 0: none may.
+  // The number of keys that are not after `scaled`: the child before this position may hold it. 0: no child
+  // may.
   std::size_t upper_bound(const std::uint64_t* scaled) const;
 };
 
@@ -61,8 +63,8 @@ struct ChunkBTree1Bounds {
   bool contains(const ChunkBTree1Node& node) const;
 
   const std::uint64_t* last_key = nullptr;  // the parent's key behind this child; null for a root
-  // Whether the node has more children than it says: its last key is then that of a child. A node's last key
-  // is its parent's next one, and a root's is no chunk's (docs/format-notes.md).
+  // Whether the node has more children than it states: its last key is then that of a child. A node's last
+  // key equals its parent's next key, and that of a root is not a chunk's (docs/format-notes.md).
   bool cut_short(const ChunkBTree1Node& node) const;
 };
 
@@ -72,8 +74,8 @@ std::uint64_t chunk_btree1_node_bytes(FileSizes sizes, std::size_t rank, std::ui
 // Decodes the node's prefix only and returns its number of children.
 Result<std::uint16_t> decode_chunk_btree1_entries(Cursor& cursor);
 
-// Decodes the node; `chunk_dims` (rank entries, none zero) scale the keys. A node outside `bounds` is an
-// error: Cycle for a level that is not one below the parent's, InvalidValue for keys.
+// Decodes the node; `chunk_dims` (rank entries, none zero) scale the keys. Fails for a node outside `bounds`:
+// with Cycle if its level is not one below the parent's, with InvalidValue for keys.
 Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const std::uint64_t> chunk_dims,
                                                  const ChunkBTree1Bounds& bounds);
 

@@ -32,7 +32,7 @@ struct ChunkEntry {
 
 class ChunkRecordFormat {
  public:
-  // What determines the record's fields, apart from its size.
+  // The parameters that determine the record's fields, apart from its size.
   struct Parameters {
     ChunkClient client = ChunkClient::Plain;
     std::uint8_t size_of_offsets = 8;
@@ -41,14 +41,14 @@ class ChunkRecordFormat {
     std::uint64_t chunk_bytes = 0;   // stored size of a plain chunk, which its record does not hold
   };
 
-  // The valid sizes of such a record in bytes; empty where no such record exists.
+  // The valid sizes of such a record in bytes; empty if no such record exists.
   struct SizeRange {
     std::uint64_t min = 1, max = 0;
     bool contains(std::uint64_t bytes) const { return bytes >= min && bytes <= max; }
   };
   static SizeRange sizes_of(const Parameters& parameters);
 
-  // `record_bytes` is the record size in the structure's header. Nothing where no such record exists.
+  // `record_bytes` is the record size in the structure's header. Returns nullopt if no such record exists.
   static std::optional<ChunkRecordFormat> make(const Parameters& parameters, std::uint64_t record_bytes);
 
   std::size_t record_bytes() const { return record_bytes_; }

@@ -140,7 +140,7 @@ class Cursor {
       refuse(field, why, code, expected);
     return ok();
   }
-  // Fails with LimitExceeded where the field's value is above `limit`.
+  // Fails with LimitExceeded if the field's value is above `limit`.
   bool require_at_most(std::uint64_t limit, std::string_view why) {
     return require_at_most(limit, last(), why);
   }
@@ -150,8 +150,9 @@ class Cursor {
     return ok();
   }
 
-  // The field read last as a count that may size a container. Fails where that many items of at least
-  // `min_item_bytes` each do not fit in the remaining bytes (Truncated), or above `limit` (LimitExceeded).
+  // The field read last as a count that may size a container. Fails with Truncated if that many items of at
+  // least `min_item_bytes` each do not fit in the remaining bytes, and with LimitExceeded if it is above
+  // `limit`.
   std::size_t count(std::size_t min_item_bytes, std::uint64_t limit) {
     return count(last(), min_item_bytes, limit);
   }
@@ -161,7 +162,7 @@ class Cursor {
   // Reads a signature and compares it with `expected`.
   bool signature(std::string_view expected);
 
-  // Reads a version byte; UnsupportedVersion outside [lowest, highest].
+  // Reads a version byte; fails with UnsupportedVersion if it is outside [lowest, highest].
   std::uint8_t version(std::uint8_t lowest, std::uint8_t highest);
 
   // Computes the lookup3 checksum of all bytes from the span's start, then reads the stored one and compares.

@@ -27,7 +27,7 @@ enum class ChunkIndexKind : std::uint8_t {
   BTree2 = 5,
 };
 
-// Structured (sparse) chunks: fields of layout class 4 only. Its three forms: docs/format-notes.md
+// Structured (sparse) chunks: fields of layout class 4 only. For its three forms see docs/format-notes.md,
 // "Structured chunks".
 struct StructuredLayout {
   std::uint8_t section_count = 0;

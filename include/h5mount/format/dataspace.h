@@ -19,7 +19,7 @@ struct Dataspace {
 
   std::size_t rank() const { return dims.size(); }
 
-  // Number of elements: 1 for a scalar, 0 for null; nothing where it does not fit 64 bits.
+  // Number of elements: 1 for a scalar, 0 for null; nullopt if it does not fit in 64 bits.
   std::optional<std::uint64_t> element_count() const {
     if (kind == DataspaceKind::Null) return 0;
     std::uint64_t n = 1;

@@ -82,9 +82,9 @@ struct Datatype {
   std::vector<std::uint32_t> dims;                   // Array
   DatatypePtr base;                                  // Enum, VariableLength, Array, Complex
 
-  // True where any part is variable-length data (stored in the global heap).
+  // True if any part is variable-length data (stored in the global heap).
   bool has_variable_part = false;
-  // True where any part is a reference of any kind.
+  // True if any part is a reference of any kind.
   bool has_reference = false;
 };
 

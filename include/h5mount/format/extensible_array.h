@@ -44,16 +44,16 @@ struct ExtensibleArrayHeader {
   std::uint64_t data_block_elements(unsigned super_block) const {
     return (std::uint64_t{1} << ((super_block + 1) / 2)) * min_data_block_elements;
   }
-  // Elements, those of the index block not counted, before super block `u`.
+  // The number of elements before super block `u`, not counting those of the index block.
   std::uint64_t first_element_of(unsigned u) const {
     return ((std::uint64_t{1} << u) - 1) * min_data_block_elements;
   }
-  // Data blocks before super block `u`.
+  // The number of data blocks before super block `u`.
   std::uint64_t first_data_block_of(unsigned u) const {
     const std::uint64_t pairs = (std::uint64_t{1} << (u / 2)) - 1;
     return 2 * pairs + (u % 2 != 0 ? data_blocks_of(u - 1) : 0);
   }
-  // 0 where the data blocks of this super block are not paged.
+  // 0 if the data blocks of this super block are not paged.
   std::uint64_t pages_per_data_block(unsigned super_block) const {
     const std::uint64_t elements = data_block_elements(super_block);
     return page_bits < 64 && elements > (std::uint64_t{1} << page_bits) ? elements >> page_bits : 0;
@@ -62,7 +62,7 @@ struct ExtensibleArrayHeader {
 };
 
 std::uint64_t extensible_array_header_bytes(FileSizes sizes);
-// Rejects an array of other elements than `expected`, or one that cannot hold as many.
+// Rejects an array whose elements are not those `expected`, or one that cannot hold as many.
 Result<ExtensibleArrayHeader> decode_extensible_array_header(Cursor& cursor, const ArrayOfChunks& expected);
 
 // The block decoders check prefix and checksum. Callers read the blocks' addresses and elements at the
@@ -70,8 +70,8 @@ Result<ExtensibleArrayHeader> decode_extensible_array_header(Cursor& cursor, con
 Status decode_extensible_array_index_block(Cursor& cursor, const ExtensibleArrayHeader& header,
                                            std::uint64_t header_address);
 
-// Super block `u`: its page bitmap (bit data_block * pages_per_data_block + page; empty where not paged),
-// followed by data_blocks_of(u) addresses. Sizes are in bytes; kUnlimited where above limits::kMaxNodeBytes.
+// Super block `u`: its page bitmap (bit data_block * pages_per_data_block + page; empty if not paged),
+// followed by data_blocks_of(u) addresses. Sizes are in bytes; kUnlimited if above limits::kMaxNodeBytes.
 std::uint64_t extensible_array_page_bitmap_bytes(const ExtensibleArrayHeader& header, unsigned u);
 std::uint64_t extensible_array_super_block_bytes(FileSizes sizes, const ExtensibleArrayHeader& header,
                                                  unsigned u);
@@ -79,7 +79,7 @@ Status decode_extensible_array_super_block(Cursor& cursor, const ExtensibleArray
                                            std::uint64_t header_address, unsigned u);
 
 // Bytes of a data block whose elements are not paged, or of the prefix (before the first page) of a paged
-// one. kUnlimited where above limits::kMaxNodeBytes.
+// one. kUnlimited if above limits::kMaxNodeBytes.
 std::uint64_t extensible_array_data_block_bytes(const ExtensibleArrayHeader& header, std::uint64_t elements,
                                                 bool paged);
 Status decode_extensible_array_data_block(Cursor& cursor, const ExtensibleArrayHeader& header,

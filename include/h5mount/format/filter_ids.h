@@ -1,6 +1,6 @@
-// Identifiers of filters that other modules treat in a way of their own: the format's (specification
-// IV.A.2.l) and, from 256 on, those of The HDF Group's registry of filters. The
-// table of all that are known is in src/filter/registry.cpp.
+// Identifiers of the filters that other modules treat specially: the format's own (specification IV.A.2.l)
+// and, from 256 on, those in The HDF Group's registry of filters. The table of all known filters is in
+// src/filter/registry.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Fixed arrays: the chunk index of a dataset whose maximum extents are all fixed (specification 3.0, "Fixed
-// Array Index"). A header and one data block with one element per chunk, divided into pages where it has more
-// than 2^page_bits.
+// Array Index"). A header and one data block with one element per chunk, which is divided into pages if there
+// are more than 2^page_bits elements.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace h5mount::format {
 
-// What the dataset expects of a fixed or extensible array: the form of an element (no coordinates), and how
-// many elements its chunks need.
+// What the dataset expects of a fixed or extensible array: the format of an element (which has no
+// coordinates), and how many elements its chunks need.
 struct ArrayOfChunks {
   ChunkRecordFormat::Parameters record;
   std::uint64_t elements = 0;
@@ -33,14 +33,14 @@ struct FixedArrayHeader {
   std::uint64_t data_block_bytes = 0;   // bytes before the first page where paged, else the whole block
 
   std::uint64_t page_bytes(std::uint64_t entries) const { return entries * entry_size + 4; }
-  // Of the data block with all its pages, those that were never written too.
+  // The size of the data block with all its pages, including those that were never written.
   std::uint64_t data_block_space() const {
     return paged ? data_block_bytes + entry_count * entry_size + 4 * page_count : data_block_bytes;
   }
 };
 
 std::uint64_t fixed_array_header_bytes(FileSizes sizes);
-// Rejects an array of other elements than `expected`, or with fewer.
+// Rejects an array whose elements are not those `expected`, or one that has fewer.
 Result<FixedArrayHeader> decode_fixed_array_header(Cursor& cursor, const ArrayOfChunks& expected);
 
 // Checks prefix and checksum of the first data_block_bytes of the data block.

@@ -63,15 +63,16 @@ struct FractalHeapHeader {
   std::uint64_t indirect_block_bytes(FileSizes sizes, unsigned rows) const;
 };
 
-// Bytes of the header up to and with "I/O filters' encoded length", and of the whole of it given that length.
+// The size of the header up to and including "I/O filters' encoded length"; and, given that length, the size
+// of the whole header.
 inline constexpr std::uint64_t kFractalHeapHeaderStart = 4 + 1 + 2 + 2;
 Result<std::uint16_t> decode_fractal_heap_filter_length(Cursor& cursor);
 std::uint64_t fractal_heap_header_bytes(FileSizes sizes, std::uint16_t filter_length);
-// `id_length`: the length that the heap's user requires of its ids, where it supports only one.
+// `id_length`: the length of ids that the heap's user requires, if it supports only one.
 Result<FractalHeapHeader> decode_fractal_heap_header(Cursor& cursor, std::uint64_t address,
                                                      std::optional<std::uint16_t> id_length);
 
-// Checks a direct block's prefix, and its checksum where the heap has them. `cursor` holds the unfiltered
+// Checks a direct block's prefix and, if the heap has checksums, its checksum. `cursor` holds the unfiltered
 // block. Offsets of objects count from the block's first byte, prefix included.
 Status check_direct_block(Cursor& cursor, const FractalHeapHeader& header, std::uint64_t block_offset);
 
@@ -109,7 +110,7 @@ using HeapId = std::variant<ManagedHeapId, HugeHeapObject, HugeHeapKey, TinyHeap
 // `cursor` holds the id; bytes after the heap's id length are ignored.
 Result<HeapId> decode_heap_id(Cursor& cursor, const FractalHeapHeader& header);
 
-// The records of the B-tree of huge objects: type 1, or 2 where the heap has filters.
+// The records of the B-tree of huge objects: type 1, or type 2 if the heap has filters.
 BTree2Records huge_records(FileSizes sizes, bool filtered);
 
 struct HugeHeapRecord {

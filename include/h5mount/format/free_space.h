@@ -1,5 +1,5 @@
-// Free-space managers (specification III, level 1G): which space of a file, or of a fractal heap's blocks, is
-// unused. Readers of data need none of it; a check of the file accounts for it.
+// Free-space managers (specification III, level 1G): they record which space of a file, or of a fractal
+// heap's blocks, is unused. Readers of data do not need them; a check of the file accounts for the space.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace h5mount::format {
 
-// File space info message (IV.A.2.x): the addresses of the file's managers that are stored.
+// File space info message (IV.A.2.x): the addresses of those managers of the file that are stored.
 Result<std::vector<std::uint64_t>> decode_file_space_info(Cursor& cursor);
 
 struct FreeSpaceManager {
@@ -18,8 +18,8 @@ struct FreeSpaceManager {
   std::uint64_t list_address = kUndefinedAddress;  // of the sections; undefined: none are stored
   std::uint64_t list_bytes = 0;                    // in use, prefix and checksum included
   std::uint64_t list_space = 0;                    // bytes allocated for the list, at least list_bytes
-  // Bytes of the fields of the list: an address, a size, a number of sections. Addresses of more than 8 bytes
-  // are not decoded.
+  // The widths in bytes of the list's fields: addresses, sizes and numbers of sections. Addresses of more
+  // than 8 bytes are not decoded.
   unsigned address_width = 0, size_width = 0, count_width = 0;
 };
 
@@ -27,7 +27,7 @@ std::uint64_t free_space_manager_bytes(FileSizes sizes);
 Result<FreeSpaceManager> decode_free_space_manager(Cursor& cursor);
 
 // Decodes the list of sections, the first list_bytes of its space, and calls visit(address, bytes) for each
-// section. LimitExceeded where there are more sections than the manager counts.
+// section. Fails with LimitExceeded if there are more sections than the manager counts.
 Status decode_free_sections(Cursor& cursor, const FreeSpaceManager& manager,
                             const std::function<void(std::uint64_t address, std::uint64_t bytes)>& visit);
 

@@ -20,8 +20,8 @@ struct GlobalHeapObjectHeader {
   std::uint64_t size = 0;         // bytes of data
   std::uint64_t size_offset = 0;  // absolute file offset of the field `size`
 };
-// `left`: bytes from the object's header to the collection's end, at least those of a header. An object that
-// extends beyond them is OutOfRange.
+// `left`: bytes from the object's header to the collection's end, at least those of a header. Fails with
+// OutOfRange if the object extends beyond them.
 Result<GlobalHeapObjectHeader> decode_global_heap_object(Cursor& cursor, std::uint64_t left);
 
 }  // namespace h5mount::format

@@ -64,7 +64,7 @@ struct LinkInfo {
 };
 Result<LinkInfo> decode_link_info(Cursor& cursor);
 
-// Attribute info message, IV.A.2.v: the same of attributes
+// Attribute info message, IV.A.2.v: the same fields for attributes
 using AttributeInfo = LinkInfo;
 Result<AttributeInfo> decode_attribute_info(Cursor& cursor);
 

@@ -30,8 +30,8 @@ struct ObjectHeaderPrefix {
 
   bool tracks_creation_order() const { return version == 2 && (flags & 0x04) != 0; }
 };
-// `cursor` begins at the header; it may hold more or less than chunk 0. A chunk 0 larger than
-// limits::kMaxHeaderBytes is LimitExceeded.
+// `cursor` begins at the header; it may hold more or less than chunk 0. Fails with LimitExceeded if chunk 0
+// is larger than limits::kMaxHeaderBytes.
 Result<ObjectHeaderPrefix> decode_object_header_prefix(Cursor& cursor);
 
 struct RawMessage {
@@ -43,17 +43,18 @@ struct RawMessage {
   std::uint64_t offset = 0;  // absolute file offset of the body
 };
 // Calls `visit` for each message of one chunk, up to the end of `cursor` (which holds messages and gap only).
-// Stops at the first error of `visit`. A message that extends beyond the chunk is Truncated; those before it
-// have been visited.
+// Stops at the first error of `visit`. Fails with Truncated if a message extends beyond the chunk; the
+// messages before it have been visited.
 Status for_each_raw_message(Cursor& cursor, const ObjectHeaderPrefix& prefix,
                             const std::function<Status(const RawMessage&)>& visit);
 
-// Position of a continuation block. Fields, because the caller checks them against the chunks read before.
+// The position of a continuation block, as fields, because the caller checks them against the chunks read
+// before.
 struct HeaderContinuation {
   Field address;
   Field length;
 };
-// A block too short for its signature and checksum is InvalidValue.
+// Fails with InvalidValue if the block is too short for its signature and checksum.
 Result<HeaderContinuation> decode_header_continuation(Cursor& cursor, std::uint8_t header_version);
 
 }  // namespace h5mount::format

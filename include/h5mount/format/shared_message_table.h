@@ -30,8 +30,8 @@ inline std::uint64_t shared_message_table_bytes(std::uint8_t index_count, FileSi
 }
 Result<std::vector<SharedMessageIndex>> decode_shared_message_table(Cursor& cursor, std::uint8_t index_count);
 
-// A list of shared messages: the bytes allocated for it, and those of the records in use with their checksum,
-// which check_shared_message_list verifies.
+// A list of shared messages: the bytes allocated for it, and the bytes of the records in use and their
+// checksum, which check_shared_message_list verifies.
 std::uint64_t shared_message_list_space(const SharedMessageIndex& index, FileSizes sizes);
 std::uint64_t shared_message_list_bytes(const SharedMessageIndex& index, FileSizes sizes);
 Status check_shared_message_list(Cursor& cursor);

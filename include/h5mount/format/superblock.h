@@ -13,8 +13,8 @@ namespace h5mount::format {
 inline constexpr std::string_view kFormatSignature{"\x89HDF\r\n\x1a\n", 8};
 inline constexpr std::size_t kMaxSuperblockBytes = 128;  // larger than any version at any size of offsets
 
-// Half the number of keys of version 1 B-tree nodes: superblock 0 and 1, else message 0x13, else these
-// defaults.
+// Half the number of keys of version 1 B-tree nodes: from superblocks 0 and 1, else from message 0x13, else
+// these defaults.
 struct BTreeKValues {
   std::uint16_t group_leaf = 4;
   std::uint16_t group_internal = 16;
@@ -37,8 +37,8 @@ struct Superblock {
   bool open_for_swmr_writing() const { return version >= 3 && (status_flags & 0x04) != 0; }
 };
 
-// `cursor` begins at the signature. Sizes of offsets or lengths other than 2, 4 and 8 are InvalidValue (16
-// and 32: UnsupportedFeature).
+// `cursor` begins at the signature. Fails with InvalidValue if sizes of offsets or lengths are not 2, 4 or 8
+// (with UnsupportedFeature if they are 16 or 32).
 Result<Superblock> decode_superblock(Cursor& cursor);
 
 // B-tree 'K' values message, IV.A.2.t
@@ -48,8 +48,8 @@ Result<BTreeKValues> decode_btree_k_values(Cursor& cursor);
 struct DriverInfo {
   std::string identification;  // "NCSAfami", "NCSAmult"
   std::uint64_t family_member_size = 0;
-  // Multi: what each kind of data (superblock, B-tree, raw, global heap, local heap, object header) is mapped
-  // to, 1 to 6, and the members in use in that order.
+  // Multi: the members, 1 to 6, to which the six kinds of data are mapped (superblock, B-tree, raw, global
+  // heap, local heap, object header), and the members in use in that order.
   std::array<std::uint8_t, 6> mapping{};
   struct Member {
     std::uint64_t start = 0;
@@ -59,7 +59,7 @@ struct DriverInfo {
   std::vector<Member> members;
 };
 Result<DriverInfo> decode_driver_info_block(Cursor& cursor);
-// The size of the whole block, from its first kDriverInfoHeaderBytes.
+// The size of the whole block, given its first kDriverInfoHeaderBytes.
 inline constexpr std::uint64_t kDriverInfoHeaderBytes = 16;
 Result<std::uint64_t> decode_driver_info_block_bytes(Cursor& cursor);
 Result<DriverInfo> decode_driver_info_message(Cursor& cursor);

@@ -17,8 +17,8 @@ struct GroupBTree1Node {
   std::vector<std::uint64_t> children;  // level 0: of symbol table nodes; above: of nodes one level down
   Field entries_used;                   // the count of children as it is stored
 
-  // What stands where one more child and the key behind it would. Zeros in what libhdf5 1.8 and later wrote;
-  // older versions leave deleted entries and uninitialised bytes there.
+  // The bytes after the last key, where a further child and the key behind it would be. libhdf5 1.8 and later
+  // write zeros there; older versions leave deleted entries and uninitialised bytes.
   struct Unused {
     std::uint64_t child = 0, key = 0;
   };
@@ -29,7 +29,7 @@ struct GroupBTree1Node {
 std::uint64_t group_btree1_node_bytes(FileSizes sizes, std::uint64_t entries);
 // Decodes the first eight bytes only and returns the number of children.
 Result<std::uint16_t> decode_group_btree1_entries(Cursor& cursor);
-// `max_entries`: 2K of the superblock. `level`: one below the parent's; nothing for a root.
+// `max_entries`: 2K of the superblock. `level`: one below the parent's; nullopt for a root.
 Result<GroupBTree1Node> decode_group_btree1_node(Cursor& cursor, std::uint64_t max_entries,
                                                  std::optional<std::uint8_t> level);
 

@@ -1,4 +1,4 @@
-// The SHA-256 of datasets as lines that `sha256sum --check` reads in a mount of the file.
+// Writes the SHA-256 of datasets as lines that `sha256sum --check` reads in a mount of the file.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@ struct ChecksumOptions {
   std::function<void(std::uint64_t bytes)> progress = nullptr;  // bytes read so far, after every dataset
 };
 
-// Writes a line for every dataset below the root, in the order of the tree, under each of its names; one with
-// several hard links is read once. A dataset that cannot be read has no line and is passed to
-// `context.failed`. Without libcrypto (sign::has_sha256) it fails.
+// Writes a line for every dataset below the root, in the order of the tree, under each of its names; a
+// dataset with several hard links is read once. A dataset that cannot be read has no line and is passed to
+// `context.failed`. Fails without libcrypto (sign::has_sha256).
 Status write_checksums(const Context& context, const ChecksumOptions& options);
 
 }  // namespace h5mount::front

@@ -1,7 +1,7 @@
-// Commands over a Tree that show what a mount would, without one. A command fails only where its output
-// cannot be written (Output::broken) or where it cannot continue. Errors of one object are passed to
-// `failed`, and the command continues with the next. Threads: a command runs in its caller's thread; several
-// may run over one tree.
+// Commands over a Tree that show what a mount would, without a mount. A command fails only if its output
+// cannot be written (Output::broken) or if it cannot continue. Errors of one object are passed to `failed`,
+// and the command continues with the next. Threads: a command runs in its caller's thread; several may run
+// over one tree.
 #pragma once
 
 #include <functional>
@@ -33,25 +33,26 @@ Status cat(const Context& context, Paths paths);
 // xattr. Symlinks are not followed.
 Status stat(const Context& context, Paths paths);
 
-// Writes a text of the whole file, or of what is below each path: structure, attributes, and of each dataset
-// a digest and its first values. Files with equal contents have equal texts. UnsupportedFeature: built
-// without libcrypto.
+// Writes a text of the whole file, or of everything below each path: structure, attributes, and for each
+// dataset a digest and its first values. Files with equal contents have equal texts. Fails with
+// UnsupportedFeature if built without libcrypto.
 Status text(const Context& context, Paths paths);
 
 struct ListOptions {
-  // With the description of each object as in h5ls, and its attributes where `recursive`.
+  // Adds the description of each object as in h5ls and, if `recursive`, its attributes.
   bool details = false;
   bool recursive = false;     // everything below, with whole paths
   bool for_terminal = false;  // control characters in names are escaped
 };
-// Writes the names in directories, and of files themselves; of the root where there are no paths.
+// Writes the names in directories, and the names of files themselves; those in the root if there are no
+// paths.
 Status list(const Context& context, Paths paths, const ListOptions& options);
 
 // Writes a pax archive: directories, files, symlinks, hard links, sparse files (GNU.sparse 1.0), xattrs as
-// SCHILY.xattr. Members are named `./…` by their path in the tree. What cannot be read is omitted: a file's
-// bytes are read before its header is written, twice where they exceed 64 MiB. Memory is bounded, except for
-// the paths of datasets with several hard links. Stale: the file changed while a large member was written,
-// whose header cannot be undone; the archive ends there.
+// SCHILY.xattr. Members are named `./…` by their path in the tree. Files that cannot be read are omitted: a
+// file's bytes are read before its header is written, twice if they exceed 64 MiB. Memory is bounded, except
+// for the paths of datasets with several hard links. Fails with Stale if the file changed while a large
+// member was written, as its header cannot be undone; the archive ends there.
 Status tar(const Context& context, Paths paths);
 
 }  // namespace h5mount::front

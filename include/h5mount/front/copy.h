@@ -1,9 +1,9 @@
 // Copies a part of the tree to disk, in parallel: the result is that of `cp -a` from a mount. A file is
 // written under another name (`.h5mount-copy-…`), with its times, mode and attributes, and renamed when it is
-// complete. As long as a directory's copy is unfinished, a record in it (`.h5mount-copied`) says of which
-// state of the source it is and which files are whole, so that the same call continues it. Nothing else that
-// is there is kept: neither what a finished copy left nor data that come from other files. Temporary names
-// that a killed copy left are removed.
+// complete. As long as a directory's copy is unfinished, a record in it (`.h5mount-copied`) tells which state
+// of the source is being copied and which files are complete, so that the same call continues the copy. No
+// other files in the directory are kept, neither those of a finished copy nor data that come from other
+// files. Files with temporary names that a killed copy left are removed.
 #pragma once
 
 #include <atomic>
@@ -26,15 +26,15 @@ struct CopyOptions {
   std::string path;         // in the tree; a symlink is copied, not followed
   std::string destination;  // becomes the directory; where it is an existing directory, a file is put into it
   unsigned threads = 1;
-  // Differs for each file, for each state of it, and for all else that the copy's bytes and modes depend on.
-  // Empty: it is not known, and no copy is continued.
+  // Differs for each file, for each state of it, and for everything else that the copy's bytes and modes
+  // depend on. Empty: it is not known, and no copy is continued.
   std::string source_version = {};
   const std::atomic<bool>* stop = nullptr;  // true: ends soon, with the error Stale; null: cannot be stopped
   CopyProgress* progress = nullptr;         // null: no progress, and nothing is counted beforehand
 };
 
-// `failed` is called from any thread, one at a time. An error where the copy cannot continue: the destination
-// cannot be written, or is full; its text begins with the destination.
+// `failed` is called from any thread, one call at a time. Fails if the copy cannot continue: the destination
+// cannot be written, or is full; the error's text begins with the destination.
 Status copy(const std::shared_ptr<tree::Tree>& tree, const CopyOptions& options,
             const FailureHandler& failed);
 

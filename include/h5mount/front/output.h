@@ -17,8 +17,8 @@ class Output {
   // The data is written by the call that fills the buffer, or by flush.
   Status add(std::string_view text);
   Status add(const dataset::Pieces& pieces);
-  // Io: a write failed, and `broken` is true from then on. Stale: the mapped file was truncated before its
-  // pages were copied; the data added is lost.
+  // Fails with Io if a write failed; `broken` is true from then on. Fails with Stale if the mapped file was
+  // truncated before its pages were copied; the data added is lost.
   Status flush();
 
   bool broken() const { return broken_; }

@@ -46,8 +46,8 @@ struct FoundNode {
 // Whether a symlink at the end of a path is followed. A symlink followed by `/` always is.
 enum class LastLink { Follow, Keep };
 
-// Errors: NotFound where a name is missing, a component is no directory, or there are too many symlinks;
-// those of lookups. Without a budget of a request it has one of its own.
+// Fails with NotFound if a name is missing, a component is not a directory, or there are too many symlinks,
+// and with the errors of lookups. A caller without a request's budget gets one of its own.
 Result<FoundNode> find_path(const std::shared_ptr<tree::Tree>& tree, std::string_view path, LastLink last,
                             RequestBudget& budget);
 Result<FoundNode> find_path(const std::shared_ptr<tree::Tree>& tree, std::string_view path, LastLink last);

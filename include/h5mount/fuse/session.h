@@ -20,7 +20,7 @@
 
 namespace h5mount::fuse {
 
-// Whether requests are taken from io_urings where the kernel has FUSE over io_uring.
+// Whether requests are taken from io_urings if the kernel supports FUSE over io_uring.
 enum class UseRings : std::uint8_t { Auto, On, Off };  // On: if they cannot be, a warning says why
 
 struct SessionOptions {
@@ -41,38 +41,39 @@ struct SessionOptions {
   // A request that waits for a slow disk occupies its worker; with too few of them `stat` waits as well.
   unsigned workers = 64;
   UseRings use_rings = UseRings::Off;
-  // Called once by another thread where requests come from io_urings. May be null.
+  // Called once, by another thread, if requests come from io_urings. May be null.
   std::function<void()> on_rings = nullptr;
   bool handle_signals = true;  // SIGINT, SIGTERM and SIGHUP end `serve`
-  // Called once, by another thread, where a signal or `stop` begins to end the session; may be null.
+  // Called once, by another thread, when a signal or `stop` begins to end the session; may be null.
   std::function<void()> on_stop = nullptr;
   // Called once, by another thread, when the kernel sends no further requests: `serve` returns when those
   // that run have ended, which may wait for a source that hangs. May be null.
   std::function<void()> on_disconnect = nullptr;
-  // Of a mount that survives this process; null: the mount ends with it. Who keeps it unmounts it.
+  // Set for a mount that survives this process, which whoever keeps it unmounts; null: the mount ends with
+  // this process.
   std::shared_ptr<KeptMount> kept = nullptr;
 };
 
 class Session {
  public:
-  // `tree` may be null where a server goes on whose source cannot be opened any more: all of it is Stale.
+  // `tree` may be null if a server takes over whose source can no longer be opened: every node is then Stale.
   static Result<std::unique_ptr<Session>> mount(std::shared_ptr<tree::Tree> tree, SessionOptions options);
   virtual ~Session() = default;
 
-  // `on_ready` is called once, from another thread, when the mount has answered a stat; on a descriptor that
-  // was handed over, its first request. Returns 0 where the mount ended normally: unmounted, or stopped by
+  // `on_ready` is called once, from another thread, when the mount has answered a stat (on a descriptor that
+  // was handed over: its first request). Returns 0 if the mount ended normally: unmounted, or stopped by
   // `stop` or a signal.
   virtual int serve(std::function<void()> on_ready) = 0;
   virtual void stop() = 0;
 };
 
-// "libfuse 3.14.0, kernel 6.1.0 …": the library that is used, and the protocol of the kernel.
+// "libfuse 3.14.0, kernel 6.1.0 …": the library in use, and the kernel's protocol.
 std::string library_version();
 
 // The N of a mount point /dev/fd/N.
 std::optional<int> handed_descriptor(const std::string& mountpoint);
 
-// Why a mount on `mountpoint` cannot succeed, determined without trying; success where it may.
+// Why a mount on `mountpoint` cannot succeed, determined without trying; success if it may.
 Status check_mountpoint(const std::string& mountpoint);
 
 }  // namespace h5mount::fuse

@@ -6,14 +6,14 @@
 
 namespace h5mount::io {
 
-// By default half of the soft RLIMIT_NOFILE, as it is when the first such file is opened.
+// The default is half of the soft RLIMIT_NOFILE, as it is when the first such file is opened.
 void set_descriptor_budget(std::size_t budget);
 std::size_t open_descriptor_count();
 
-// A place among them for a file that the calling thread is about to open. When it is made, others are closed,
-// and those that are being read from are waited for, as long as any is given up within five seconds: nothing
-// that holds one waits for another, but nothing forces that, and a source may hang. Within another place of
-// the same thread it does nothing.
+// A place in the budget for a file that the calling thread is about to open. When it is made, other
+// descriptors are closed. It waits for those that are being read from, as long as at least one is given up
+// every five seconds: no holder of a descriptor should wait for another one, but nothing enforces that, and a
+// source may hang. Within another place of the same thread it does nothing.
 class DescriptorPlace {
  public:
   DescriptorPlace();

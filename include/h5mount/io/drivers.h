@@ -18,34 +18,34 @@
 
 namespace h5mount::io {
 
-// Opens a member by its path; NotFound where there is none.
+// Opens a member by its path; fails with NotFound if there is none.
 using OpenMember = std::function<Result<std::shared_ptr<ByteSource>>(const std::string& path)>;
 
-// True where `path` holds a member number as printf writes one: "%d", "%05d"…
+// True if `path` contains a member number in printf's notation: "%d", "%05d"…
 bool is_family_name(std::string_view path);
 // The path of member `number`: the first "%…d" is replaced, "%%" is a percent sign.
 std::string family_member_path(std::string_view pattern, unsigned number);
-// The files that `path` may denote, most likely first: itself, then the first member of the set that has this
-// name (a family's pattern, or the common name of a multi or split file).
+// The files that `path` may denote, most likely first: itself, then the first member of the set of this name
+// (a family's pattern, or the common name of a multi or split file).
 std::vector<std::string> first_member_candidates(const std::string& path);
 // The patterns of which `first_member` may be the first member, most likely first: each run of digits of
 // value zero in its last component, from the last ("run0-00000.h5" is "run0-%05d.h5", then "run%d-00000.h5").
 std::vector<std::string> family_patterns_of(const std::string& first_member);
 
 // Opens the members from number 0 until one is missing. Each covers `member_size` bytes of addresses (the
-// first member's own size where that is absent or 0). `first` may be the already open first member, or null.
-// Errors: NotFound where there is no first member, LimitExceeded above limits::kMaxFamilyMembers.
+// first member's own size if that is absent or 0). `first` may be the first member, already open, or null.
+// Fails with NotFound if there is no first member, and with LimitExceeded above limits::kMaxFamilyMembers.
 Result<std::shared_ptr<ByteSource>> open_family(const std::string& pattern,
                                                 std::optional<std::uint64_t> member_size,
                                                 std::shared_ptr<ByteSource> first, const OpenMember& open);
 
-// One member of a multi or split file: `name` is a pattern ("%s-r.h5") for the common path `stem`.
+// A member of a multi or split file: `name` is a pattern ("%s-r.h5") for the common path `stem`.
 struct MultiMember {
   std::uint64_t start = 0;
   std::string name;
 };
-// Opens the members. The address range of a missing member cannot be read, all others can.
-// Errors: NotFound where the member at address 0 is missing, InvalidValue for names that leave the directory.
+// Opens the members. The address range of a missing member cannot be read, but all others can. Fails with
+// NotFound if the member at address 0 is missing, and with InvalidValue for names that leave the directory.
 Result<std::shared_ptr<ByteSource>> open_multi(const std::string& stem,
                                                const std::vector<MultiMember>& members,
                                                const OpenMember& open);

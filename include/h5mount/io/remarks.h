@@ -1,5 +1,5 @@
-// Remarks: what a source that does not give a file's bytes as they are tells of the objects in them
-// (salvage). A source that has remarks derives from it; others have none. Threads: any.
+// Remarks: what a source that changes a file's bytes (salvage) tells about the objects in them. A source that
+// has remarks derives from this class; others have none. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace h5mount::io {
 class Remarks {
  public:
   virtual ~Remarks() = default;
-  // JSON, shown as user.hdf5.salvage; nothing where the object at that address was found in the ordinary way.
+  // JSON, shown as user.hdf5.salvage; nullopt if the object at that address was found in the ordinary way.
   virtual std::optional<std::string> remark(std::uint64_t address) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// Whether inotify tells of all changes of a file.
+// Whether inotify reports all changes to a file.
 #pragma once
 
 #include <sys/vfs.h>
@@ -7,7 +7,8 @@
 
 namespace h5mount::io {
 
-// As statfs(2) describes the file system: not one that other machines, or other programs, change too.
+// Judged by the file system, as statfs(2) describes it: false if other machines or other programs change it
+// too.
 bool tells_changes(const struct statfs& file_system);
 bool tells_changes(const std::string& path);  // false where that cannot be found out
 

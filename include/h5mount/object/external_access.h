@@ -3,9 +3,9 @@
 //
 // Search order, as in libhdf5: an absolute name first as it is, then by its last component like a relative
 // one; a relative name in the directories of the environment's prefixes, then in the directory of the naming
-// file as it was opened, then, where that name is a symlink, in the directory of its target, then in the
-// listed directories. (libhdf5 also tries the working directory, which a mount does not have, and the
-// prefixes of access property lists, which files do not store.)
+// file as it was opened, then, if that name is a symlink, in the directory of its target, then in the listed
+// directories. (libhdf5 also tries the working directory, which a mount does not have, and the prefixes of
+// access property lists, which files do not store.)
 #pragma once
 
 #include <sys/types.h>
@@ -34,7 +34,7 @@ struct ExternalAccess {
   ExternalPolicy policy = ExternalPolicy::Beneath;
   std::vector<std::string> directories;  // absolute; searched and allowed in addition to `policy`
   // Other users can read through the mount (allow_other). Then a file's bytes are shown as part of another
-  // file only where everyone who may read the latter may read the former, and the links' directory opens only
+  // file only if everyone who may read the latter may read the former, and the links' directory opens only
   // files that a link has named.
   bool for_others = false;
   // Names are never resolved through mounts of these types (/proc/self/mountinfo).

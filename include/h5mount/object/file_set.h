@@ -19,18 +19,19 @@
 
 namespace h5mount::object {
 
-// One open HDF5 file and its position, from which the names in it are resolved. A file opened through two
-// directories has two of these.
+// One open HDF5 file and its directory, from which the names in it are resolved. A file that is opened
+// through two directories has two of these.
 struct OpenedFile {
   std::shared_ptr<metadata::FollowedFile> followed;
   std::string path = {};       // absolute where known; empty for memory
   std::string directory = {};  // of `path`; names in the file are searched here first
-  // Where `path` is a symlink, the directory of its target, searched next; else empty.
+  // If `path` is a symlink: the directory of its target, which is searched next; else empty.
   std::string target_directory = {};
   FileAttributes attributes = {};  // of the first member of a set
 
   metadata::FileMetadataPtr snapshot() const { return followed->snapshot(); }
-  // For what an object header refers to, once the header was read: see FileMetadata::reread.
+  // The metadata by which the things that an object header refers to are read, once the header was read: see
+  // FileMetadata::reread.
   metadata::FileMetadataPtr reread() const {
     const metadata::FileMetadataPtr newest = snapshot();
     const metadata::FileMetadataPtr again = newest->reread();
@@ -41,14 +42,14 @@ using OpenedFilePtr = std::shared_ptr<const OpenedFile>;
 
 class FileSet {
  public:
-  // `name`: of the mounted file, or a set's name ("run-%05d.h5"), as `opener` understands it; the opener is
-  // the set's from then on.
+  // `name`: that of the mounted file or of a set ("run-%05d.h5"), as `opener` understands it; the set keeps
+  // the opener.
   static Result<std::shared_ptr<FileSet>> open(const std::string& name, std::shared_ptr<SourceOpener> opener,
                                                const metadata::MetadataOptions& options);
   // The same for a local file.
   static Result<std::shared_ptr<FileSet>> open(const std::string& path, const ExternalAccess& access,
                                                const metadata::MetadataOptions& options);
-  // A source that is open already, from which nothing else can be opened.
+  // For a source that is open already; nothing else can be opened from it.
   static Result<std::shared_ptr<FileSet>> open(std::shared_ptr<io::ByteSource> source,
                                                const metadata::MetadataOptions& options);
   virtual ~FileSet() = default;
@@ -56,28 +57,29 @@ class FileSet {
   virtual const OpenedFilePtr& main() const = 0;
 
   // The HDF5 file that `from` names ("." is `from` itself). Errors: AccessDenied (the message names the
-  // option that would allow it), NotFound, and those of opening the file. With ExternalAccess::for_others a
-  // virtual source or raw file that fewer users may read than `from` is AccessDenied; a link's file is not,
-  // as its nodes show its own mode.
+  // option that would allow it), NotFound, and those of opening the file. With ExternalAccess::for_others,
+  // AccessDenied also for a virtual source or raw file that fewer users may read than `from`, but not for a
+  // link's file, as its nodes show its own mode.
   virtual Result<OpenedFilePtr> open_hdf5(const OpenedFilePtr& from, std::string_view name, NameUse use) = 0;
-  // A raw data file, as above.
+  // Opens a raw data file; the rest is as above.
   virtual Result<std::shared_ptr<io::ByteSource>> open_raw(const OpenedFilePtr& from,
                                                            std::string_view name) = 0;
 
-  // Whether the mounted file was opened as it is, and `salvaged` may show more of it. `salvaged` gives the
-  // same files with the mounted one as it can still be known; null: that is no more. See SourceOpener.
+  // Whether the mounted file was opened as it is, and `salvaged` may show more of it. `salvaged` returns the
+  // same files, with as much of the mounted one as can still be known; null if that is no more. See
+  // SourceOpener.
   virtual bool may_be_salvaged() const = 0;
   virtual Result<std::shared_ptr<FileSet>> salvaged(const std::function<bool()>& go_on) const = 0;
 
   virtual const ExternalAccess& access() const = 0;
-  // What bounds all that is kept decoded of these files (MetadataOptions::memory).
+  // The bound on everything that is kept decoded of these files (MetadataOptions::memory).
   virtual const std::shared_ptr<SharedCache>& memory() const = 0;
 
-  // All open HDF5 files, the mounted one first; whether any is followed (SWMR); and the callback that is run,
-  // on the opening thread, after another file was opened (null: none).
+  // All open HDF5 files, the mounted one first; whether any of them is followed (SWMR); and the callback that
+  // the opening thread runs after it has opened another file (null: none).
   virtual std::vector<OpenedFilePtr> open_files() const = 0;
   virtual bool follows() const = 0;
-  // So many files are open that none should be kept for possible later use.
+  // True if so many files are open that none should be kept for possible later use.
   virtual bool crowded() const = 0;
   virtual void when_opened(std::function<void()> callback) = 0;
 };

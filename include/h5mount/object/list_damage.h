@@ -1,5 +1,5 @@
-// ListDamage collects what could not be read of a list of links or attributes: the first error and the number
-// of errors. Threads: one at a time.
+// ListDamage: the parts of a list of links or attributes that could not be read: the first error and the
+// number of errors. Threads: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class ListDamage {
   }
   bool any() const { return count_ > 0; }
 
-  // `missing` names what the list may lack, such as "links". Nothing where no error was noted.
+  // `missing` names what the list may lack, such as "links". Returns nullopt if no error was noted.
   std::optional<Error> error(const std::string& missing) const {
     if (!any()) return std::nullopt;
     const std::string more = count_ > 1 ? " and " + std::to_string(count_ - 1) + " more places" : "";

@@ -1,4 +1,4 @@
-// The error of a name that no attribute of an object has, whether it is one of the file's or of user.hdf5.*.
+// The error for a name that no attribute of an object has, neither in the file nor under user.hdf5.*.
 #pragma once
 
 #include "h5mount/base/error.h"

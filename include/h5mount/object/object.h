@@ -32,14 +32,16 @@ struct Object {
 };
 
 // Loads the header and determines the kind by its messages: a dataset has a layout or a dataspace; a group a
-// symbol table, link info or link; a committed datatype only a datatype. InvalidValue for any other header.
+// symbol table, link info or link; a committed datatype only a datatype. Fails with InvalidValue for any
+// other header.
 Result<Object> open_object(const metadata::FileMetadata& file, std::uint64_t address);
 
-// The kind only, from the header's first chunk: much cheaper than open_object. Nothing where that chunk does
-// not determine it or cannot be read.
+// The kind only, from the header's first chunk: much cheaper than open_object. Returns nullopt if that chunk
+// does not determine it or cannot be read.
 std::optional<ObjectKind> peek_object_kind(const metadata::FileMetadata& file, std::uint64_t address);
 
-// Seconds since 1970 where stored (v2 header times, else the modification time messages).
+// Seconds since 1970 if the object stores a time (the times of a version 2 header, else the modification time
+// messages).
 std::optional<std::int64_t> object_modification_time(const Object& object);
 std::optional<std::string> object_comment(const metadata::FileMetadata& file, const Object& object);
 
@@ -50,23 +52,23 @@ class Group {
   static Result<std::unique_ptr<Group>> open(metadata::FileMetadataPtr file, const Object& object);
   virtual ~Group() = default;
 
-  // One link by its exact name, reading only the nodes on the path (hash or name index). Where that path is
-  // damaged, all readable links are searched. NotFound where there is no such link; the error of the damaged
-  // part where the name may have been in it.
+  // Finds a link by its exact name, reading only the nodes on the path (hash or name index). If that path is
+  // damaged, all readable links are searched. Fails with NotFound if there is no such link, or with the error
+  // of the damaged part if the name may have been in it.
   virtual Result<format::Link> find(std::string_view name) const = 0;
 
   // Visits every link once, in the cheapest order of the storage; `visit` returns false to stop. Parts that
   // cannot be read are reported to `damaged` (may be null) and the others are still visited. An error status
-  // means that the traversal ended there. A list is complete only without either.
+  // means that the traversal ended there. The list is complete only if neither happens.
   virtual Status for_each(const std::function<bool(const format::Link&)>& visit,
                           const std::function<void(const Error&)>& damaged) const = 0;
 
-  // True where the group *indexes* creation order: readdir then follows Link::creation_order, else names.
+  // True if the group *indexes* creation order: readdir then follows Link::creation_order, else names.
   virtual bool creation_order_indexed() const = 0;
 };
 
 // Resolves an HDF5 path of hard links from `start` ('/' separated, '.' and empty components dropped). Soft
-// links are followed too, up to 16 deep; external links are UnsupportedFeature here.
+// links are followed too, up to 16 deep; external links fail with UnsupportedFeature here.
 Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::uint64_t start,
                                    std::string_view path);
 
@@ -86,7 +88,7 @@ struct Attribute {
 // Which parts of an attribute to decode: name, character set and creation order only, or all.
 enum class AttributeDetail : std::uint8_t { Name, Full };
 
-// All attributes, in creation order where it is tracked, else as stored. Damage is reported as by
+// Visits all attributes, in creation order if it is tracked, else as stored. Damage is reported as by
 // Group::for_each. `examine` (may be null) receives each attribute as soon as it is decoded, in any order,
 // and may move data out of it, which is then not held in memory while others are read.
 Status for_each_attribute(const metadata::FileMetadata& file, const Object& object,
@@ -94,8 +96,9 @@ Status for_each_attribute(const metadata::FileMetadata& file, const Object& obje
                           const std::function<void(const Error&)>& damaged,
                           AttributeDetail detail = AttributeDetail::Full,
                           const std::function<void(Attribute&)>& examine = nullptr);
-// One attribute by its exact name; dense storage is searched by its name index, and completely where that is
-// damaged. NotFound where there is none; the error of the damaged part where the name may have been in it.
+// Finds an attribute by its exact name. Dense storage is searched by its name index, and completely if that
+// is damaged. Fails with NotFound if there is no such attribute, or with the error of the damaged part if the
+// name may have been in it.
 Result<Attribute> find_attribute(const metadata::FileMetadata& file, const Object& object,
                                  std::string_view name);
 
@@ -107,7 +110,7 @@ struct ExternalSegment {
   std::uint64_t size = 0;    // bytes; kUnlimited
 };
 
-// Names of codes: code n stands for name n. Immutable.
+// The names that codes stand for: code n stands for name n. Immutable.
 struct Categories {
   bool known = false;                  // false: there are names, which were not read
   bool strings = true;                 // false: the names are texts of numbers
@@ -136,15 +139,15 @@ struct DatasetDescription {
   std::uint64_t element_size = 0;  // type->size
   std::uint64_t image_bytes = 0;   // elements * element size: the row-major image. TooLarge where >= 2^63
   bool joined = false;             // several datasets side by side: see dataset/joined_datasets.h
-  // Of joined datasets, for each member of the type: the names of its codes; null where it holds values.
+  // For joined datasets: for each member of the type the names of its codes; null if the member holds values.
   std::vector<CategoriesPtr> categories;
 };
 
 // Resolves and checks all messages of a dataset against each other: chunk rank, element size, product fits.
 Result<DatasetDescription> describe_dataset(const metadata::FileMetadata& file, const Object& object);
 
-// The description of a dataset that may be damaged: those messages that can be decoded individually. The
-// description's other parts are empty.
+// The description of a dataset that may be damaged, made from those messages that can be decoded
+// individually. The other parts of the description are empty.
 struct DatasetParts {
   DatasetDescription description;
   bool type = false, space = false, layout = false, fill = false, pipeline = false;

@@ -8,8 +8,8 @@
 
 namespace h5mount::object {
 
-// Takes from a file's readers those who may not search a directory that it is in. Null: nothing is known of
-// the directory.
+// Removes from a file's readers those who may not search a directory above it. `directory`: null if nothing
+// is known of the directory.
 void restrict_by_directory(FileAttributes& file, const FileAttributes* directory);
 
 // Why a file is not shown as part of another one.

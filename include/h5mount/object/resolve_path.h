@@ -13,12 +13,12 @@
 
 namespace h5mount::object {
 
-// What the paths that one request resolves share. One thread at a time.
+// State that the paths resolved for one request share. One thread at a time.
 struct PathWork {
   RequestBudget& budget;  // charged for every name that is looked up
-  // Names that may still be looked up; LimitExceeded for more.
+  // How many names may still be looked up; a further one fails with LimitExceeded.
   std::size_t names_left = std::numeric_limits<std::size_t>::max();
-  // The groups that were met, by address, in one snapshot. Their number is bounded.
+  // The groups that were met in one snapshot, by address. Their number is bounded.
   std::unordered_map<std::uint64_t, std::shared_ptr<const Group>> groups = {};
   metadata::FileMetadataPtr snapshot = nullptr;
 };

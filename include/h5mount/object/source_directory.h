@@ -1,9 +1,9 @@
 // SourceDirectory: a directory of sources, held open. Names below it are resolved without following a
-// symlink, so that nothing outside is reached, whatever is renamed or replaced meanwhile; where a symlink
-// leads is found by looking at its text. Nothing is entered that a mount of h5mount shows.
+// symlink, so nothing outside is reached, whatever is renamed or replaced meanwhile; the target of a symlink
+// is found by resolving its text. Mounts of h5mount are never entered.
 //
 // `directory` and `relative` are paths below it without symlinks, `.` and `..`; empty: the directory itself.
-// Errors: NotFound, AccessDenied, Io; Stale where the directory itself is gone. Threads: any.
+// Errors: NotFound, AccessDenied, Io; Stale if the directory itself is gone. Threads: any.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace h5mount::object {
 
-// What a name is, without following a symlink.
+// An entry of a directory, without following a symlink.
 struct SourceEntry {
   enum class Kind : std::uint8_t { Directory, File, Symlink, Other };
   Kind kind = Kind::Other;
@@ -36,24 +36,26 @@ struct SourceEntry {
 
 class SourceDirectory {
  public:
-  // `path` may lead through symlinks. `refused_types`: of mounts, as in ExternalAccess.
+  // `path` may lead through symlinks. `refused_types`: the types of mounts that are refused, as in
+  // ExternalAccess.
   static Result<std::shared_ptr<const SourceDirectory>> open(const std::string& path,
                                                              std::vector<std::string> refused_types);
 
   const std::string& path() const { return path_; }  // absolute, without symlinks
 
-  // What `name` in a directory is; of an empty name the directory itself.
+  // The entry `name` of a directory; for an empty name the directory itself.
   Result<SourceEntry> look(std::string_view directory, const std::string& name) const;
-  // Every name but `.` and `..`, with what the directory itself says of it: Other where it does not.
+  // Visits every name but `.` and `..`, with the kind that the directory itself tells; Other if it does not.
   using Visit = std::function<void(std::string_view name, SourceEntry::Kind kind)>;
   Status for_each(std::string_view directory, const Visit& visit) const;
 
   Result<std::string> read_link(std::string_view directory, const std::string& name) const;
   // The path below this directory, without symlinks, that `target` leads to from `directory`, as the kernel
-  // would resolve it. AccessDenied: out of this directory. Io with ELOOP: in a circle.
+  // would resolve it. Fails with AccessDenied if it leads out of this directory, and with Io (ELOOP) if it
+  // leads in a circle.
   Result<std::string> resolve(std::string_view directory, std::string_view target) const;
 
-  // A regular file; a FIFO or a device is never opened.
+  // Opens a regular file; a FIFO or a device is never opened.
   Result<UniqueFd> open_file(std::string_view relative) const;
   Result<std::shared_ptr<io::ByteSource>> open_source(std::string_view relative) const;
   Result<UniqueFd> open_directory(std::string_view relative) const;  // with O_PATH
@@ -73,7 +75,8 @@ class SourceDirectory {
   const UniqueFd fd_;
   const std::string path_, named_;  // without symlinks, and as the user wrote it
   const std::vector<std::string> refused_types_;
-  // The directories that were used last, for a moment: who lists one looks at all that is in it.
+  // The directories used last, kept open for a moment: a client that lists a directory looks at all of its
+  // entries.
   struct Recent {
     std::string directory;
     OpenedPtr opened;

@@ -1,12 +1,12 @@
 // A store of lines on disk (tree/line_store.h): an SQLite database in a directory of the user's own. It is
-// never trusted: what is damaged is forgotten, a database that is none is made anew, and what is found in it
-// counts only with its checksum. Mounts of a user share it.
+// never trusted: damaged lines are dropped, a file that is not a database is replaced, and lines count only
+// if their checksum is right. The mounts of a user share it.
 //
-// The directory is made with mode 0700. Refused (AccessDenied) is one that belongs to somebody else, or in
-// which others may write, or which others could replace as they may write in a directory above it. A database
-// that is busy, or cannot be written, remembers nothing meanwhile: that is no error. It has a bound: once it
-// is full, lines of other sources make place for those of this one, and then no more are remembered.
-// Threads: any.
+// The directory is made with mode 0700. It is refused (AccessDenied) if it belongs to somebody else, if
+// others may write to it, or if others could replace it because they may write to a directory above it. If
+// the database is busy or cannot be written, nothing is remembered meanwhile, which is not an error. Its size
+// is bounded: once it is full, lines of other sources are removed to make room for those of this one, and
+// after that no more lines are remembered. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@
 
 namespace h5mount::store {
 
-// False where this build lacks SQLite.
+// False if this build lacks SQLite.
 bool can_store();
 
 inline constexpr std::uint64_t kMaxStoreBytes = 4ULL << 30;
 
 struct StoreUse {
-  // What lines depend on besides the file: the program's version, and options. Lines of other makers are not
-  // found.
+  // Everything that lines depend on besides the file: the program's version, and options. Lines of other
+  // makers are not found.
   std::string maker;
-  // Whose files they are. Each source removes the lines of those that it no longer has.
+  // The source that the files belong to. Each source removes the lines of files that it no longer has.
   std::string source;
   std::uint64_t most_bytes = kMaxStoreBytes;
 };

@@ -1,5 +1,5 @@
-// Integers in decimal, as std::to_chars writes them, in 0.7 of its time (4 and 8 bytes, at random): eight
-// digits are made at once in one register, without a branch on their number. Threads: any.
+// Integers in decimal, as std::to_chars writes them, in 0.7 of its time (random integers of 4 and 8 bytes):
+// eight digits are made at once in one register, without a branch on their number. Threads: any.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@ namespace h5mount::text {
 
 // The most characters that the text of an integer of up to 64 bits has.
 inline constexpr std::size_t kIntegerTextRoom = 20;
-// Where the text is shorter than this, what follows it may be overwritten with spaces up to this length.
+// If the text is shorter than this, the bytes after it, up to this length, may be overwritten with spaces.
 inline constexpr std::size_t kMinIntegerRoom = 9;
 
 namespace integer_text {
@@ -35,7 +35,7 @@ inline void store_eight(std::uint64_t characters, char* out) {
   std::memcpy(out, &characters, sizeof characters);
 }
 
-// Up to eight digits without leading zeros, and spaces up to eight characters.
+// Writes up to eight digits without leading zeros, and spaces up to eight characters.
 inline char* write_first(std::uint64_t value, char* out) {
   const std::uint64_t digits = digits_of(value);
   const int zeros = std::countr_zero(digits | std::uint64_t{1} << 56) / 8;

@@ -1,5 +1,5 @@
-// JsonWriter: JSON as it is written, with the commas. The caller opens and closes what belongs together, and
-// writes a key before each value of an object. Threads: one.
+// JsonWriter: writes JSON and inserts the commas. The caller opens and closes objects and arrays, and writes
+// a key before each value of an object. Threads: one.
 #pragma once
 
 #include <concepts>

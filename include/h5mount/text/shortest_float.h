@@ -1,7 +1,7 @@
 // The decimal with the fewest digits that reads back to the same float or double, in the form of
-// std::to_chars but always with '.' or an exponent, and with an exponent where a whole number would show more
-// digits. Digits of floats are half the work of a table's text: this takes two thirds of the time of
-// std::to_chars. Threads: any.
+// std::to_chars but always with '.' or an exponent, and with an exponent if a whole number would show more
+// digits than needed. Digits of floats are half the work of a table's text: this takes two thirds of the time
+// of std::to_chars. Threads: any.
 #pragma once
 
 namespace h5mount::text {

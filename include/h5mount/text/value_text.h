@@ -1,4 +1,4 @@
-// Datatypes and values as text, by docs/promise.md 'Values as text'. Pure functions; threads: any.
+// Datatypes and values as text, as defined in docs/promise.md 'Values as text'. Pure functions; threads: any.
 #pragma once
 
 #include <functional>
@@ -21,18 +21,18 @@ std::string filters_text(const format::FilterPipelineMessage& pipeline);
 
 inline constexpr std::size_t kAnyLength = ~std::size_t{0};
 
-// What JSON is written. NumPy: what h5py's arrays become by tolist and a strict encoder: enumerations as
+// The form of the JSON. NumPy: what h5py's arrays become by tolist and a strict encoder: enumerations as
 // numbers, compounds as arrays of their members in the order of their offsets, booleans, strings for opaque
-// bytes, null for a number that is not finite, and of a reference only whether it is null.
+// bytes, null for a number that is not finite, and for a reference only whether it is null.
 enum class JsonForm : std::uint8_t { Mount, NumPy };
 
-// The name that the file has for a filter, else that of the library's own one; it may be empty.
+// The name that the file has for a filter, or else the library's own name for it; may be empty.
 std::string_view filter_name(const format::FilterDescription& filter);
 
-// What values need of their file to be shown, whoever asks for them.
+// What is needed from their file to show values, whoever asks for them.
 struct ValueEnvironment {
   metadata::FileMetadataPtr file = nullptr;  // global heap
-  // The path of the object whose header is at `address`, or nothing where no path leads to it.
+  // The path of the object whose header is at `address`; nullopt if no path leads to it.
   std::function<std::optional<std::string>(std::uint64_t address)> path_of = nullptr;
   JsonForm form = JsonForm::Mount;
 };
@@ -40,22 +40,22 @@ struct ValueEnvironment {
 // The same for one request: resolves a value's references and variable-length parts.
 struct ValueContext : ValueEnvironment {
   RequestBudget& budget;  // charged for the text and for what is read for it
-  // The most text of one value; what exceeds it is TooLarge, detected without writing the rest.
+  // The most text of one value; a longer one fails with TooLarge, detected without writing the rest.
   std::size_t max_bytes = kAnyLength;
 };
 
-// Whether it is what h5py reads as booleans: an enumeration of FALSE, 0, and TRUE, 1.
+// Whether h5py reads the type as boolean: an enumeration of FALSE, 0, and TRUE, 1.
 bool is_boolean(const format::Datatype& type);
-// The type of the real and the imaginary part: of a complex type, and of a compound of two equal floats `r`
-// and `i`, which is one to h5py. Null for all others.
+// The type of the real and the imaginary part of a complex type, or of a compound of two equal floats `r` and
+// `i`, which h5py reads as complex. Null for all other types.
 const format::Datatype* complex_part(const format::Datatype& type);
 
-// Appends one element (type.size bytes at `element`) as JSON, without a newline. Errors: a heap object that
+// Appends one element (type.size bytes at `element`) as JSON, without a newline. Fails if a heap object
 // cannot be read.
 Status append_json(const format::Datatype& type, ByteSpan element, const ValueContext& context,
                    std::string& out);
 
-// Strings of fixed or variable length.
+// Whether the type is a string of fixed or variable length.
 bool is_string(const format::Datatype& type);
 
 // Appends a string element's own bytes: fixed (padding and terminator removed) or variable-length.
@@ -65,9 +65,9 @@ Status append_string(const format::Datatype& type, ByteSpan element, const Value
 // The bytes of an element of a fixed-length string type, without padding and terminator.
 std::string_view fixed_string(const format::Datatype& type, ByteSpan element);
 
-// A whole value as an xattr shows it: a scalar string bare, all else JSON on one line, arrays nested
-// row-major, null dataspace `null`. TooLarge where the text exceeds `most_bytes`, detected without writing
-// the rest.
+// A whole value as an xattr shows it: a scalar string without quotes, any other value as JSON on one line,
+// with arrays nested in row-major order and `null` for a null dataspace. Fails with TooLarge if the text
+// exceeds `most_bytes`, which is detected without writing the rest.
 Result<std::string> value_text(const format::Datatype& type, const format::Dataspace& space, ByteSpan data,
                                const ValueContext& context, std::size_t most_bytes = kAnyLength);
 

@@ -1,5 +1,5 @@
 // FileObject: an object of the file itself, found by its HDF5 path (the links' own names), for front ends
-// that describe objects in their own terms. No nodes are made: nothing is to be forgotten, and the kernel
+// that describe objects in their own terms. No nodes are made, so nothing has to be forgotten, and the kernel
 // sees nothing of it. Links lead where the tree's symlinks lead, under the same policy.
 //
 // Immutable; threads: any. Errors: those of what is read. What was made from an object counts only if its
@@ -26,9 +26,9 @@ class LinkList {
  public:
   virtual ~LinkList() = default;
   virtual std::size_t size() const = 0;
-  // The link at a position; of one that is not hard only name and class: see FileObject::find_link.
+  // The link at a position; if it is not a hard link, only its name and class: see FileObject::find_link.
   virtual format::Link at(std::size_t position) const = 0;
-  // Why links may be missing; null where all are there.
+  // Why links may be missing; null if none is missing.
   virtual const Error* damage() const = 0;
 };
 using LinkListPtr = std::shared_ptr<const LinkList>;
@@ -43,30 +43,32 @@ class FileObject {
   virtual NodeStat stat() const = 0;         // owner, mode and time
   virtual void add_to(FilesRead& read) const = 0;
 
-  // A link of this group by its own name. NotFound, also where it is no group.
+  // A link of this group by its own name. Fails with NotFound, also if the object is not a group.
   virtual Result<format::Link> find_link(std::string_view name, RequestBudget& budget) const = 0;
-  // All of its links. Those who list a group at a time share one list.
+  // All links of this group. Callers that list the same group at the same time share one list.
   virtual Result<LinkListPtr> links(RequestBudget& budget) const = 0;
-  // What a link of this group leads to, through as many soft and external links as libhdf5 follows.
+  // The object that a link of this group leads to, through as many soft and external links as libhdf5
+  // follows.
   virtual Result<FileObjectPtr> follow(const format::Link& link, RequestBudget& budget) const = 0;
 
-  // Datasets: the newest state, and its elements.
+  // For datasets: the newest state, and its elements.
   virtual Result<std::shared_ptr<const object::DatasetDescription>> description(
       RequestBudget& budget) const = 0;
   virtual Result<view::Source> data(RequestBudget& budget) const = 0;
-  // Records a failed read as a mount does; `path`: by which the object was asked for.
+  // Records a failed read as a mount does. `path`: the path by which the object was requested.
   virtual void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const = 0;
 
-  // Of the object's attributes.
+  // The context in which the values of the object's attributes are read.
   virtual text::ValueContext values(RequestBudget& budget) const = 0;
 };
 
-// What a path leads to. A component may be a link of any kind; `.` and empty ones mean nothing.
+// The last link of a path. A component of the path may be a link of any kind; `.` and empty components are
+// ignored.
 struct FoundPath {
   FileObjectPtr group;               // that has the last link; null for the root itself
   std::optional<format::Link> link;  // the last one
 };
-// NotFound where a component is missing, or does not lead to a group.
+// Fails with NotFound if a component is missing, or does not lead to a group.
 Result<FoundPath> find_last_link(const FileObjectPtr& root, std::string_view path, RequestBudget& budget);
 
 }  // namespace h5mount::tree

@@ -1,5 +1,5 @@
 // FilesRead: the files that an answer was made from. What was read counts only if they have not changed
-// meanwhile; where an answer has many entries, one check of each file after the last of them covers all.
+// meanwhile; if an answer has many entries, one check of each file after the last entry covers all of them.
 // Threads: one.
 #pragma once
 
@@ -16,11 +16,11 @@ namespace h5mount::tree {
 
 class FilesRead {
  public:
-  // Null: of no file.
+  // `file`: null if the entry was read from no file.
   void add(const std::shared_ptr<metadata::FollowedFile>& file) {
     if (file && (files_.empty() || files_.back() != file)) add_other(file);
   }
-  // Stale where a file is not the one any more that was opened. One that is followed may grow.
+  // Fails with Stale if a file is no longer the one that was opened. A file that is followed may grow.
   Status confirm_unchanged() const;
 
  private:

@@ -1,8 +1,9 @@
-// A forest: many sources as one tree, in which each HDF5 file is a directory under its whole name with all
-// that a tree of that file alone shows. Files are opened when something below them is wanted, and closed by
-// age; directories and their entries are looked at in the source, which no file need be opened for.
+// A forest: many sources as one tree, in which each HDF5 file is a directory under its whole name with
+// everything that a tree of that file alone shows. Files are opened when something below them is requested,
+// and closed by age; directories and their entries are looked up in the source, for which no file has to be
+// opened.
 //
-// What lists sources is a ForestDirectory: a directory of files, a list of names, or a server that lists the
+// Sources are listed by a ForestDirectory: a directory of files, a list of names, or a server that lists the
 // files that it has. Threads: any.
 #pragma once
 
@@ -19,7 +20,7 @@
 
 namespace h5mount::tree {
 
-// What a name of a forest's directory is.
+// An entry of a forest's directory.
 struct ForestEntry {
   enum class Kind : std::uint8_t {
     Directory,
@@ -43,20 +44,21 @@ class ForestDirectory {
     NodeType type;
   };
   virtual Result<std::vector<Item>> list() const = 0;
-  // NotFound also for what is not shown. Of an empty name: the directory itself.
+  // Fails with NotFound also for an entry that is not shown. An empty name stands for the directory itself.
   virtual Result<ForestEntry> look(const std::string& name) const = 0;
   virtual Result<std::shared_ptr<const ForestDirectory>> enter(const std::string& name) const = 0;
   virtual Result<std::shared_ptr<object::FileSet>> open(const std::string& name) const = 0;
   virtual Result<std::shared_ptr<io::ByteSource>> open_plain(const std::string& name) const = 0;
-  // For inotify: a descriptor of the directory. Errors: it is no directory, or changes of it are not told.
+  // A descriptor of the directory for inotify. Fails if it is not a directory, or if changes to it are not
+  // reported.
   virtual Result<UniqueFd> watchable() const = 0;
-  // Where the file that `stored` names, in a file of this directory that was opened in `from`, is shown;
-  // nothing where it is not.
+  // The place in the forest where the file that `stored` names is shown; nullopt if it is not shown. The name
+  // is in a file of this directory, which was opened in `from`.
   struct Shown {
     std::string relative;  // its path in the forest, seen from this directory
     std::shared_ptr<const ForestDirectory> in;
     std::string name;
-    // As users see it who must come through the directories between this source's root and the file.
+    // As they are for users who have to pass the directories between this source's root and the file.
     object::FileAttributes attributes;
   };
   virtual std::optional<Shown> shown_at(const std::string& from, std::string_view stored) const = 0;
@@ -64,12 +66,12 @@ class ForestDirectory {
 };
 using ForestDirectoryPtr = std::shared_ptr<const ForestDirectory>;
 
-// Which files of a directory are shown: HDF5 files by their extensions, or by a pattern in place of these.
+// Which files of a directory are shown: HDF5 files by their extensions, or by a pattern instead.
 struct ShownFiles {
   std::string pattern = {};  // as of a shell; empty: extensions count
   bool passthrough = false;  // other regular files are there as they are
 
-  // Hdf5 or Plain; nothing: it is not shown.
+  // Hdf5 or Plain; nullopt if the file is not shown.
   std::optional<ForestEntry::Kind> kind_of(const std::string& name) const;
 
  private:
@@ -82,8 +84,8 @@ using OpenBelow = std::function<Result<std::shared_ptr<object::FileSet>>(
 ForestDirectoryPtr make_local_directory(std::shared_ptr<const object::SourceDirectory> top, ShownFiles shown,
                                         OpenBelow open);
 
-// Files that a server lists: it is asked for the names of a directory when that is looked into, and for one
-// name alone where it is not; what it says holds for a minute. Directories are "" and texts that end in '/'.
+// Files that a server lists. It is asked for the names of a directory when the directory is listed, and for a
+// single name otherwise; its answers are valid for a minute. A directory is "" or a text that ends in '/'.
 struct ListedName {
   std::string name;  // any bytes but '/'; empty, of a file: one that has the directory's own name
   bool directory = false;
@@ -98,11 +100,11 @@ struct ListedPage {
 struct ListedFiles {
   std::string name;  // for messages; it shows no secret, and ends in '/'
   ShownFiles shown;
-  // At most `most` names of a directory that begin with `begin`, `next` being that of the page before.
+  // At most `most` names of a directory that begin with `begin`; `next` is that of the previous page.
   std::function<Result<ListedPage>(const std::string& directory, const std::string& begin,
                                    const std::string& next, unsigned most)>
       list;
-  // A file by its directory and name.
+  // Opens a file by its directory and name.
   std::function<Result<std::shared_ptr<object::FileSet>>(const std::string& path)> open;
   std::function<Result<std::shared_ptr<io::ByteSource>>(const std::string& path)> open_plain;
 };
@@ -121,21 +123,23 @@ struct ForestCounts {
   std::uint64_t known = 0;  // files and directories that somebody has looked up and not forgotten
   std::uint64_t trees = 0;  // of files, in memory
   std::uint64_t watches = 0;
-  // Of the passes that are making a catalogue.parquet: how many, the files told so far, and all; and since
-  // the mount began, the files that were opened for a catalogue, and those of which the store had the lines.
+  // `passes`: the number of passes that are making a catalogue.parquet; `told`: the files that they have
+  // described so far, of `to_tell` in all. Since the mount began: the files that were opened for a catalogue,
+  // and those whose lines the store had (`remembered`).
   std::uint64_t passes = 0, told = 0, to_tell = 0, opened = 0, remembered = 0;
 };
 
 struct ForestOptions {
   TreeOptions tree;
-  // What a file's tree needs, its files being open.
+  // Everything that a file's tree needs, once its files are open.
   std::function<dataset::ReadEnvironment(std::shared_ptr<object::FileSet> files)> environment;
   std::shared_ptr<Counters> counters = std::make_shared<Counters>();
   std::size_t most_trees = 1024;  // those beyond are dropped as soon as nobody uses them
-  // Whoever asks is any user: what others may not read in the source is refused here, as no kernel checks it.
+  // Requests may come from any user: what others may not read in the source is refused here, as no kernel
+  // checks it.
   bool checks_others = false;
-  // Any user may read the catalogue: what others may not read in the source is an error in it. The kernel
-  // checks the rest.
+  // Any user may read the catalogue: a file that others may not read in the source is an error in it. The
+  // kernel checks everything else.
   bool catalogue_for_others = false;
   std::shared_ptr<LineStore> remembered = nullptr;  // lines of the catalogue; null: nothing is
 };

@@ -1,5 +1,4 @@
-// What there is in the virtual directory /.h5: a line for each of its entries, for whoever makes, explains or
-// offers them.
+// The entries of the virtual directory /.h5, one line for each, for code that makes, explains or offers them.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@ namespace h5mount::tree {
 
 struct HiddenEntry {
   std::string_view name;  // below /.h5
-  // What it has at the path of a dataset for who looks for views of it: a file, the name of which ends in
-  // `suffix`, or a directory. Whole: it is something else.
+  // What the entry has at the path of a dataset if it is a view of it: a file whose name ends in `suffix`, or
+  // a directory. Whole: the entry is not a view of datasets.
   enum class Shows : std::uint8_t { Whole, File, Directory };
   Shows shows = Shows::Whole;
   std::string_view suffix = {};
@@ -20,8 +19,8 @@ struct HiddenEntry {
   std::string_view summary;  // one sentence without a full stop
 };
 
-// All but README, in the order in which views are offered. From the tables of views and stores (h5mount/view)
-// and that of the other entries. Threads: any.
+// All entries but README, in the order in which views are offered: from the tables of views and stores
+// (h5mount/view), and from the table of the other entries. Threads: any.
 std::span<const HiddenEntry> hidden_entries();
 
 // The text of README.

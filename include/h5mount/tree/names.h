@@ -24,43 +24,44 @@ inline constexpr std::string_view kHiddenName = ".h5";
 
 std::uint64_t fnv1a(std::string_view bytes);
 
-// True only where a link's name is shown byte for byte and does not look like a cut one, which is quick to
-// see of most names. Where it is false, encode_name tells.
+// True only if a link's name is shown byte for byte and does not look like a cut one, which is quick to
+// determine for most names. If it is false, encode_name has the answer.
 bool is_plain_name(std::string_view name);
 
 // The shown name of a link.
 std::string encode_name(std::string_view name);
-// The shown name with a suffix, which is kept where the name is cut.
+// The shown name with a suffix, which is kept if the name is cut.
 std::string encode_name(std::string_view name, std::string_view suffix);
-// The link name that a shown name determines; nothing where no name is shown so, or only a cut one.
+// The link name that a shown name stands for; nullopt if no name is shown that way, or only a cut one.
 std::optional<std::string> decode_name(std::string_view shown);
 
 // An attribute's shown name after `user.`: a leading `hdf5.` becomes `%68df5.`; `.` and `..` are allowed.
 std::string encode_attribute_name(std::string_view name);
 std::optional<std::string> decode_attribute_name(std::string_view shown);
 
-// ---- names followed by an attribute's, as in NeXus paths: `object@attribute`
-// An `@` in the object's own name is `%40`, so that the first one divides.
+// ---- names followed by an attribute's, as in NeXus paths: `object@attribute` An `@` in the object's own
+// name is `%40`, so that the first `@` separates the two.
 
 // The object's name alone.
 std::string encode_name_without_at(std::string_view name);
 std::optional<std::string> decode_name_without_at(std::string_view shown);
 
-// An attribute of an object; of the root, which has no name, `@attribute`. A cut one ends in the hash of the
-// whole shown name.
+// An attribute of an object, or of the root, which has no name (`@attribute`). A cut name ends in the hash of
+// the whole shown name.
 struct AttributePlace {
   std::optional<std::string> object;
   std::string attribute;
   bool operator==(const AttributePlace&) const = default;
 };
 std::string encode_attribute_place(const AttributePlace& place);
-// Nothing where no attribute is shown so, or only a cut one.
+// Returns nullopt if no attribute is shown under that name, or only a cut one.
 std::optional<AttributePlace> decode_attribute_place(std::string_view shown);
 
-// True where a shown name may be a cut one: its link is then found by listing, not by a lookup.
+// True if a shown name may be a cut one: its link is then found by listing, not by a lookup.
 bool may_be_cut(std::string_view shown);
 
-// The name cut to the bound whatever its length. `attempt` counts up while even cut names are equal.
+// The name, cut to the bound whatever its length. `attempt` is increased as long as even the cut names are
+// equal.
 std::string cut_name(std::string_view name, std::string_view encoded, std::size_t bound, unsigned attempt);
 
 // Makes the names of one directory unique, in its order: the later of two equal ones is cut and hashed too.

@@ -1,5 +1,5 @@
-// An object on a line for people, in the manner of h5ls: used by /.h5/list.txt and other listings of objects.
-// The line is made from the object's extended attributes alone. Threads: any.
+// Describes an object on one line for people, in the manner of h5ls, for /.h5/list.txt and other listings of
+// objects. The line is made from the object's extended attributes alone. Threads: any.
 #pragma once
 
 #include <string>
@@ -19,11 +19,11 @@ class XattrSource {
 };
 
 // "Dataset {10, 20/Inf} <f4, chunked {5, 5}, shuffle, deflate", "Group"; for an object that cannot be read,
-// the reason. Empty for what is no object of a file.
+// the reason. Empty for a node that is not an object of a file.
 std::string describe_object(const XattrSource& xattrs);
 
-// A line for each attribute, "    @units = degC", values cut where a line would be too long; and one that
-// names those too large to be shown.
+// One line for each attribute, " @units = degC", with the value cut if the line would be too long, and one
+// line that names the attributes that are too large to be shown.
 std::string describe_attributes(const XattrSource& xattrs);
 
 // "Link -> target"

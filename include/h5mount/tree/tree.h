@@ -30,8 +30,8 @@ struct TreeOptions {
   std::uint32_t file_umask = 0, directory_umask = 0;  // permission bits to remove
   std::function<std::string()> status = nullptr;      // the text of /.h5/status; null: there is none
   bool logs_failed_reads = true;  // false: the front end names every object that cannot be read
-  // Of one of many files: where the file that an external link names is shown, relative to this file's root;
-  // nothing where it is not. Null: no other file is.
+  // If the file is one of many: the path, relative to this file's root, at which the file that an external
+  // link names is shown; nullopt if it is not shown. Null: no other file is shown.
   std::function<std::optional<std::string>(std::string_view name)> sibling = nullptr;
 };
 
@@ -44,12 +44,12 @@ struct NodeStat {
   std::uint32_t mode = 0;  // permission bits
   std::uint32_t uid = 0, gid = 0;
   std::int64_t mtime = 0;
-  // False where a number would have cost too much at this depth (the size of a text, the blocks of a large
-  // chunk index), or a later size is about to be published. The caller then lets the kernel ask again
-  // (attribute timeout 0).
+  // False if a number would have cost too much at this depth (the size of a text, the blocks of a large chunk
+  // index), or if a later size is about to be published. The caller then lets the kernel ask again (attribute
+  // timeout 0).
   bool complete = true;
   bool follows = false;  // as Tree::follows
-  // True where nothing tells of changes of what was looked at: it is to be looked at again after a second.
+  // True if changes to what was looked up are not reported: it must be looked up again after a second.
   bool untold = false;
 };
 
@@ -74,7 +74,8 @@ struct NodeSource {
   bool all_in_file = true;  // false: elements of the dataset may lie in other files, which it names
 };
 
-// A file that a tree shows, as it is now. What is read of it afterwards may be newer, and is never older.
+// A file that a tree shows, in its present state. What is read from it afterwards may be newer, but never
+// older.
 struct FileOfNode {
   std::string path;           // of the directory that shows it, without a leading `/`; empty: the tree's root
   std::uint64_t number = 0;   // another one where another file has the name
@@ -95,17 +96,17 @@ class DirectoryListing {
   };
   virtual ~DirectoryListing() = default;
   virtual std::size_t size() const = 0;
-  // `made` holds the name where the listing does not.
+  // `made` holds the name if the listing does not.
   virtual Item at(std::size_t position, std::string& made) const = 0;
   std::string name_at(std::size_t position) const {
     std::string made;
     return std::string(at(position, made).name);
   }
-  // The same with the type, where the first bytes of the object's header determine it: for readers that get
-  // the listing alone, and would otherwise look up every entry.
+  // The same with the type, if the first bytes of the object's header determine it: for readers that get only
+  // the listing, and would otherwise look up every entry.
   virtual Item typed_at(std::size_t position, std::string& made) const { return at(position, made); }
-  // Why entries may be missing: a reader gets the entries that can be read, and then this error. Null where
-  // the listing is complete.
+  // Why entries may be missing: a reader gets the entries that can be read, and then this error. Null if the
+  // listing is complete.
   virtual const Error* damage() const { return nullptr; }
 };
 
@@ -116,25 +117,25 @@ class KernelPages {
   virtual ~KernelPages() = default;
 
   // Queues the invalidation of a node's attributes and of its pages with these bytes. `done` (may be null) is
-  // called afterwards, by another thread; not at all where the mount ends before. Never waits: dropping a
-  // page waits for running reads of it, so a thread that must answer reads cannot do it.
+  // called afterwards, by another thread; but not if the mount ends before. Never waits: dropping a page
+  // waits for running reads of it, so a thread that must answer reads cannot do it.
   virtual void invalidate(NodeId node, const std::vector<dataset::ByteRange>& ranges,
                           std::function<void()> done = nullptr) = 0;
-  // The same for a name in a directory, and all below it.
+  // The same for a name in a directory, and for everything below it.
   virtual void invalidate_name(NodeId directory, const std::string& name) { (void)directory, (void)name; }
 
   // Stores pages of a node in the kernel's cache: whole ones, except for the last of the file. Waits for
-  // running reads of them, so a thread that must answer reads may not call it. False where the kernel did not
-  // accept them.
+  // running reads of them, so a thread that must answer reads may not call it. Returns false if the kernel
+  // did not accept them.
   virtual bool store(NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) = 0;
 };
 
-// The bytes of an open file as they were when it was opened, for who passes some on before they are
-// requested.
+// The bytes of an open file as they were when it was opened, for callers that pass some of them on before
+// they are requested.
 struct FixedImage {
   std::shared_ptr<const dataset::DatasetReader> reader;  // of all the file's bytes
   dataset::ReadEnvironment environment;
-  // Whether the file is unchanged since then: to be asked before bytes are passed on, and once more after
+  // Whether the file is unchanged since then: to be called before bytes are passed on, and once more after
   // `kernel_only` pieces were copied. Keeps the node.
   std::function<bool()> as_opened;
 };
@@ -143,26 +144,26 @@ struct FixedImage {
 class OpenNode {
  public:
   virtual ~OpenNode() = default;
-  // False where the bytes are those of the moment of opening: pages that the kernel kept from before may
-  // differ.
+  // False if the bytes are those of the moment of opening: pages that the kernel kept from before may differ.
   virtual bool keeps_pages() const { return true; }
-  // True where the content changes continuously: every read is a request; the kernel caches no pages and no
+  // True if the content changes continuously: every read is a request, and the kernel caches no pages and no
   // size.
   virtual bool direct() const { return false; }
-  // The bytes are of one state of the file, whatever is written to it meanwhile; `kernel_only` pieces only if
-  // `revalidate` succeeds after they were copied.
+  // The bytes are of one state of the file, whatever is written to it meanwhile; for `kernel_only` pieces
+  // that holds only if `revalidate` succeeds after they were copied.
   virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
                       RequestBudget& budget) = 0;
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
     RequestBudget own;
     return read(offset, length, out, own);
   }
-  // To be called after `kernel_only` pieces were copied: Stale where the file was written since `read`, so
-  // that they may be mixed. The kernel then drops its pages of the node, and every later read fails.
+  // To be called after `kernel_only` pieces were copied. Fails with Stale if the file was written since
+  // `read`, so that the pieces may be mixed. The kernel then drops its pages of the node, and every later
+  // read fails.
   virtual Status revalidate() { return {}; }
-  // Nothing where bytes are computed, or may change while the file is open.
+  // Returns nullopt if bytes are computed, or may change while the file is open.
   virtual std::optional<FixedImage> fixed_image() const { return std::nullopt; }
-  // NotFound: ENXIO
+  // The error NotFound stands for ENXIO.
   virtual Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget) = 0;
   virtual Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget& budget) = 0;
   Result<std::uint64_t> seek_data(std::uint64_t offset) {
@@ -179,18 +180,19 @@ inline constexpr std::string_view kPlainBytes = "application/octet-stream";  // 
 
 class Tree {
  public:
-  // Where the files may be salvaged (FileSet::may_be_salvaged), a thread of the tree's own does it when
-  // something first needs it, once: a listing, the names of attributes, the remark of salvage on an object,
-  // and what is damaged. Requests wait for it.
+  // If the files may be salvaged (FileSet::may_be_salvaged), a thread of the tree's own salvages them once,
+  // when something first needs it: a listing, the names of attributes, the remark of salvage on an object, or
+  // something damaged. Requests wait for it.
   static Result<std::shared_ptr<Tree>> make(const dataset::ReadEnvironment& environment,
                                             const TreeOptions& options);
 
   // A tree of a file that may be replaced under its name, or rewritten. Once nothing of the old file is
   // pinned (see `pin`), it becomes the tree of the new one: nodes other than the root are then unknown
-  // (Stale), and all that the kernel caches of them is invalidated. Until then, and while the new file cannot
-  // be opened, it stays the old one's tree: a file that was renamed over, or unlinked, is still read as it
-  // was; in one that was written in place everything is Stale. `again` opens what the name leads to now; it
-  // is called from the thread of `file_changed`. The files' metadata must be opened with `keep_replaced`.
+  // (Stale), and everything that the kernel caches of them is invalidated. Until then, and while the new file
+  // cannot be opened, it stays the old file's tree: a file that was renamed over or unlinked is still read as
+  // it was; in a file that was written in place everything is Stale. `again` opens what the name leads to
+  // now; it is called from the thread of `file_changed`. The files' metadata must be opened with
+  // `keep_replaced`.
   struct Source {
     dataset::ReadEnvironment environment;
     TreeOptions options;
@@ -200,18 +202,18 @@ class Tree {
 
   virtual ~Tree() = default;
 
-  // What was done with the tree: those of its environment.
+  // Counters of what was done with the tree: those of its environment.
   const std::shared_ptr<Counters>& counters() const { return counters_; }
 
-  // Held by every request until its reply was written, and by open files and directories. Null where the tree
+  // Held by every request until its reply was written, and by open files and directories. Null if the tree
   // cannot become another file's.
   virtual std::shared_ptr<void> pin() { return nullptr; }
-  // Whether it may become another file's: then `file_changed` must also be called every second, as not every
-  // file system supports inotify.
+  // Whether the tree may become another file's: then `file_changed` must also be called every second, as not
+  // every file system supports inotify.
   virtual bool reloads() const { return false; }
 
   // Each request charges its budget (base/request_budget.h), to which the tree adds what the size of the file
-  // allows; without one it has a budget of its own.
+  // allows. A request that passes none gets a budget of its own.
 
   // Counts one reference on success.
   virtual Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) = 0;
@@ -220,11 +222,11 @@ class Tree {
   virtual Result<std::string> readlink(NodeId node) = 0;
   virtual Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId node,
                                                                          RequestBudget& budget) = 0;
-  // False where what a node shows may differ although no file changes: the log, the directory of the files
+  // False if what a node shows may change although no file changes: the log, and the directory of the files
   // that links have named.
   virtual bool lasts(NodeId node) = 0;
-  // The entry at a position of a listing, looked up (counts a reference): readdirplus. What it was read from
-  // is added to `read`, which the caller confirms after its last entry.
+  // The entry at a position of a listing, looked up (which counts a reference), for readdirplus. The files it
+  // was read from are added to `read`, which the caller confirms after its last entry.
   virtual Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
                                       FilesRead& read, RequestBudget& budget) = 0;
   virtual Result<std::shared_ptr<OpenNode>> open(NodeId node, RequestBudget& budget) = 0;
@@ -234,10 +236,11 @@ class Tree {
   virtual Result<std::vector<std::string>> list_xattrs(NodeId node, RequestBudget& budget) = 0;
   virtual Result<std::string> get_xattr(NodeId node, std::string_view name, RequestBudget& budget) = 0;
 
-  // Whose bytes a node shows, whatever its path; none where it shows those of no file. Reads no elements.
-  // Errors: those of what says where the elements lie.
+  // The files whose bytes a node shows, whatever its path; empty if it shows those of no file. Reads no
+  // elements. Errors: those of reading where the elements lie.
   virtual Result<std::vector<NodeSource>> sources_of(NodeId node, RequestBudget& budget) = 0;
-  // What the bytes of a file are, as HTTP names it. A dataset's own are bytes, whatever its name ends in.
+  // The media type of a file's bytes, as in HTTP. A dataset's own file has the type of plain bytes, whatever
+  // its name ends in.
   virtual std::string_view media_type(NodeId node) = 0;
 
   Result<Entry> lookup(NodeId parent, std::string_view name) {
@@ -252,7 +255,7 @@ class Tree {
     RequestBudget own;
     return open_directory(node, own);
   }
-  // Confirmed already.
+  // The files that were read are confirmed already.
   Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position);
   Result<std::shared_ptr<OpenNode>> open(NodeId node) {
     RequestBudget own;
@@ -267,9 +270,10 @@ class Tree {
     return get_xattr(node, name, own);
   }
 
-  // Which file a node is of; nothing where it is between files, or of one that cannot be opened.
+  // The file that a node belongs to; nullopt if the node is between files, or belongs to one that cannot be
+  // opened.
   virtual Result<std::optional<FileOfNode>> file_of(NodeId node, RequestBudget& budget) = 0;
-  // The root group of that file, from where a front end goes on by HDF5's own names (tree/file_object.h).
+  // The root group of that file, from which a front end goes on by HDF5's own names (tree/file_object.h).
   virtual Result<std::shared_ptr<const FileObject>> root_object(NodeId node, RequestBudget& budget) = 0;
 
   // Counts and logs a failed request for the node, with the file's name and the object's path, once for each
@@ -278,20 +282,20 @@ class Tree {
 
   // ---- a file that changes
 
-  // True while the node's file is followed, or one that its elements may lie in: its size, attributes and
+  // True while the node's file, or one that its elements may lie in, is followed: its size, attributes and
   // listing are valid for a moment only.
   virtual bool follows(NodeId node) = 0;
   // A size is published only after the pages that it makes stale are dropped. To be set before the first
   // request.
   virtual void set_kernel(std::shared_ptr<KernelPages> kernel) = 0;
-  // To be called when a file was written (inotify on the paths of `watchable`): invalidates what became stale
-  // of open files, and everything when the file begins to be followed or is stale.
+  // To be called when a file was written (inotify on the paths of `watchable`). Invalidates what became stale
+  // of open files, and everything if the file begins to be followed or is stale.
   virtual void file_changed() = 0;
   virtual std::vector<std::string> watchable() const = 0;
-  // Whether who watches these is told of every change of the sources, and can drop what was cached of them.
-  // Else a change is found by the requests that come to the tree.
+  // Whether a watcher of these paths is told of every change to the sources, and can drop what was cached of
+  // them. If not, a change is found by the requests that come to the tree.
   virtual bool tells_changes() const { return false; }
-  // `notify` is called when there are more paths to watch, by the thread that opened them; null: no longer.
+  // The thread that opens further paths to watch then calls `notify`; null: no longer.
   virtual void when_more_to_watch(std::function<void()> notify) = 0;
 
   struct FileStat {
@@ -307,8 +311,8 @@ class Tree {
   const std::shared_ptr<Counters> counters_;
 };
 
-// Whether what a node shows is the same as long as the file that it is of is. Where that is not known, it is
-// not so.
+// Whether what a node shows stays the same as long as the file that it belongs to does. False if that is not
+// known.
 bool shows_own_file_alone(Tree& tree, NodeId node, RequestBudget& budget);
 
 }  // namespace h5mount::tree

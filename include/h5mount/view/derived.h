@@ -15,12 +15,12 @@ class Derivation {
  public:
   virtual ~Derivation() = default;
 
-  // Shape, type and size of the part. NotFound where the dataset has no such part.
+  // Shape, type and size of the part. Fails with NotFound if the dataset has no such part.
   virtual Result<object::DatasetDescription> describe(const object::DatasetDescription& dataset) const = 0;
   // The part's elements.
   virtual Result<DatasetReaderPtr> open(DatasetReaderPtr dataset) const = 0;
-  // Which bytes of `part` may differ from `before`, the same part of an earlier state, where `stale` of the
-  // dataset's image may have changed. `open` returned both.
+  // The bytes of `part` that may differ from `before`, the same part of an earlier state, if the ranges
+  // `stale` of the dataset's image may have changed. `open` returned both.
   virtual std::vector<dataset::ByteRange> stale_since(const dataset::DatasetReader& part,
                                                       const dataset::DatasetReader& before,
                                                       std::span<const dataset::ByteRange> stale) const = 0;
@@ -31,7 +31,7 @@ using DerivationPtr = std::shared_ptr<const Derivation>;
 // `...,0`. An index drops its dimension; slices clip to the extent; steps are positive.
 DerivationPtr derive_selection(std::string text);
 
-// A member of a compound type, by the names that lead to it through nested compounds; packed.
+// A member of a compound type, named by the path to it through nested compounds; packed.
 DerivationPtr derive_member(std::vector<std::string> path);
 
 }  // namespace h5mount::view

@@ -25,17 +25,18 @@ struct DimensionRole {
 };
 DimensionRole dimension_role(const metadata::FileMetadata& file, const object::Object& dataset);
 
-// The address of the first scale of each dimension, 0 where it has none. A scale of one dimension is its own.
+// The address of the first scale of each dimension; 0 if it has none. A one-dimensional scale is its own
+// scale.
 std::vector<std::uint64_t> dimension_scales(const text::ValueContext& values, const object::Object& object,
                                             std::size_t rank, DimensionRole role);
 
-// The number by which netCDF knows the dimension that a scale represents; and those of the dimensions of a
-// coordinate variable, which may have several but can refer to no scale. Nothing and none where the library
-// wrote no such attribute.
+// The number by which netCDF identifies the dimension that a scale represents, and the numbers of the
+// dimensions of a coordinate variable, which may have several but cannot refer to scales. Return nullopt and
+// an empty list if the library wrote no such attribute.
 std::optional<std::uint32_t> dimension_id(const metadata::FileMetadata& file, const object::Object& scale);
 std::vector<std::uint32_t> coordinate_ids(const metadata::FileMetadata& file, const object::Object& variable);
 
-// Whether netCDF has variables of this type. `committed`: it is a datatype with a name.
+// Whether netCDF has variables of this type. `committed`: it is a named datatype.
 bool is_netcdf_type(const format::Datatype& type, bool committed);
 
 // The attributes as the members of a JSON object, without its braces. Values of one element are not lists,
@@ -45,10 +46,10 @@ struct AttributesText {
   std::string members;
   std::string fill_value;  // JSON: `_FillValue` as the fill value of an array of `fill_type`, if it is one
 };
-// Version2: NaN and the infinities stand as they are, as zarr-python and xarray write them and netCDF-C reads
-// them; `_FillValue` of a dataset of type `fill_type` (null: not a dataset) is also given as
+// Version2: NaN and the infinities are written as they are, as zarr-python and xarray write them and netCDF-C
+// reads them; `_FillValue` of a dataset of type `fill_type` (null: not a dataset) is also given as
 // AttributesText::fill_value. Version3: strict JSON in which they are strings; `_FillValue` has the form that
-// the registry of Zarr's extensions defines, and is omitted where it defines none.
+// the registry of Zarr's extensions defines, and is omitted if that defines none.
 enum class AttributeForm : std::uint8_t { Version2, Version3 };
 AttributesText attributes_text(const text::ValueContext& values, const object::Object& object,
                                DimensionRole role, const format::Datatype* fill_type, AttributeForm form);

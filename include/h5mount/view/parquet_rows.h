@@ -1,5 +1,6 @@
-// ParquetRows: a Parquet file of rows that come one after the other, written from its beginning to its end:
-// texts and whole numbers, any of which may be missing. A row group is held in memory until it is full.
+// ParquetRows: writes a Parquet file from its beginning to its end, from rows that are added one after the
+// other: texts and whole numbers, any of which may be missing. A row group is held in memory until it is
+// full.
 //
 //   ParquetRows rows({{"name", ParquetRows::Kind::Text}, {"size", ParquetRows::Kind::Number}}, take);
 //   rows.add(cells);
@@ -31,7 +32,7 @@ class ParquetRows {
   using Cell = std::variant<std::monostate, std::int64_t, std::string_view>;  // nothing: it is missing
   using Take = std::function<Status(std::string_view bytes)>;                 // of the file, in their order
 
-  // A row group ends with the row that reaches so many bytes.
+  // A row group ends with the row by which it reaches so many bytes.
   static constexpr std::size_t kGroupBytes = 4U << 20;
 
   ParquetRows(const std::vector<Column>& columns, Take take);
@@ -39,7 +40,7 @@ class ParquetRows {
   ParquetRows(const ParquetRows&) = delete;
   ParquetRows& operator=(const ParquetRows&) = delete;
 
-  // A cell for each column, of its kind. Errors: those of `take`.
+  // One cell for each column, of the column's kind. Errors: those of `take`.
   Status add(std::span<const Cell> row);
   Status finish();
 

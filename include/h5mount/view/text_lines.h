@@ -6,12 +6,12 @@
 
 namespace h5mount::view {
 
-// True where a dataset of this type has no byte form of its own: strings of variable length become lines,
+// True if a dataset of this type has no byte form of its own: strings of variable length become lines, and
 // other types with variable-length parts or references become JSON lines.
 bool is_shown_as_text(const format::Datatype& type);
 
-// Such a dataset with an element a line. Elements that cannot be read are errors of the bytes in their place.
-// `before` and `stale`: as for View::make.
+// Such a dataset as text, one element on each line. An element that cannot be read is an error of the bytes
+// in its place. `before` and `stale`: as for View::make.
 Result<ComputedFilePtr> make_element_lines(Source source, const ComputedFile* before,
                                            std::span<const dataset::ByteRange> stale, RequestBudget& budget);
 

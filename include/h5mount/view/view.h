@@ -37,22 +37,22 @@ class ComputedFile {
 
   virtual std::uint64_t size() const = 0;
 
-  // Appends the bytes [offset, offset + length), cut at the end. `access` is to be passed to the dataset's
-  // reader.
+  // Appends the bytes [offset, offset + length), cut at the end of the file. `access` must be passed to the
+  // dataset's reader.
   virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
                       dataset::Pieces& out) const = 0;
 
-  // Which bytes of this file may differ from `before`, the same view of the dataset's previous state, where
+  // The bytes of this file that may differ from `before`, the same view of the dataset's previous state, if
   // the bytes `stale` of the dataset's image may have changed. Bytes beyond the end of `before` need not be
-  // included. By default everything.
+  // included. The default is the whole file.
   virtual std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
                                                       std::span<const dataset::ByteRange> stale) const;
 
-  // The reader of the image that this file is, byte for byte: who asks can read it without this file. Else
-  // null.
+  // The reader of the image if this file is that image, byte for byte, so that it can be read without this
+  // file; else null.
   virtual const dataset::DatasetReader* image() const { return nullptr; }
 
-  // As lseek(2) SEEK_DATA and SEEK_HOLE; by default there are no holes. `offset` is below the size.
+  // Like lseek(2) with SEEK_DATA and SEEK_HOLE; by default there are no holes. `offset` is below the size.
   virtual Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const {
     (void)budget;
     return offset;
@@ -61,7 +61,7 @@ class ComputedFile {
 };
 using ComputedFilePtr = std::shared_ptr<const ComputedFile>;
 
-// What a view file is made from.
+// Everything that a view file is made from.
 struct Source {
   DatasetReaderPtr reader;
   text::ValueEnvironment values;         // resolves what elements refer to
@@ -73,20 +73,20 @@ struct View {
   std::string_view directory;  // its name under /.h5; empty: only slices and fields show it
   std::string_view suffix;     // the end of its files' names
 
-  // Why it cannot show a dataset, as a short phrase; nothing where it can. Like `size` it is charged to
-  // `budget`, the errors of which are its only ones: a type can name more columns than the file has bytes.
+  // Why the view cannot show a dataset, as a short phrase; nullopt if it can. Like `size` it is charged to
+  // `budget`, whose errors are the only ones: a type can name more columns than the file has bytes.
   Result<std::optional<std::string>> (*unfit)(const object::DatasetDescription& dataset,
                                               RequestBudget& budget);
-  // The exact size where shape and type determine it; nothing where `make` must determine it.
+  // The exact size if shape and type determine it; nullopt if `make` must determine it.
   Result<std::optional<std::uint64_t>> (*size)(const object::DatasetDescription& dataset,
                                                RequestBudget& budget);
   // Makes the file. `before`: the same view of the dataset's previous state, or null. A view whose size needs
-  // a pass over the data makes it here, and continues from `before` where that is still valid; `stale` as for
-  // ComputedFile::stale_since.
+  // a pass over the data makes that pass here, and continues from `before` as far as that is still valid;
+  // `stale` as for ComputedFile::stale_since.
   Result<ComputedFilePtr> (*make)(Source source, const ComputedFile* before,
                                   std::span<const dataset::ByteRange> stale, RequestBudget& budget);
 
-  // Whether it also shows groups of equally long datasets of one dimension, as joined datasets
+  // Whether the view also shows groups of equally long one-dimensional datasets, as joined datasets
   // (dataset/joined_datasets.h).
   bool of_groups = false;
 
@@ -94,12 +94,12 @@ struct View {
   std::string_view summary = {};                             // for the mount's README
 };
 
-// All views, in the order in which they are offered. Whatever names, explains or serves views takes it from
-// here. The stores of Zarr are in zarr.h.
+// All views, in the order in which they are offered. All code that names, explains or serves views uses this
+// table. The stores of Zarr are in zarr.h.
 std::span<const View> views();
 
-// For parts of datasets (slices, members): the view whose suffix the name has; else the view with an empty
-// suffix, which shows the elements as stored, or as text where their type has no byte form.
+// For parts of datasets (slices, members): the view whose suffix the name has; if there is none, the view
+// with an empty suffix, which shows the elements as stored, or as text if their type has no byte form.
 const View& view_by_suffix(std::string_view shown);
 
 // Appends the bytes [offset, offset + length) of a text, cut at its end; `out` keeps the text alive.

@@ -35,11 +35,11 @@ struct ZarrType {
 };
 
 // Plain: version 2, elements as stored, no codec. Stored: version 2, the stored bytes of the file's own
-// chunks, where a Zarr codec is equivalent to their filters; other datasets as in Plain. Version3: version 3,
+// chunks if a Zarr codec is equivalent to their filters; other datasets as in Plain. Version3: version 3,
 // elements as stored; compounds are packed and little-endian.
 enum class ZarrEncoding : std::uint8_t { Plain, Stored, Version3 };
 
-// One of the stores as which a file is shown.
+// One of the Zarr stores in which a file is shown.
 struct ZarrStore {
   std::string_view name;  // of its directory under /.h5
   ZarrEncoding encoding;
@@ -47,23 +47,23 @@ struct ZarrStore {
 };
 std::span<const ZarrStore> zarr_stores();
 
-// UnsupportedFeature, with a short phrase as its text, where Zarr has no type with these stored bytes.
+// Fails with UnsupportedFeature, and a short phrase as its text, if Zarr has no type with these stored bytes.
 Result<ZarrType> zarr_type(const format::Datatype& type, ZarrEncoding encoding);
 
 class ZarrArray {
  public:
-  // UnsupportedFeature as zarr_type, and for a null dataspace.
+  // Fails with UnsupportedFeature as zarr_type does, and for a null dataspace.
   static Result<ZarrArray> of(const object::DatasetDescription& dataset, ZarrEncoding encoding);
 
-  // In the dataset's own dimensions. The chunks are the dataset's own, or, where it has none, 4 to 16 MiB of
-  // its image, cut along the first dimensions.
+  // In the dataset's own dimensions. The chunks are the dataset's own or, if it has none, 4 to 16 MiB of its
+  // image, cut along the first dimensions.
   const std::vector<std::uint64_t>& shape() const { return shape_; }
   const std::vector<std::uint64_t>& chunk_shape() const { return chunk_; }
   const std::vector<std::uint64_t>& grid() const { return grid_; }
   std::uint64_t chunk_count() const { return chunks_; }
   const ZarrType& type() const { return type_; }
 
-  // The name of a chunk's file; and the number for a name, or nothing where no chunk has it.
+  // The name of a chunk's file, and the number for a name; nullopt if no chunk has that name.
   std::string chunk_name(std::uint64_t number) const;
   std::optional<std::uint64_t> chunk_number(std::string_view name) const;
 
@@ -76,7 +76,7 @@ class ZarrArray {
  private:
   explicit ZarrArray(ZarrEncoding encoding) : version3_(encoding == ZarrEncoding::Version3) {}
 
-  // Extents of the dataset's own dimensions, then those of an array datatype: JSON.
+  // JSON: the given extents, those of the dataset's own dimensions, followed by those of an array datatype.
   std::string with_type_dims(std::vector<std::uint64_t> extents) const;
 
   bool version3_;
@@ -86,12 +86,12 @@ class ZarrArray {
   ZarrType type_;
 };
 
-// HDF5's fill value in the form of version 3: JSON. `dataset`: of a type that zarr_type accepts.
+// HDF5's fill value in the form of version 3, as JSON. `dataset`: of a type that zarr_type accepts.
 Result<std::string> zarr3_fill_value(const object::DatasetDescription& dataset,
                                      const text::ValueContext& values);
 
-// A chunk of a dataset in its current state, as an image of its own in the stored form of elements; and the
-// view that makes the chunk's file from it.
+// A chunk of a dataset in its present state, as an image of its own in the stored form of elements; and the
+// view that makes the chunk's file from that image.
 DerivationPtr derive_zarr_chunk(std::uint64_t number, ZarrEncoding encoding);
 const View& zarr_chunk_view(ZarrEncoding encoding);
 

@@ -10,7 +10,7 @@ class ByteBudget {
  public:
   explicit ByteBudget(std::uint64_t bytes) : left_(bytes) {}
 
-  // False where less is left; then nothing is taken.
+  // Takes nothing and returns false if fewer bytes are left.
   bool take(std::uint64_t bytes) {
     std::uint64_t left = left_.load();
     do {

@@ -22,12 +22,12 @@ namespace h5mount::tree {
 
 class ExternalFiles {
  public:
-  // Records the file that a link in `from` names as `stored`, and returns its name here. The names recorded
-  // least recently are dropped where they take too much memory.
+  // Records the file that a link in `from` names as `stored`, and returns its name here. If the names take
+  // too much memory, those recorded least recently are dropped.
   std::string remember_link(const ServedFile& from, const std::string& stored);
 
-  // The file of a shown name. Where other users read through the mount, only names that a link has shown are
-  // opened. NotFound, AccessDenied, and the errors of opening it.
+  // Opens the file of a shown name. If other users read through the mount, only names that a link has shown
+  // are opened. Errors: NotFound, AccessDenied, and those of opening the file.
   Result<ServedFilePtr> open(const ViewContextPtr& context, std::string_view shown);
 
   // The shown names of files that links have named or that were opened, except those that could not be

@@ -8,7 +8,7 @@ namespace h5mount::tree {
 
 namespace {
 
-// True for one holder at a time.
+// `mine` is true for one holder at a time.
 class Turn {
  public:
   explicit Turn(std::atomic<bool>& taken) : taken_(taken), mine_(!taken.exchange(true)) {}
@@ -55,13 +55,13 @@ Result<FollowedBytes::StatePtr> FollowedBytes::make(const States::State& state, 
                                        before != nullptr ? before->file.get() : nullptr, stale, budget));
   made->image = made->file->image();
   if (before == nullptr) {
-    // An earlier state may be made meanwhile, and be published.
+    // An earlier state may be made, and published, meanwhile.
     if (state.number > 1) made->stale.add(state.of->number, {{dataset::kWholeImage}});
     return made;
   }
   made->stale = before->stale;
   stale = made->file->stale_since(*before->file, stale);
-  // The page of the old end: the kernel has filled it up with zeros.
+  // The page that contains the old end is stale too: the kernel has filled it up with zeros.
   const std::uint64_t end = before->file->size();
   if (made->file->size() != end) stale.push_back({end / kPage * kPage, format::kUnlimited});
   made->stale.add(state.of->number, stale);
@@ -84,7 +84,7 @@ Result<std::optional<std::uint64_t>> FollowedBytes::size_by_shape(const object::
   return of_.view->size(part, budget);
 }
 
-// The size that was published last, or else that of the newest state that was made.
+// The size that was published last; if none was, that of the newest state that was made.
 std::optional<std::uint64_t> FollowedBytes::known_size() {
   const auto newest = states_.newest();
   if (!newest) return std::nullopt;

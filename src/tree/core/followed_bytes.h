@@ -15,7 +15,8 @@
 
 namespace h5mount::tree {
 
-// What a file shows: a view of a dataset, or of the part that `derivation` makes of it (null: of the whole).
+// The view whose bytes a file shows: of a dataset, or of the part of it that `derivation` makes (null: the
+// whole dataset).
 struct ViewOf {
   const view::View* view = nullptr;
   view::DerivationPtr derivation = nullptr;
@@ -23,7 +24,7 @@ struct ViewOf {
 
 class FollowedBytes {
  public:
-  // `data` must outlive it.
+  // `data` must outlive this object.
   FollowedBytes(FollowedData& data, ViewOf of)
       : data_(data),
         of_(std::move(of)),
@@ -46,10 +47,10 @@ class FollowedBytes {
 
   Result<StatePtr> newest(RequestBudget& budget);
 
-  // Adds the size to `stat`; that of an unreadable file where there is none. Where the file was opened
-  // before, the newest state is published for `node`, its id for the kernel; but a listing makes no state,
-  // and waits for nobody who makes one: it adds the size that is known. Returns the description of the data
-  // that have this size; null where they cannot be described or shown.
+  // Adds the size to `stat`; if there is none, that of an unreadable file. If the file was opened before, the
+  // newest state is published for `node`, its id for the kernel. A listing, however, makes no state and does
+  // not wait for a thread that makes one: it adds the size that is known. Returns the description of the data
+  // that have this size; null if they cannot be described or shown.
   DatasetDescriptionPtr measure(StatDepth depth, NodeStat& stat, NodeId node, RequestBudget& budget);
   // Publishes the newest state.
   DatasetDescriptionPtr publish(NodeStat& stat, NodeId node, RequestBudget& budget);
@@ -59,8 +60,8 @@ class FollowedBytes {
     publish(ignored, node, budget);
   }
 
-  // Whether a later state of the data than this one has begun. What was read from this one may then be stale,
-  // and in no delta that was published.
+  // Whether a later state of the data than this one has begun. What was read from this one may then be stale
+  // without being in any delta that was published.
   bool superseded(const State& state) const { return data_.newest_number() > state.data->number; }
 
   // Records the result of a read for user.hdf5.error.

@@ -1,7 +1,7 @@
 // FollowedData: the elements that files of the tree show, of a dataset or of the datasets of a group side by
-// side, as a sequence of immutable states. A state has its reader and what became stale up to it, which any
-// number of files read, each since the state that it knows (followed_bytes.h). Whether the file is followed
-// may change at any time. Threads: any.
+// side, as a sequence of immutable states. A state has its reader and the ranges that became stale up to it;
+// any number of files read these, each since the state that it knows (followed_bytes.h). Whether the file is
+// followed may change at any time. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -38,25 +38,26 @@ class FollowedData {
   virtual Result<DatasetDescriptionPtr> newest_description(RequestBudget& budget, bool measured) = 0;
   // The newest state: the same one until the elements may have changed.
   virtual Result<DataStatePtr> newest(RequestBudget& budget) = 0;
-  // The number of the newest state that began to be made. Who has read from a state after which none has
-  // begun finds what it read in the delta of the next, if that makes it stale.
+  // The number of the newest state that has begun to be made. If none has begun since the state that somebody
+  // has read from, the delta of the next state contains what was read, should it become stale.
   virtual std::uint64_t newest_number() const = 0;
-  // Whose elements they are.
+  // The files and objects that the elements come from.
   virtual Result<std::vector<NodeSource>> sources(RequestBudget& budget) = 0;
   // Whether readers repeat attempts at torn structures themselves.
   virtual bool repeats_attempts() const = 0;
 
   // Whether a source's file may change without this file changing: the kernel is then not notified. Known
-  // once there was a description.
+  // once a description was made.
   bool is_virtual() const { return is_virtual_.load(std::memory_order_relaxed); }
   // Whether there may be a later state.
   bool grows() const { return followed().following() || is_virtual(); }
-  // Whether they may change at any moment: their file is followed, or they lie in one that may be.
+  // Whether the elements may change at any moment: their file is followed, or they lie in another one that
+  // may be.
   bool follows() const {
     return followed().following() || (is_virtual() && context().environment.files->follows());
   }
 
-  // Records a failed read for user.hdf5.error and the log; or, of bytes of the image, that one succeeded.
+  // Record a failed read for user.hdf5.error and the log, and a successful read of bytes of the image.
   void note_failure(std::uint64_t offset, const Error& error);
   void note_success(std::uint64_t offset, std::uint64_t length) {
     if (file_->failures().any()) file_->failures().note_success(address_, offset, offset + length);

@@ -15,7 +15,7 @@ class NameList final : public DirectoryListing {
   void add(std::string name, NodeType type, std::uint64_t ino = 0) {
     names_.push_back({std::move(name), type, ino});
   }
-  // Why names may be missing; nothing: none is.
+  // Why names may be missing; nullopt: none is missing.
   void set_damage(std::optional<Error> damage) { damage_ = std::move(damage); }
 
   std::size_t size() const override { return names_.size(); }

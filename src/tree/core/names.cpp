@@ -22,7 +22,7 @@ bool is_continuation(char c) {
 
 enum class AtSign : std::uint8_t { Stands, Escaped };
 
-// All escapes except whole names and the cut.
+// Applies all escapes except those for whole names, and does not cut.
 void append_escaped(std::string_view name, AtSign at, std::string& out) {
   for (std::size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
@@ -48,14 +48,14 @@ std::string escaped(std::string_view name, AtSign at = AtSign::Stands) {
   return out;
 }
 
-// The same for a name that stands alone or starts one: it may not be `.` or `..`.
+// The same for a name that stands alone or begins a longer one: it must not be `.` or `..`.
 std::string escaped_whole(std::string_view name, AtSign at) {
   if (name == ".") return "%2E";
   if (name == "..") return "%2E%2E";
   return escaped(name, at);
 }
 
-// The character escaped by `three`; NUL where it is no escape, or that of NUL.
+// The character that `three` escapes; NUL if it is not an escape, or is that of NUL.
 char escaped_by(std::string_view three, AtSign at) {
   if (three == "%25") return '%';
   if (three == "%2F") return '/';

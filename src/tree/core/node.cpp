@@ -34,7 +34,8 @@ std::size_t hash_of(const NodeKey& key) {
   return key.name.empty() ? hash : mix_bits(hash ^ fnv1a(key.name));
 }
 
-// A node of its own under /.h5, or a link, whose key contains group and name.
+// The default is for nodes that are not read from a file: a node of its own under /.h5, or a link, whose key
+// contains group and name.
 const FollowedFilePtr& Node::read_from() const {
   static const FollowedFilePtr none;
   return none;

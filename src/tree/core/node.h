@@ -38,7 +38,7 @@ struct NodeKey {
 
 std::size_t hash_of(const NodeKey& key);
 
-// The subject of a message about a node. No file: the mounted one.
+// The subject of a message about a node. `file`: null for the mounted one.
 struct Subject {
   ServedFile* file = nullptr;
   std::string path;  // in the file, or of a view of it: "/a/b", "/.h5/log"
@@ -50,11 +50,12 @@ inline constexpr std::string_view kPlainText = "text/plain; charset=utf-8";  // 
 // SEEK_DATA finds them, and `tar --sparse` takes a file without blocks for one hole.
 void set_size(NodeStat& stat, std::uint64_t bytes);
 
-// The same for a file whose bytes cannot be read: one byte, where no size is known. Programs that take a file
-// of no bytes for empty without opening it (tar, git) then open it, and meet the error.
+// The same for a file whose bytes cannot be read and whose size is not known: one byte. Programs that take a
+// file of zero bytes as empty without opening it (tar, git) then open it, and get the error.
 void set_unreadable_size(NodeStat& stat);
 
-// For requests that answer with what they found so far: the error where nobody waits for it, or too late.
+// For requests that answer with what they found so far: fails if nobody waits for the answer, or if it is too
+// late.
 inline Status ended_early(RequestBudget& budget) {
   Status goes_on = budget.check();
   if (goes_on || goes_on.error().code() == ErrorCode::BudgetExceeded) return {};
@@ -85,11 +86,12 @@ class Node : public std::enable_shared_from_this<Node> {
   // The file was written while the node was open: see Tree::file_changed.
   virtual void catch_up() {}
 
-  // The file that the node's answers are read from: to be confirmed unchanged after one was made. Null where
-  // there is none.
+  // The file that the node's answers are read from, which must be confirmed unchanged after an answer was
+  // made; null if there is none.
   virtual const FollowedFilePtr& read_from() const;
 
-  // See the functions of Tree. By default of its file's structure, and followed as that is.
+  // See the functions of Tree. The defaults: the sources are the structure of the node's file, and the node
+  // is followed if that file is.
   virtual bool follows() const;
   virtual bool lasts() const { return true; }
   virtual Result<std::vector<NodeSource>> sources(RequestBudget& budget);
@@ -97,7 +99,7 @@ class Node : public std::enable_shared_from_this<Node> {
 
   virtual Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) = 0;
 
-  // Directories. NotFound where no such name is listed.
+  // Directories. Fails with NotFound if no such name is listed.
   virtual Result<NodePtr> child(std::string_view shown, RequestBudget& budget);
   virtual Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget);
   virtual Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position,
@@ -109,7 +111,7 @@ class Node : public std::enable_shared_from_this<Node> {
   // Files.
   virtual Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget);
 
-  // Names with `user.`; none by default.
+  // Names begin with `user.`; there are none by default.
   virtual Result<std::vector<std::string>> list_xattrs(RequestBudget& budget);
   virtual Result<std::string> get_xattr(std::string_view name, RequestBudget& budget);
 

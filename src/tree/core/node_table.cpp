@@ -115,7 +115,7 @@ void NodeTable::Keys::put(const Entry& entry) {
   entries_[at] = entry;
 }
 
-// What follows without a gap is moved up where it is found at the freed place too.
+// An entry that follows without a gap is moved to the freed place if it would be found there too.
 void NodeTable::Keys::remove(std::uint64_t hash, const Node* node) {
   std::size_t freed = home(hash);
   while (entries_[freed].node != node) freed = after(freed);

@@ -15,7 +15,7 @@ namespace h5mount::tree {
 
 class NodeTable {
  public:
-  // The root exists for ever. Other ids are above `below`.
+  // The root exists for ever. All other ids are above `below`.
   explicit NodeTable(NodePtr root, NodeId root_id = kRootNode, NodeId below = 0);
 
   // The node of that id, or null.
@@ -37,8 +37,8 @@ class NodeTable {
     std::uint64_t lookups = 0;
   };
 
-  // Slots by number. Numbers rise, so that those of nodes that were looked up together are neighbours: they
-  // are kept in pages, each as long as one of its slots is used.
+  // Slots by number. Numbers ascend, so nodes that were looked up together are neighbours. Slots are kept in
+  // pages, each of which exists as long as one of its slots is used.
   class Slots {
    public:
     Slot* find(std::uint64_t number);  // null where there is none
@@ -62,8 +62,8 @@ class NodeTable {
     std::size_t size_ = 0;
   };
 
-  // Nodes by key: a table with open addressing. A node that is new costs one probe: among a million 0.3 µs
-  // and 34 bytes, where std::unordered_set takes 2.1 µs and 43 bytes.
+  // Nodes by key: a table with open addressing. A new node costs one probe: in a table of a million nodes 0.3
+  // µs and 34 bytes, where std::unordered_set takes 2.1 µs and 43 bytes.
   class Keys {
    public:
     Node* find(std::uint64_t hash, const NodeKey& key) const;

@@ -61,7 +61,7 @@ OpenedObjectPtr ObjectCache::find(std::uint64_t address, const metadata::FileMet
   return newest && newest->snapshot == snapshot ? newest->find(address) : nullptr;
 }
 
-// Null where there is a newer one.
+// Returns null if there is a newer snapshot.
 std::shared_ptr<ObjectCache::OfSnapshot> ObjectCache::newest(const metadata::FileMetadataPtr& snapshot) {
   std::shared_ptr<OfSnapshot> newest = newest_.load();
   while (!newest || newest->snapshot != snapshot) {

@@ -1,7 +1,7 @@
 // ObjectCache: recently opened objects of one snapshot of a file, so that a lookup and the requests that
-// follow it read a header once. Bounded together with what else is kept decoded, of all files
-// (base/shared_cache.h); the most recent one is kept whatever its size. Threads: any; no lock is held while
-// reading.
+// follow it read a header once. They share one bound with everything else that is kept decoded, for all files
+// together (base/shared_cache.h); the most recent object is kept whatever its size. Threads: any; no lock is
+// held while reading.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,21 @@
 
 namespace h5mount::tree {
 
-// Shown name to link name of those links of a group that are shown by a cut name, or by one that looks so.
+// Maps shown names to link names, for the links of a group that are shown by a cut name, or whose names look
+// like a cut one.
 using CutNames = std::unordered_map<std::string, std::string>;
 
-// The own names of those attributes whose values are longer than an extended attribute can be.
+// The own names of the attributes whose values are longer than an extended attribute can be.
 using LargeAttributes = std::unordered_set<std::string>;
-// What is wrong with a list of links or attributes: why some may be missing, and what is wrong with the first
-// of those that are there.
+// Damage to a list of links or attributes. `list`: why entries may be missing; `entry`: what is wrong with
+// the first damaged one of the entries that are there.
 struct FoundDamage {
   std::optional<Error> list, entry;
 };
 
 using DatasetDescriptionPtr = std::shared_ptr<const object::DatasetDescription>;
 
-// A listing as long as somebody uses it.
+// A listing, kept as long as somebody uses it.
 class WeakListing {
  public:
   std::shared_ptr<const DirectoryListing> get() const {
@@ -50,7 +51,7 @@ class WeakListing {
   std::weak_ptr<const DirectoryListing> listing_ H5_GUARDED_BY(mutex_);
 };
 
-// An object of one snapshot, and what was made of it on demand.
+// An object of one snapshot, and what was made from it on demand.
 struct OpenedObject {
   OpenedObject(object::Object opened, metadata::FileMetadataPtr pinned, const OpenedObject* before = nullptr)
       : object(std::move(opened)),
@@ -64,8 +65,8 @@ struct OpenedObject {
   mutable OnceValue<std::shared_ptr<const LargeAttributes>> large_attributes;
   mutable OnceValue<FoundDamage> links_damage, attributes_damage;
   mutable OnceValue<DatasetDescriptionPtr> description;
-  // A virtual dataset of unlimited extent is as large as its sources: its reader, once the description was
-  // needed, and the reader from before its sources changed.
+  // A virtual dataset of unlimited extent is as large as its sources. `extent`: its reader, once the
+  // description was needed; `extent_before`: the reader from before its sources changed.
   mutable OnceValue<std::shared_ptr<const dataset::DatasetReader>> extent;
   const std::shared_ptr<const dataset::DatasetReader> extent_before;
 
@@ -80,10 +81,10 @@ class ObjectCache {
  public:
   explicit ObjectCache(std::shared_ptr<SharedCache> memory) : memory_(std::move(memory)) {}
 
-  // Null where there is none of this snapshot.
+  // Returns null if no object of this snapshot is cached.
   OpenedObjectPtr find(std::uint64_t address, const metadata::FileMetadataPtr& snapshot) const;
-  // Replaces the one at this address. Objects of older snapshots are dropped; one that is itself of an older
-  // snapshot is not kept.
+  // Replaces the object at this address. Objects of older snapshots are dropped; if `object` itself is of an
+  // older snapshot, it is not kept.
   void insert(std::uint64_t address, const OpenedObjectPtr& object);
   // To be called after something was made from the object on demand: charges it.
   void charge_again(const OpenedObject& object);

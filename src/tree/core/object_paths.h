@@ -20,16 +20,15 @@ namespace h5mount::tree {
 
 class ObjectPaths {
  public:
-  // Objects that cannot be opened have a path; damaged links and unreadable groups are skipped. Ends
-  // after `most` objects.
+  // Objects that cannot be opened have a path too; damaged links and unreadable groups are skipped. The walk
+  // ends after `most` objects.
   static std::shared_ptr<const ObjectPaths> walk(const metadata::FileMetadataPtr& file,
                                                  std::size_t most = limits::kMaxWalkedObjects);
 
-  // True where the link `name` of the group at `parent` is the object's path.
+  // True if the link `name` of the group at `parent` is the object's path.
   bool is_canonical(std::uint64_t address, std::uint64_t parent, std::string_view name) const;
 
-  // The names from the root to the object (none for the root itself); nothing where no walked path leads to
-  // it.
+  // The names from the root to the object (none for the root itself); nullopt if no walked path leads to it.
   std::optional<std::vector<std::string_view>> names_to(std::uint64_t address) const;
 
   // "/a/b"; the root is "/".

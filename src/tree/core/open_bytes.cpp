@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint64_t kMaxCopied = 64U << 10;
 
-// Copying so few bytes costs less than a second check; pieces that cannot be copied are left unchanged.
+// Pieces of so few bytes are copied, as that costs less than a second check; pieces that cannot be copied are
+// left unchanged.
 dataset::Pieces copied_where_small(dataset::Pieces pieces) {
   if (pieces.total() == 0 || pieces.total() > kMaxCopied || !pieces.kernel_only()) return pieces;
   auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(pieces.total()));
@@ -98,7 +99,7 @@ class OpenBytes : public OpenNode {
     return metadata::retry_torn(followed_, "dataset", budget, attempt);
   }
 
-  // A handle that is held while the file grows is of the newest state.
+  // While the file grows, a held handle refers to the newest state.
   template <class Find>
   Result<std::uint64_t> seek(std::uint64_t offset, Find find, RequestBudget& budget) {
     allow(budget);

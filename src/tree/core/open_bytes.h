@@ -5,8 +5,8 @@
 
 namespace h5mount::tree {
 
-// `bytes` belong to `node`. A size and pages that an earlier opening left are brought up to date first. Fails
-// where the bytes cannot be made, which is recorded.
+// Opens `bytes`, which belong to `node`. First, the size and pages that an earlier opening left are brought
+// up to date. If the bytes cannot be made, that is recorded, and the error is returned.
 Result<std::shared_ptr<OpenNode>> open_bytes(NodePtr node, FollowedBytes& bytes, RequestBudget& budget);
 
 }  // namespace h5mount::tree

@@ -1,4 +1,4 @@
-// Open files without holes; those whose content is a text in memory.
+// Open files without holes, and those whose content is a text in memory.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace h5mount::tree {
 
-// Nothing is at an offset that is the file's size or more (ENXIO).
+// Fails (ENXIO) if `offset` is at or beyond the end of the file.
 inline Status check_below_end(std::uint64_t offset, std::uint64_t size) {
   if (offset < size) return {};
   return fail({ErrorCode::NotFound, "beyond the end"});
 }
 
-// All of it is data.
+// A file without holes: all of its bytes are data.
 class OpenWithoutHoles : public OpenNode {
  public:
   Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) final {
@@ -35,11 +35,11 @@ class OpenWithoutHoles : public OpenNode {
 
 // The text is held in memory as long as the file is open.
 std::shared_ptr<OpenNode> open_text(std::string text);
-// A text of `size` bytes that is held in other ways: `read` adds some of them, cut at the end, to `out`.
+// A text of `size` bytes that is held otherwise: `read` appends a range of it, cut at the end, to `out`.
 using ReadText = std::function<void(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out)>;
 std::shared_ptr<OpenNode> open_text(std::uint64_t size, ReadText read, bool sized);
-// A text that several share, or that has an effect when it is destroyed. `sized`: false where an earlier stat
-// did not know the size, so that the kernel must not use it.
+// A text that is shared, or that has an effect when it is destroyed. `sized`: false if an earlier stat did
+// not know the size, so that the kernel must not use it.
 std::shared_ptr<OpenNode> open_text(std::shared_ptr<const std::string> text, bool sized = true);
 
 }  // namespace h5mount::tree

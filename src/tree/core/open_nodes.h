@@ -18,7 +18,7 @@ class OpenNodes {
     const MutexLock lock(mutex_);
     kernel_ = std::move(kernel);
   }
-  // Null where no kernel keeps pages (a library user, a test).
+  // Returns null if no kernel keeps pages (a library user, a test).
   std::shared_ptr<KernelPages> kernel() const {
     const MutexLock lock(mutex_);
     return kernel_;
@@ -35,8 +35,8 @@ class OpenNodes {
     const auto found = open_.find(node.get());
     if (found != open_.end() && --found->second.count == 0) open_.erase(found);
   }
-  // Claims the nodes that are not claimed, for the caller alone until it gives each back. The others are
-  // marked: their holder then repeats its work.
+  // Claims all nodes that are not claimed; each belongs to the caller alone until the caller gives it back.
+  // The other nodes are marked, so that their holder repeats its work.
   std::vector<NodePtr> claim_all() {
     std::vector<NodePtr> out;
     const MutexLock lock(mutex_);
@@ -49,7 +49,7 @@ class OpenNodes {
     }
     return out;
   }
-  // True where the claim continues, because the node was marked meanwhile.
+  // Returns true if the claim continues, because the node was marked meanwhile.
   bool give_back(const NodePtr& node) {
     const MutexLock lock(mutex_);
     const auto found = open_.find(node.get());

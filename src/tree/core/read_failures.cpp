@@ -7,7 +7,7 @@
 
 namespace h5mount::tree {
 
-// Null where no more datasets can be recorded.
+// Returns null if no more datasets can be recorded.
 ReadFailures::Record* ReadFailures::record_of(std::uint64_t address, std::uint64_t snapshot) {
   auto found = by_address_.find(address);
   if (found == by_address_.end()) {

@@ -19,7 +19,8 @@ class ReadFailures {
   static constexpr std::size_t kMaxDatasets = 4096;
 
   bool any() const { return any_.load(std::memory_order_relaxed); }
-  // Counts what was recorded and forgotten: texts that name the failures are the same while it is.
+  // Changes when a failure is recorded or forgotten: as long as it is the same, so are the texts that name
+  // the failures.
   std::uint64_t changes() const { return changes_.load(std::memory_order_relaxed); }
 
   // A read at `offset` (bytes of the dataset's image) failed.
@@ -29,7 +30,7 @@ class ReadFailures {
   // The first failure, with the number of those that followed.
   std::optional<Error> find(std::uint64_t address, std::uint64_t snapshot) const;
 
-  // `count` sources of the dataset were missing so far; returns how many of them are new.
+  // Notes that `count` sources of the dataset were missing; returns how many of them are new.
   std::uint64_t note_missing(std::uint64_t address, std::uint64_t snapshot, std::uint64_t count);
 
  private:

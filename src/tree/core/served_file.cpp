@@ -64,7 +64,7 @@ Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, RequestBudget&
   };
   auto opened = file.following() ? metadata::retry_torn(file, "object header", budget, open)
                                  : object::open_object(*snapshot, address);
-  // Damaged, not torn: as much of it as can be decoded.
+  // The header is damaged, not torn: as much of it as can be decoded is used.
   if (!opened && file.following()) opened = object::open_object(*snapshot, address);
   if (!opened) {
     H5_TRY(file.confirm_unchanged());  // else the failure is not the object's

@@ -61,7 +61,7 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   unsigned depth() const { return depth_; }
   std::uint64_t root_address() const { return root_address_; }
   std::uint64_t ino_of(std::uint64_t address) const;
-  // Its structure; for a dataset of it more is to be said.
+  // The file's structure as a source; a dataset in it may have further sources.
   NodeSource as_source() const;
 
   // The object in the newest snapshot. The caller confirms the file unchanged before it answers
@@ -74,15 +74,15 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
 
   std::shared_ptr<const ObjectPaths> object_paths();
 
-  // What a higher room keeps for the file: the one object of that type, made at its first use.
+  // The one object of type `Kept` that a folder above this one keeps for the file, made at its first use.
   template <class Kept>
   Kept& kept() {
     return *static_cast<Kept*>(
         kept(typeid(Kept), []() -> std::shared_ptr<void> { return std::make_shared<Kept>(); }));
   }
 
-  // For a group whose header counts one link: nothing where `name` of `parent` is the first link to it that
-  // was looked up, else the path of that first link. So a wrong link count cannot cause a loop.
+  // For a group whose header counts one link: nullopt if `name` of `parent` is the first link to it that was
+  // looked up, else the path of that first link. So a wrong link count cannot cause a loop.
   std::optional<std::vector<std::string>> other_place(std::uint64_t address, std::uint64_t parent,
                                                       std::string_view name);
 
@@ -95,10 +95,10 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
 
   // The path of the object that a link leads to, as far as it is known without a walk: for messages.
   std::string path_of(const LinkPlace& place);
-  // The same for an object of which only the address is known: may walk the file, once.
+  // The same for an object of which only the address is known. It may walk the file, once.
   std::string path_of_object(std::uint64_t address);
 
-  // Logs an error of the object with that path; once a snapshot.
+  // Logs an error of the object with that path, once for each snapshot.
   void report(std::string_view path, const Error& error) const;
   ReadFailures& failures() { return failures_; }
 

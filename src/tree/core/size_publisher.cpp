@@ -59,7 +59,7 @@ SizePublisher::Size SizePublisher::publish(KernelPages* kernel, NodeId node, std
   lock.unlock();
   Step step(*this);
   std::vector<dataset::ByteRange> ranges = stale.since(since);
-  // The kernel has filled the page with the old end up with zeros.
+  // The kernel has filled the page that contains the old end up with zeros.
   if (bytes > before && before % kPage != 0) ranges.push_back({before / kPage * kPage, before});
   if (kernel == nullptr || ranges.empty())
     finish(state, bytes);

@@ -1,12 +1,12 @@
 // SizePublisher: publishes the size of one growing file, which stat returns to the kernel.
 //
 // A new size may be seen only after the kernel has dropped the pages that the growth made stale: otherwise it
-// would serve them as the bytes before the new end. Dropping a page waits for running reads of it. So a
-// state is published in two steps: the kernel is asked to drop what became stale since the state that was
-// published last, and when it has, the size is replaced. Until then stat returns the old size as incomplete,
-// so that the kernel asks again. Before anything was published there is no old size: all who publish wait for
-// the first, and where the kernel takes too long they return its size, as incomplete. Threads: any; a wait is
-// for the end of these steps, without a lock, and a fraction of a second at most.
+// would serve them as the bytes before the new end. Dropping a page waits for running reads of it. So a state
+// is published in two steps: the kernel is asked to drop what became stale since the state that was published
+// last, and when it has, the size is replaced. Until then stat returns the old size as incomplete, so that
+// the kernel asks again. Before anything was published there is no old size: all callers wait for the first
+// one, and if the kernel takes too long, they return that size as incomplete. Threads: any; a caller waits
+// for the end of these steps without a lock, and at most a fraction of a second.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,9 @@ class SizePublisher : public std::enable_shared_from_this<SizePublisher> {
 
   std::optional<std::uint64_t> size() const;  // nothing until one was published
 
-  // Publishes the size of a state; later states have higher numbers, from 1 on. `stale`: up to this state.
-  // Waits a moment for the kernel; null: no kernel caches pages. Returns the size that is published then.
+  // Publishes the size of a state; later states have higher numbers, from 1 on. `stale`: what became stale up
+  // to this state. `kernel`: null if no kernel caches pages; else the call waits a moment for it. Returns the
+  // size that is published then.
   Size publish(KernelPages* kernel, NodeId node, std::uint64_t state, std::uint64_t bytes,
                const StaleRanges& stale);
 
@@ -41,7 +42,7 @@ class SizePublisher : public std::enable_shared_from_this<SizePublisher> {
   Condition finished_;
   std::uint64_t bytes_ H5_GUARDED_BY(mutex_) = 0;
   std::uint64_t state_ H5_GUARDED_BY(mutex_) = 0;  // that of bytes_; 0: none yet
-  // A thread, or then the kernel, works on the steps before the size.
+  // A thread, and after it the kernel, is at work on the steps before the size.
   bool invalidating_ H5_GUARDED_BY(mutex_) = false;
 };
 

@@ -12,7 +12,7 @@ constexpr std::size_t kMaxRanges = 64;
 
 void StaleRanges::add(std::uint64_t state, std::span<const dataset::ByteRange> ranges) {
   for (const dataset::ByteRange& range : ranges) {
-    // It covers all that became stale before.
+    // This range covers all ranges that became stale before.
     if (range.begin == 0 && range.end == format::kUnlimited) entries_.clear();
     entries_.push_back({state, range});
   }

@@ -1,6 +1,7 @@
 // StaleRanges: which bytes became stale in which state of a sequence: the deltas of its states, one after the
-// other. A value: each state has that of the state before and what it added, and anyone may ask for what is
-// stale since a state that they know. Bounded: of states long ago one range is kept that covers theirs.
+// other. A value: each state has the ranges of the state before and those that it added, and anyone may ask
+// what is stale since a state that they know. Bounded: for states long ago one range is kept that covers all
+// of theirs.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,9 @@ namespace h5mount::tree {
 
 class StaleRanges {
  public:
-  // What state `state`, the newest, made stale; states have ascending numbers.
+  // Adds the ranges that `state`, the newest one, made stale; states have ascending numbers.
   void add(std::uint64_t state, std::span<const dataset::ByteRange> ranges);
-  // What the states after `state` made stale.
+  // The ranges that the states after `state` made stale.
   std::vector<dataset::ByteRange> since(std::uint64_t state) const;
 
  private:

@@ -27,18 +27,19 @@ class States {
   };
   using StatePtr = std::shared_ptr<State>;
 
-  // Null until there is one.
+  // Returns null if there is no state yet.
   StatePtr newest() const { return newest_.load(); }
-  // The value made last; null where there is none.
+  // The value that was made last; null if there is none.
   ValuePtr newest_value() const {
     const StatePtr newest = newest_.load();
     return newest ? newest->value.peek().value_or(newest->before) : nullptr;
   }
-  // The number of the newest state, which has it before its value begins to be made; 0: there is none.
+  // The number of the newest state, which is set before the state's value begins to be made; 0: there is no
+  // state.
   std::uint64_t newest_number() const { return number_.load(); }
 
-  // The newest state: one of `of`, where `is_later(newest so far, of)` says that it is later; it may change
-  // `of`.
+  // The newest state: if `is_later(newest so far, of)` says that `of` is later, a new state of `of`, which
+  // the function may change.
   template <class IsLater>
   StatePtr advance(Of of, IsLater&& is_later) {
     StatePtr newest = newest_.load();

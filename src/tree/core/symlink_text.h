@@ -1,6 +1,6 @@
 // The targets of the tree's symlinks: always relative, so that they resolve wherever the mount is, and valid
-// in the directory where the link is shown. `depth`: directories between that directory and the root in
-// question.
+// in the directory where the link is shown. `depth`: the number of directories from the root in question down
+// to that directory.
 #pragma once
 
 #include <ranges>
@@ -15,7 +15,7 @@ namespace h5mount::tree {
 // "../" `depth` times.
 std::string path_up(unsigned depth);
 
-// Where a symlink leads: to `path` below `names` below `above`.
+// The target of a symlink: `path` below `names` below `above`.
 struct SymlinkPath {
   std::string above;  // the start of the text: "../" as often as needed, or the path to another file
   std::vector<std::string> names = {};  // each may contain '/'
@@ -24,13 +24,13 @@ struct SymlinkPath {
 
 bool has_names(const SymlinkPath& path);
 
-// Removes the last name of all; empty where there is none.
+// Removes the last name of all; returns an empty one if there is none.
 std::string take_last_name(SymlinkPath& path);
 
 // The text, with each name encoded by `encode`.
 std::string symlink_text(const SymlinkPath& path, std::string (*encode)(std::string_view) = encode_name);
 
-// A soft link: relative to its group, or up to the file's root where its target is absolute.
+// A soft link: relative to its group or, if its target is absolute, up to the file's root.
 SymlinkPath soft_link_path(std::string_view target, unsigned depth);
 
 // An external link: into the directory of external files. `file_name`: as that directory uses it, before

@@ -16,8 +16,8 @@ namespace {
 
 using view::ParquetRows;
 
-// Gives the lines of a file part by part; `begins`: with the first part of a line. No part has a newline but
-// at its end.
+// Passes the lines of a file part by part. `begins`: this is the first part of a line. A part has a newline
+// only at its end.
 template <class Take>
 Status for_each_part(const Spool& lines, Take&& take) {
   constexpr std::uint64_t kPart = 256U << 10;
@@ -42,7 +42,7 @@ void add_bytes(std::string bytes, dataset::Pieces& out) {
   out.add(as_bytes(*owned), owned);
 }
 
-// The lines of all files, made as far as they are read.
+// The lines of all files, made only as far as they are read.
 class OpenLines final : public OpenWithoutHoles {
  public:
   OpenLines(const ForestOptions& options, ForestDirectoryPtr top, CatalogueProgress& progress)
@@ -93,7 +93,7 @@ class OpenLines final : public OpenWithoutHoles {
     return made_;
   }
 
-  // One file more. By one thread at a time.
+  // Adds the next file. Called by one thread at a time.
   Result<Made> make_more(RequestBudget& budget) {
     if (broken_) return fail(*broken_);
     H5_ASSIGN(const bool more, walk_.next(file_, budget));
@@ -129,7 +129,7 @@ class OpenLines final : public OpenWithoutHoles {
   bool ended_ H5_GUARDED_BY(mutex_) = false;
 };
 
-// The table.
+// The open catalogue.parquet.
 class OpenTable final : public OpenWithoutHoles {
  public:
   explicit OpenTable(std::shared_ptr<const Spool> image) : image_(std::move(image)) {}
@@ -159,7 +159,7 @@ const std::vector<ParquetRows::Column>& table_columns() {
   return columns;
 }
 
-// Bytes that are not UTF-8 as JSON writes them.
+// The path in UTF-8: bytes that are not UTF-8 are written as JSON writes them.
 std::string utf8_path(std::string_view path) {
   std::string json;
   text::append_json_string(path, json);
@@ -177,7 +177,7 @@ ParquetRows::Cell json_cell(std::string_view text) {
   return text.empty() ? ParquetRows::Cell() : ParquetRows::Cell(text);
 }
 
-// A text of JSON as what it stands for. `held` keeps it.
+// The value that a JSON text stands for. `held` keeps its bytes.
 ParquetRows::Cell text_cell(std::string_view text, std::string& held) {
   if (!text.starts_with('"')) return json_cell(text);
   held = unescaped(text);

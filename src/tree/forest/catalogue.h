@@ -1,7 +1,7 @@
-// Catalogue: metadata.jsonl and catalogue.parquet of a forest: what all its files hold, a line or a row an
-// object. Files are opened one after the other; what was made of them is kept on disk (spool.h) as long as
-// somebody has the text open, so that it is of one pass, whatever its length and wherever it is read.
-// Threads: any.
+// Catalogue: metadata.jsonl and catalogue.parquet of a forest: what all its files hold, one line or row for
+// each object. Files are opened one after the other; the text made from them is kept on disk (spool.h) as
+// long as somebody has it open, so that it is the result of one pass, whatever its length and wherever it is
+// read. Threads: any.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ namespace h5mount::tree {
 
 class Catalogue {
  public:
-  // `options` outlives it.
+  // `options` must outlive this object.
   Catalogue(const ForestOptions& options, ForestDirectoryPtr top) : options_(options), top_(std::move(top)) {}
 
-  // Each has its own pass, which goes on as it is read.
+  // Each opening has its own pass, which goes on as it is read.
   std::shared_ptr<OpenNode> open_lines();
-  // Those who open it while it is made, or while others have it open and no file has changed, share the pass;
-  // one whose request ends leaves it to the others.
+  // Openings while the table is being made, or while others have it open and no file has changed, share one
+  // pass; a request that ends leaves the pass to the others.
   Result<std::shared_ptr<OpenNode>> open_parquet(RequestBudget& budget);
   std::uint64_t parquet_size() const;  // of the one that was opened last and still is; else 0
 

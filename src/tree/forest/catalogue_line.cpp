@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kMaxDepth = 256;  // values nest no deeper than types do
 
-// Steps over one text of JSON after the other. Each function returns false where what follows is something
-// else; `ended` then says whether that is because the text ends.
+// Steps over one JSON text after the other. Each function returns false if something else follows; `ended`
+// then tells whether that is because the text ends.
 class JsonSteps {
  public:
   explicit JsonSteps(std::string_view text) : text_(text) {}
@@ -127,7 +127,7 @@ std::string_view* member(CatalogueLine& line, std::string_view key) {
   return nullptr;
 }
 
-// Of text in a JSON string that is known to be sound.
+// `digits`: from a JSON string that is known to be sound.
 unsigned hex(std::string_view digits) {
   unsigned out = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), out, 16);
@@ -145,7 +145,7 @@ void append_character(unsigned code, std::string& out) {
   for (int i = more - 1; i >= 0; --i) out += static_cast<char>(0x80 | (code >> (6 * i) & 0x3F));
 }
 
-// Returns how many bytes of the text the escape has.
+// Returns the length of the escape in the text, in bytes.
 std::size_t append_escape(std::string_view text, std::string& out) {
   constexpr std::string_view kLetters = "bfnrt", kMeant = "\b\f\n\r\t";
   constexpr std::size_t kLength = 6;

@@ -19,18 +19,20 @@ using EntryKind = ForestEntry::Kind;
 
 constexpr std::uint32_t kOthersRead = 0004, kOthersSearch = 0001;
 
-// A file may take that much of the request's time and work, so that a catalogue has as much as it needs.
+// Each file adds this much at least to the request's time and work, so that a catalogue gets as much as it
+// needs.
 constexpr std::uint64_t kMinAllowed = 1U << 20;  // as a file of so many bytes
 
 std::string below(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
 }
 
-// What the store remembers of one file. Of files with more, or with longer lines, it is read again.
+// The most that the store remembers of one file. A file with more lines, or longer ones, is read again each
+// time.
 constexpr std::uint64_t kMaxRemembered = 64U << 20;
 constexpr std::size_t kPartBytes = 256U << 10;
 
-// Values may share what they refer to, so that a small file can tell of itself without end.
+// Values may share what they refer to, so the lines of a small file could be endless.
 constexpr std::uint64_t kLinesOfAnyFile = 16U << 20, kLinesPerFileByte = 16;
 
 class BoundedLines final : public TextSink {
@@ -50,7 +52,7 @@ class BoundedLines final : public TextSink {
   const std::uint64_t most_;
 };
 
-// Takes lines of which nothing is known, and keeps those that are lines of a catalogue.
+// Takes lines that are not trusted, and keeps those that are lines of a catalogue.
 class CheckedLines {
  public:
   explicit CheckedLines(Spool& out) : out_(out) {}
@@ -78,7 +80,8 @@ class CheckedLines {
   std::string line_;
 };
 
-// A budget for one file of a pass, so that no file takes that of the others; it ends with the pass's.
+// A budget for one file of a pass, so that no file uses up that of the others; it ends when the pass's budget
+// does.
 class FileBudget {
  public:
   FileBudget(std::uint64_t file_bytes, RequestBudget& pass) {
@@ -128,14 +131,14 @@ Result<bool> CatalogueWalk::next(File& out, RequestBudget& budget) {
   return false;
 }
 
-// Only who has seen all knows which files are gone.
+// Only a walk that has seen all files knows which are gone.
 void CatalogueWalk::end() {
   if (std::exchange(ended_, true) || !options_.remembered || !saw_all_) return;
   std::ranges::sort(files_);
   options_.remembered->keep_only(files_);
 }
 
-// Whether there is something to be told of the entry itself.
+// Returns whether the entry itself has lines in the catalogue.
 Result<bool> CatalogueWalk::take(const std::string& name, File& out, RequestBudget& budget) {
   const ForestDirectoryPtr directory = levels_.back().directory;
   if (levels_.back().items[levels_.back().next].type == NodeType::Symlink) return false;
@@ -181,7 +184,7 @@ Status CatalogueWalk::enter(ForestDirectoryPtr directory, std::string path) {
   return {};
 }
 
-// A file that is written while it is read is read once more.
+// If a file is written while it is read, it is read once more.
 Status CatalogueWalk::describe(const ForestDirectoryPtr& directory, const std::string& name,
                                ForestEntry entry, File& out, RequestBudget& budget) {
   if (options_.catalogue_for_others && (entry.source.attributes.mode & kOthersRead) == 0)

@@ -1,5 +1,5 @@
 // CatalogueWalk: the files of a forest one after the other, depth first, in the order of listings, each with
-// the lines that tell of it. What is held in memory is a listing for each level. Threads: one.
+// the lines that describe it. Only one listing for each level is held in memory. Threads: one.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace h5mount::tree {
 
-// What all walks of a mount have done.
+// Counts of what all walks of a mount have done.
 struct CatalogueProgress {
   std::atomic<std::uint64_t> running{0};     // that are making a catalogue.parquet
   std::atomic<std::uint64_t> files{0};       // of these, told so far
@@ -31,11 +31,11 @@ class CatalogueWalk {
     std::string path;  // in the forest
     Spool lines;       // each with its newline, without the key `file`
   };
-  // The next file, or a directory or symlink that cannot be looked into; false: there is none. After an
-  // error, which is the request's (interrupted, no space), the same file is the next one.
+  // The next file, or a directory or symlink that cannot be looked into; false if there is none. After an
+  // error, which is the request's own (interrupted, no space), the same file comes next.
   Result<bool> next(File& out, RequestBudget& budget);
 
-  // What there is, as listings and the entries' own data tell: opens no file.
+  // A summary of all files according to listings and the entries' own data, made without opening a file.
   struct Survey {
     std::uint64_t files = 0;
     std::uint64_t digest = 0;  // another one after every change of a file, of its name or of its rights

@@ -86,7 +86,7 @@ void DirectoryWatch::add(const FolderPtr& folder) {
   }
 }
 
-// False where there is none to be given up.
+// Returns false if there is no watch to give up.
 bool DirectoryWatch::give_some_up() {
   std::vector<std::pair<std::uint64_t, int>> oldest;
   std::vector<FolderPtr> given_up;
@@ -153,7 +153,7 @@ void DirectoryWatch::take(int watch, std::uint32_t what, const std::string& name
   watches_.erase(found);
 }
 
-// Whether there were any.
+// Returns whether there were events.
 bool DirectoryWatch::take_events(Changes& changes) {
   alignas(inotify_event) std::array<char, 16384> buffer;
   bool any = false;

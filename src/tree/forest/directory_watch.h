@@ -1,7 +1,7 @@
-// DirectoryWatch: inotify on the directories of a forest that somebody has looked at. Where the system gives
-// no more watches, those of the directories that were looked at longest ago are given up; these are then
-// looked at when they are used. Threads: any; `changed` and `given_up` are called by the watch's own thread
-// and by whoever adds a directory, without a lock.
+// DirectoryWatch: inotify on the directories of a forest that somebody has looked at. If the system gives no
+// more watches, those of the directories that were looked at longest ago are given up; these directories are
+// then looked at when they are used. Threads: any; `changed` and `given_up` are called by the watch's own
+// thread and by whoever adds a directory, without a lock.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,12 @@ namespace h5mount::tree {
 class DirectoryWatch {
  public:
   struct Handler {
-    // A name in the directory may lead to something else now (`structure`), or what it leads to was written
-    // or its attributes changed. An empty name: any of them. Called twice for each event, the second time a
-    // second later: a request that was under way may have answered with what was before.
+    // A name in the directory may lead to something else now (`structure`), or the file that it leads to was
+    // written or got other attributes. An empty name stands for any name. Called twice for each event, the
+    // second time a second later: a request that was under way may have answered with the state before the
+    // change.
     std::function<void(const FolderPtr& folder, const std::string& name, bool structure)> changed;
-    // From now on nothing is told of the directory.
+    // From now on no changes to the directory are reported.
     std::function<void(const FolderPtr& folder)> given_up;
   };
 
@@ -32,11 +33,11 @@ class DirectoryWatch {
   DirectoryWatch(const DirectoryWatch&) = delete;
   DirectoryWatch& operator=(const DirectoryWatch&) = delete;
 
-  // Nothing is watched before, or after. By one thread.
+  // Nothing is watched before `start` or after `stop`, both of which one thread calls.
   void start();
   void stop();
 
-  // Sees that the directory is watched where it can be (Folder::watched). To be called before it is looked
+  // Makes sure that the directory is watched if it can be (Folder::watched). To be called before it is looked
   // at.
   void look(const FolderPtr& folder);
   std::size_t count() const;

@@ -17,7 +17,7 @@ std::uint64_t rights_of(const object::FileAttributes& file) {
   return mix_bits(mix_bits(mix_bits(file.uid) ^ file.gid) ^ file.mode);
 }
 
-// Null: the place is of no file, or of one that nobody has used.
+// Returns null if the place is not a file, or is a file that nobody has used.
 SlotPtr slot_at(const Place& place) {
   return place.kind == ForestEntry::Kind::Hdf5 ? std::static_pointer_cast<Slot>(place.content) : nullptr;
 }
@@ -78,7 +78,7 @@ Result<OpenTreePtr> ForestFiles::open(NodeId id, const Place& place, RequestBudg
   return made;
 }
 
-// The stamp is taken before the file is opened, so that what is written meanwhile is a change.
+// The stamp is taken before the file is opened, so that a write meanwhile counts as a change.
 Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot) {
   H5_ASSIGN(const ForestEntry entry, place.in->source->look(place.name));
   if (entry.source.identity != place.identity) {

@@ -1,5 +1,5 @@
-// ForestFiles: the files of a forest: each is opened when it is wanted, compared with its source when
-// somebody looks at it or a change of it is told, and dropped by age. Threads: any; no lock is held while a
+// ForestFiles: the files of a forest: each is opened when it is needed, compared with its source when
+// somebody looks at it or a change is reported, and dropped by age. Threads: any; no lock is held while a
 // file is opened or looked at.
 #pragma once
 
@@ -28,19 +28,19 @@ class ForestFiles {
   OpenTreePtr opened(const Place& place);  // null: it is not open
   std::optional<Error> error_of(const Place& place) const;
 
-  // The file was looked at: where it is not what its tree was made of, its name gets a new place.
+  // The file was looked at: if it is not the one that its tree was made from, its name gets a new place.
   void compare(NodeId id, const Place& place, const ForestEntry& now);
   // The name belongs to another file, or to none.
   void take_name(NodeId id, const Place& place);
   // Drops the tree if nobody knows a node of it any more.
   void drop_unused(OpenTreePtr tree);
-  // The same where something that was open of it is closed.
+  // The same, called when something of the tree that was open is closed.
   void give_back(OpenTreePtr tree) {
     drop_unused(std::move(tree));
     drop_oldest();
   }
 
-  // The number from which those of a place's nodes are made, and its own.
+  // The number from which the inode numbers of a place's nodes are made, and its own.
   static std::uint64_t ino_of(const Place& place, const ForestEntry& entry);
 
  private:

@@ -1,4 +1,4 @@
-// The tree of a forest: nodes of its own for what lies between the files, and those of the files' trees.
+// The tree of a forest: its own nodes for everything between the files, and the nodes of the files' trees.
 #include <fmt/format.h>
 
 #include <utility>
@@ -202,7 +202,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     if (!kernel) watch_.stop();
   }
 
-  // The watch tells of the files themselves; here is what tells of others that they name.
+  // The watch reports changes to the files themselves; this looks for changes to other files that they name.
   void file_changed() override {
     for (const OpenTreePtr& open : files_.trees().all()) {
       const bool others = !open->in->watched || open->tree->watchable().size() > 1;
@@ -222,7 +222,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     return out;
   }
 
-  // In a directory that is not watched nothing is cached for long.
+  // In a directory that is not watched nothing is cached for long, so a watched root is enough.
   bool tells_changes() const override { return root_->source->watchable().has_value(); }
 
   void when_more_to_watch(std::function<void()> notify) override { files_.when_more_to_watch(notify); }
@@ -264,7 +264,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     return open;
   }
 
-  // The open tree that a node, or the file at it, is of; null: none.
+  // The open tree that a node belongs to, or that of the file at the node; null if there is none.
   OpenTreePtr open_tree(NodeId id) {
     if (OpenTrees::number_of(id) != 0) return files_.trees().of_node(id);
     const auto place = places_.find(id);
@@ -280,7 +280,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     });
   }
 
-  // What others may not read, where no kernel checks it.
+  // Refuses a file that others may not read, if no kernel checks that.
   Status check_readable(const Place& place) {
     constexpr std::uint32_t kOthersRead = 0004;
     if (!options_.checks_others || !place.in) return {};
@@ -326,7 +326,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     if (const auto place = places_.find(id)) files_.take_name(id, *place);
   }
 
-  // What a place is now. Stale where its name belongs to another file.
+  // The present state of a place. Fails with Stale if its name belongs to another file.
   Result<ForestEntry> look_again(NodeId id, const Place& place) {
     if (place.detached) return fail({ErrorCode::Stale, "it was replaced or removed"});
     H5_ASSIGN(ForestEntry now, place.in ? place.in->source->look(place.name) : root_->source->look({}));
@@ -399,7 +399,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     return out;
   }
 
-  // What an open tree gives keeps it.
+  // An object that an open tree gave, together with that tree, which it keeps open.
   template <class Given>
   struct Kept {
     Kept(std::weak_ptr<ForestTree> of, OpenTreePtr from, std::shared_ptr<Given> what)
@@ -425,7 +425,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     return kept_with(open, std::move(listing));
   }
 
-  // Where a request about a node goes: to a tree, or it has an error to be told, or nothing.
+  // A request about a node goes to the tree `open`, or fails with `error`; neither: to the forest itself.
   struct Wanted {
     OpenTreePtr open;
     std::optional<Error> error;

@@ -1,4 +1,5 @@
-// HiddenFiles: the directory .h5 of a forest's root, with what is of the mount and of no file. Threads: any.
+// HiddenFiles: the directory .h5 of a forest's root, with the entries that belong to the mount and not to a
+// file. Threads: any.
 #pragma once
 
 #include <functional>
@@ -16,14 +17,14 @@ class HiddenFiles {
  public:
   static constexpr NodeId kDirectory = 2;
 
-  // `status` returns the text of the status; null: there is none. `catalogue` outlives it.
+  // `status` returns the text of the status; null: there is none. `catalogue` must outlive this object.
   HiddenFiles(std::function<std::string()> status, Catalogue& catalogue);
 
   bool has(NodeId id) const { return id >= kDirectory && id < kDirectory + 1 + files_.size(); }
-  // Of the directory's entries. NotFound.
+  // Finds one of the directory's entries. Fails with NotFound.
   Result<NodeId> find(std::string_view name) const;
   std::shared_ptr<const DirectoryListing> list() const;
-  // With size and number; owner, mode and time are the caller's.
+  // The stat has size and inode number; the caller adds owner, mode and time.
   NodeStat stat(NodeId id) const;
   Result<std::shared_ptr<OpenNode>> open(NodeId id, RequestBudget& budget) const;
   std::string_view media_type(NodeId id) const {

@@ -32,7 +32,7 @@ struct ShownName {
   ListedName listed;
 };
 
-// All names of a directory that are shown, in the order of how they are shown.
+// All names of a directory that are shown, ordered by their shown names.
 struct Level {
   std::string directory;
   std::vector<ShownName> names;
@@ -49,8 +49,8 @@ std::size_t bytes_of(const ListedName& one) {
   return sizeof(ShownName) + 2 * one.name.size();
 }
 
-// A key may be a file and also what other keys have before a '/': the file keeps the name, the directory gets
-// ` (2)`. `level` has files before directories of the same name.
+// A key may be a file and also the part of other keys before a '/': the file keeps the name, and the
+// directory gets ` (2)`. `level` has files before directories of the same name.
 void part_equal_names(Level& level) {
   std::vector<ShownName> moved;
   for (std::size_t i = 1; i < level.names.size(); ++i)
@@ -113,7 +113,7 @@ class ListedDirectory final : public ForestDirectory {
     return fail({ErrorCode::UnsupportedFeature, "a server does not tell changes"});
   }
 
-  // Beneath this directory only; of an absolute name the last component.
+  // Names lead only to files beneath this directory; of an absolute name the last component is used.
   std::optional<Shown> shown_at(const std::string&, std::string_view stored) const override {
     if (stored.starts_with('/')) stored.remove_prefix(stored.rfind('/') + 1);
     std::string out;
@@ -174,7 +174,7 @@ class ListedDirectory final : public ForestDirectory {
     return gather(~0U);
   }
 
-  // Null where the names take more pages than that.
+  // Returns null if the names take more pages than that.
   Result<LevelPtr> gather(unsigned most_pages) const {
     auto level = std::make_shared<Level>();
     level->directory = directory_;
@@ -229,7 +229,8 @@ class ListedDirectory final : public ForestDirectory {
     return found->listed;
   }
 
-  // Who looks at many names is given all, where these are no more pages than were asked for one by one.
+  // When many names have been asked for one by one, all names are fetched, provided they take no more pages
+  // than that many.
   Result<LevelPtr> level_for_many() const {
     const unsigned asked = ++singles_asked_;
     unsigned due = all_at_.load();
@@ -257,7 +258,7 @@ class ListedDirectory final : public ForestDirectory {
     return out;
   }
 
-  // Of a name that is not there, an empty one.
+  // Returns an empty name for one that is known not to exist; nullopt if nothing is known.
   std::optional<ListedName> known_single(const std::string& name) const {
     const MutexLock lock(mutex_);
     const auto found = singles_.find(name);

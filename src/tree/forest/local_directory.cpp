@@ -43,7 +43,8 @@ class LocalDirectory final : public ForestDirectory {
     std::vector<Item> out;
     H5_TRY(top().for_each(below_, [&](std::string_view name, SourceKind kind) {
       const std::string own(name);
-      // What is neither is looked at: a symlink, a directory that may be a mount, what has no type here.
+      // Any other entry is looked at: a symlink, a directory that may be a mount, and an entry whose type the
+      // listing does not tell.
       if (kind == SourceKind::File) {
         if (const auto shown = file_kind(own)) out.push_back({own, type_of(*shown)});
       } else if (const auto entry = look(own)) {
@@ -95,7 +96,7 @@ class LocalDirectory final : public ForestDirectory {
     return fd;
   }
 
-  // As libhdf5 looks for it: an absolute name as it is, then by its last component.
+  // Searches as libhdf5 does: for an absolute name as it is, then for its last component.
   std::optional<Shown> shown_at(const std::string& from, std::string_view stored) const override {
     const std::string& root = top().path();
     const bool within = from.starts_with(root) && (from.size() == root.size() || from[root.size()] == '/');
@@ -150,7 +151,7 @@ class LocalDirectory final : public ForestDirectory {
            file_kind(std::filesystem::path(path).filename().string()) == Kind::Hdf5;
   }
 
-  // A symlink to what is not shown is absent, as that is; one that leads nowhere is told.
+  // A symlink to something that is not shown is absent too; a symlink that leads nowhere is shown as Refused.
   Result<ForestEntry> look_at_link(const std::string& name, ForestEntry out) const {
     H5_ASSIGN(const std::string text, top().read_link(below_, name));
     const auto found = top().resolve(below_, text);

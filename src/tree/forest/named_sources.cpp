@@ -72,7 +72,8 @@ class NamedSources final : public ForestDirectory, public std::enable_shared_fro
     if (source->directory) return source->directory->look({});
     out.kind = ForestEntry::Kind::Hdf5;
     const auto found = look_at_named(source->path);
-    // A set of files has no file of its name, nor has a URL: they are looked for when they are opened.
+    // A set of files has no file of its name, and neither has a URL: their files are found when they are
+    // opened.
     if (found)
       out.source = *found;
     else {
@@ -100,7 +101,7 @@ class NamedSources final : public ForestDirectory, public std::enable_shared_fro
     return fail({ErrorCode::UnsupportedFeature, "the sources lie in several directories"});
   }
 
-  // As libhdf5 looks for it: an absolute name as it is, then by its last component beside the file.
+  // Searches as libhdf5 does: for an absolute name as it is, then for its last component beside the file.
   std::optional<Shown> shown_at(const std::string& from, std::string_view stored) const override {
     const fs::path wanted(stored), beside(from);
     for (const fs::path& place : {beside / wanted, beside / wanted.filename()}) {

@@ -40,7 +40,7 @@ OpenTreePtr OpenTrees::of_node(NodeId node, bool uses) {
   return found->second;
 }
 
-// Under the lock, so that `drop` sees the new user.
+// Takes the reference under the lock, so that `drop` sees the new user.
 OpenTreePtr OpenTrees::of_slot(const Slot& slot) {
   const MutexLock lock(mutex_);
   const MutexLock slot_lock(slot.mutex);
@@ -62,8 +62,9 @@ std::size_t OpenTrees::size() const {
   return trees_.size();
 }
 
-// An eighth at once, as the search goes through all. One that is being used, or of which a file is open, is
-// not among them: what the kernel keeps for it then stays when it is told to forget the file's name.
+// Returns an eighth more than necessary, as the search goes through all trees. A tree that is being used, or
+// of which a file is open, is not returned: what the kernel keeps of it would stay when it is told to forget
+// the file's name.
 std::vector<OpenTreePtr> OpenTrees::too_many() {
   std::vector<OpenTreePtr> out;
   const MutexLock lock(mutex_);
@@ -81,7 +82,7 @@ std::vector<OpenTreePtr> OpenTrees::too_many() {
   return out;
 }
 
-// Its own reference and the caller's are the last two: whoever wants another takes the lock.
+// The table's own reference and the caller's are the last two: whoever wants another one takes the lock.
 bool OpenTrees::drop(OpenTreePtr tree) {
   constexpr long kLast = 2;
   const MutexLock lock(mutex_);

@@ -1,6 +1,6 @@
 // OpenTrees: the trees of those files of a forest that are in use, or were a moment ago. Each has a number,
-// of which its node ids are made. Beyond a bound those used least recently are dropped, once nobody knows a
-// node of them: what the kernel still knows, it is asked to forget. Threads: any.
+// from which its node ids are made. Beyond a bound the trees used least recently are dropped as soon as
+// nobody knows a node of them: the kernel is asked to forget those that it still knows. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ struct OpenTree {
   FolderPtr in;
   std::string name;
   std::atomic<std::uint64_t> used = 0;
-  // One that does not stay is dropped as soon as nobody knows a node of it; one that is aged stays again
-  // where it is used.
+  // A tree that is not `Stays` is dropped as soon as nobody knows a node of it. One that is `Aged` becomes
+  // `Stays` again when it is used.
   enum class Fate : std::uint8_t { Stays, Aged, Replaced };
   std::atomic<Fate> fate = Fate::Stays;
   std::atomic<bool> checking = false;  // a thread compares it with its file
@@ -55,7 +55,7 @@ class OpenTrees {
  public:
   explicit OpenTrees(std::size_t most) : most_(most) {}
 
-  // 2^44 ids are of each tree; those of number 0 are the forest's own.
+  // Each tree has 2^44 ids; those of tree number 0 are the forest's own.
   static std::uint64_t number_of(NodeId node) { return node >> kNodeBits; }
   static NodeId below(std::uint64_t number) { return number << kNodeBits; }
 
@@ -63,15 +63,16 @@ class OpenTrees {
   void give_back(std::uint64_t number);  // of a tree that was never added
   void add(const OpenTreePtr& tree, Slot& slot);
 
-  // Null: it was dropped. `uses`: false where a node of it is given up.
+  // Returns null if the tree was dropped. `uses`: false if a node of it is being forgotten.
   OpenTreePtr of_node(NodeId node, bool uses = true);
   OpenTreePtr of_slot(const Slot& slot);
   std::vector<OpenTreePtr> all() const;
   std::size_t size() const;
 
-  // Those used least recently where there are too many: the kernel is to forget them.
+  // If there are too many trees, those used least recently: the kernel must be asked to forget them.
   std::vector<OpenTreePtr> too_many();
-  // Drops the tree if it does not stay, and nobody uses it any more. `tree` is the caller's only reference.
+  // Drops the tree if it need not stay and nobody uses it any more. `tree` must be the caller's only
+  // reference.
   bool drop(OpenTreePtr tree);
 
  private:
@@ -83,8 +84,9 @@ class OpenTrees {
   std::atomic<std::uint64_t> now_ = 1;
   mutable Mutex mutex_;
   std::unordered_map<std::uint64_t, OpenTreePtr> trees_ H5_GUARDED_BY(mutex_);
-  // Those of trees that were dropped, when no reference to a node was left. They are used again, the oldest
-  // first, once all others have been: what was still to be done for a node has long been done then.
+  // The numbers of trees that were dropped when no reference to one of their nodes was left. They are used
+  // again, the oldest first, once all other numbers have been used: by then, everything that was still to be
+  // done for one of those nodes has long been done.
   std::deque<std::uint64_t> free_ H5_GUARDED_BY(mutex_);
   std::uint64_t next_ H5_GUARDED_BY(mutex_) = 1;
 };

@@ -24,7 +24,7 @@ bool PlaceTable::NameEqual::operator()(const Name& a, NodeId b) const {
   return a.in == other.in && a.name == other.name;
 }
 
-// Under the lock: the set asks while it is searched.
+// Called with the lock held: the set calls it while it is searched.
 PlaceTable::Name PlaceTable::name_of(NodeId id) const H5_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
   const Stored& stored = places_.find(id)->second;
   return {stored.in.get(), stored.name.get()};

@@ -1,6 +1,6 @@
 // PlaceTable: the places of a forest that somebody knows, by id and by name: its directories, its files, its
-// symlinks. Small, as there may be millions. A place is of one file for ever: where another one gets its
-// name, the name has a new place, and the old one is known by its id alone. Threads: any.
+// symlinks. Each place is small, as there may be millions. A place belongs to one file for ever: when another
+// file gets its name, the name gets a new place, and the old one is known only by its id. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@
 
 namespace h5mount::tree {
 
-// What a place has besides its name: a directory its entries, a file its tree.
+// What belongs to a place besides its name: the entries of a directory, or the tree of a file.
 struct PlaceContent {
   PlaceContent() = default;
   virtual ~PlaceContent() = default;
   PlaceContent(const PlaceContent&) = delete;
   PlaceContent& operator=(const PlaceContent&) = delete;
-  // Whether it is kept although nobody knows the place any more.
+  // Whether the content is kept although nobody knows the place any more.
   virtual bool in_use() const { return false; }
 };
 
@@ -61,13 +61,13 @@ class PlaceTable {
   std::optional<Place> find(NodeId id) const;
   NodeId find_name(const Folder& in, std::string_view name) const;  // 0: nobody knows it
 
-  // Counts a reference of the place of that name, which is made where there is none for this kind and
-  // identity. `detached`: the place that had the name before, of another file; 0: none.
+  // Counts a reference to the place of that name; makes the place if there is none of this kind and identity.
+  // `detached`: the place of another file that had the name before; 0: none.
   struct Adopted {
     NodeId id = 0, detached = 0;
   };
   Adopted adopt(const FolderPtr& in, std::string_view name, ForestEntry::Kind kind, std::uint64_t identity);
-  // The place's content, made where it has none yet; null where nobody knows the place.
+  // The place's content, which is made if it has none yet; null if nobody knows the place.
   template <class Content, class Make>
   std::shared_ptr<Content> content(NodeId id, Make&& make) {
     const MutexLock lock(mutex_);
@@ -77,7 +77,7 @@ class PlaceTable {
     return std::static_pointer_cast<Content>(found->second.content);
   }
   void forget(NodeId id, std::uint64_t count);
-  // Its content is no longer in use: it goes where nobody knows it.
+  // The content of the place is no longer in use: the place is dropped if nobody knows it.
   void release(NodeId id) { forget(id, 0); }
   void detach(NodeId id);
 
@@ -96,7 +96,7 @@ class PlaceTable {
   };
   using Places = std::unordered_map<NodeId, Stored>;
 
-  // Names are found by their directory and text, of which only the ids are stored.
+  // Names are found by their directory and text, but only the ids are stored.
   struct Name {
     const Folder* in;
     std::string_view name;

@@ -1,4 +1,4 @@
-// A file of a forest that is shown as it is. Each read is a request: nothing tells when it is written.
+// A file of a forest that is shown as it is. Each read is a request, as nothing reports when it is written.
 // Threads: any.
 #pragma once
 

@@ -21,14 +21,14 @@ using object::OpenedFilePtr;
 
 constexpr std::size_t kFewSiblings = 256;
 
-// Another one where another file has the name, or other users may read it.
+// The key differs if another file has the name, or if other users may read the file.
 std::uint64_t key_of(const ForestDirectory& in, const std::string& name, const ForestEntry& entry) {
   const object::FileAttributes& file = entry.source.attributes;
   const std::uint64_t rights = mix_bits(mix_bits(mix_bits(file.uid) ^ file.gid) ^ file.mode);
   return mix_bits(mix_bits(entry.source.identity ^ rights) ^ fnv1a(in.name() + "/" + name));
 }
 
-// The files of one of a forest, and with them its siblings.
+// The files of one source of a forest, together with its siblings.
 class JoinedFiles final : public FileSet {
  public:
   JoinedFiles(std::shared_ptr<FileSet> own, std::shared_ptr<SiblingFiles> siblings, ForestDirectoryPtr in)
@@ -88,7 +88,7 @@ class JoinedFiles final : public FileSet {
   }
 
  private:
-  // Whether it is a new one.
+  // Returns whether the file is a new one.
   bool remember(const OpenedFilePtr& file) {
     const MutexLock lock(mutex_);
     if (std::ranges::any_of(used_, [&](const auto& one) { return one.lock() == file; })) return false;
@@ -134,7 +134,7 @@ Result<SiblingFiles::Sibling> SiblingFiles::find(const ForestDirectory& in, cons
   if (!shown) return Sibling{};
   H5_ASSIGN(const ForestEntry entry, shown->in->look(shown->name));
   const std::uint64_t key = key_of(*shown->in, shown->name, entry);
-  // One that was written since is opened anew.
+  // A file that was written since then is opened again.
   if (auto file = known(key); file && file->followed->revalidate())
     return Sibling{std::move(file), shown->attributes};
   H5_ASSIGN(const auto files, shown->in->open(shown->name));

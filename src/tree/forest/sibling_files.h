@@ -1,6 +1,6 @@
-// SiblingFiles: the files of a forest that are open, for virtual datasets of other files that name them: one
-// that a tree has open is used as it is there. They keep none open, so files may name each other in a circle.
-// Threads: any; no lock is held while a file is opened.
+// SiblingFiles: the open files of a forest, for virtual datasets of other files that name them: a file that a
+// tree has open is used as it is there. This object keeps no file open, so files may name each other in a
+// circle. Threads: any; no lock is held while a file is opened.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace h5mount::tree {
 
 class SiblingFiles : public std::enable_shared_from_this<SiblingFiles> {
  public:
-  // The files of one at `name` in a directory, which was opened when it was what `entry` says. Where it names
-  // a source of a virtual dataset that the forest shows, they are asked for that one here, unless the user
-  // allows no other file (ExternalPolicy::None).
+  // Wraps `files`, those of the file `name` in a directory, which were opened when it was what `entry` says.
+  // If a virtual dataset in it names a source that the forest shows, that file is opened here, unless the
+  // user allows no other file (ExternalPolicy::None).
   std::shared_ptr<object::FileSet> join(const ForestDirectoryPtr& in, const std::string& name,
                                         const ForestEntry& entry, std::shared_ptr<object::FileSet> files);
 
@@ -27,7 +27,7 @@ class SiblingFiles : public std::enable_shared_from_this<SiblingFiles> {
     object::OpenedFilePtr file;      // null: the forest does not show it
     object::FileAttributes readers;  // who may read it, the directories above it considered
   };
-  // What a file of a directory names.
+  // The file that `name`, found in the file `from` of a directory, stands for.
   Result<Sibling> find(const ForestDirectory& in, const object::OpenedFile& from, std::string_view name);
 
  private:

@@ -1,6 +1,5 @@
 // Spool: a text that may be longer than memory should hold: its beginning, or its newest part, is in memory
-// and the rest in an unlinked file on disk. It takes at most half of the space that is free there. Threads:
-// one.
+// and the rest in an unlinked file on disk. It takes at most half of the free space there. Threads: one.
 #pragma once
 
 #include <string>

@@ -25,8 +25,8 @@ bool is_large(ServedFile& file, const object::Attribute& attribute, RequestBudge
   if (bounds.least > kMaxXattrBytes) return true;
   const text::ValueContext context = file.value_context(budget);
   if (attribute.type->has_reference) {
-    // Longest path assumed for a reference: the paths of a file's objects are expensive to compute, and no
-    // longer path can be used.
+    // The longest possible path is assumed for a reference: the paths of a file's objects are expensive to
+    // compute, and a longer path could not be used.
     constexpr std::size_t kPathMax = 4096;
     const text::ValueContext any_path{
         {context.file, [](std::uint64_t) { return std::string(kPathMax, '/'); }}, budget};
@@ -36,7 +36,7 @@ bool is_large(ServedFile& file, const object::Attribute& attribute, RequestBudge
 }
 
 // Calls `each` with every attribute's own name, in order, each once: damaged storage may contain a name
-// twice. `examine` (may be null) receives the whole attribute before that. Returns why some may be missing.
+// twice. `examine` (may be null) receives the whole attribute before that. Returns why names may be missing.
 template <class Each>
 std::optional<Error> for_each_name(const OpenedObject& object,
                                    const std::function<void(object::Attribute&)>& examine, const Each& each) {

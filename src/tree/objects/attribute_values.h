@@ -28,10 +28,11 @@ struct XattrNames {
 };
 Result<XattrNames> xattr_names(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
 
-// The attribute of an extended attribute's name (without `user.`). NotFound.
+// The attribute behind an extended attribute's name (without `user.`). Fails with NotFound.
 Result<object::Attribute> find_xattr(const OpenedObject& object, std::string_view shown);
 
-// The text of a value. TooLarge where it is longer than `most_bytes`; no more than that is written then.
+// The text of a value. Fails with TooLarge if it is longer than `most_bytes`; no more than that is written
+// then.
 Result<std::string> attribute_text(ServedFile& file, const object::Attribute& attribute,
                                    std::size_t most_bytes, RequestBudget& budget);
 // The length of the text, computed without holding the text in memory.

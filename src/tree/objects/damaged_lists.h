@@ -14,12 +14,12 @@ inline constexpr const char* kMissingLinks = "links";
 // The group of an object, opened once. Errors: those of opening it.
 Result<std::shared_ptr<const object::Group>> opened_group(const OpenedObject& object);
 
-// Why links may be missing; nothing where the list is complete.
+// Why links may be missing; nullopt if the list is complete.
 std::optional<Error> links_damage(const OpenedObject& object);
 
-// Why attributes may be missing.
+// Why attributes may be missing; nullopt if the list is complete.
 std::optional<Error> lost_attributes(const OpenedObject& object);
-// Why attributes may be missing, or the value of one cannot be read, as far as its message shows it.
+// Why attributes may be missing, or why the value of one cannot be read, as far as its message shows that.
 std::optional<Error> attributes_damage(const OpenedObject& object);
 
 }  // namespace h5mount::tree

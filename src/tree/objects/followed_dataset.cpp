@@ -31,7 +31,7 @@ std::optional<std::uint64_t> storage_by_layout(const object::DatasetDescription&
   return std::nullopt;
 }
 
-// Bytes of storage, counted as far as the depth allows; nothing where they are unknown.
+// Bytes of storage, counted as far as the depth allows; nullopt if the number is unknown.
 Result<std::optional<std::uint64_t>> storage_of(const dataset::DatasetReader& reader, StatDepth depth,
                                                 NodeStat& stat, RequestBudget& budget) {
   if (depth != StatDepth::Full) {
@@ -78,8 +78,8 @@ Result<DataStatePtr> FollowedDataset::make(const States::State& state, RequestBu
   made->number = state.number;
   made->followed = state.of->snapshot->following();
   const DataState* const before = state.before.get();
-  // A file that was not followed may have changed anywhere when it begins to be. An earlier state may also be
-  // made only now.
+  // A file that was not followed may have changed anywhere by the time it begins to be. The earlier state may
+  // also be made only now.
   const bool continues = before != nullptr && before->followed == made->followed;
   H5_ASSIGN(dataset::NextReader next,
             metadata::retry_torn(followed(), "chunk index", budget, [&](const auto&) {
@@ -122,7 +122,8 @@ void FollowedDataset::note_missing() {
                                                 "user.hdf5.sources lists all sources"));
 }
 
-// At least 1 wherever SEEK_DATA finds bytes: `tar --sparse` writes a file without blocks as one hole.
+// Sets at least 1 block whenever SEEK_DATA finds bytes: `tar --sparse` writes a file without blocks as one
+// hole.
 void FollowedDataset::measure_blocks(StatDepth depth, const object::DatasetDescription& description,
                                      NodeStat& stat, RequestBudget& budget) {
   std::optional<std::uint64_t> bytes = storage_by_layout(description);
@@ -130,7 +131,7 @@ void FollowedDataset::measure_blocks(StatDepth depth, const object::DatasetDescr
   bool all_data =
       view::is_shown_as_text(*description.type) || description.layout.cls == format::LayoutClass::Virtual;
   if (!bytes || (*bytes == 0 && !all_data && stat.size > 0)) {
-    // Counting reads the whole index; while it grows that would be repeated for each snapshot.
+    // Counting reads the whole index; while the index grows, that would be repeated for each snapshot.
     if (!bytes && grows() && chunk_count(description) > kMaxCounted) {
       stat.blocks = description.image_bytes / kBlockBytes;
       return;
@@ -145,7 +146,7 @@ void FollowedDataset::measure_blocks(StatDepth depth, const object::DatasetDescr
       stat.complete = false;
     else
       file()->report(file()->path_of(place()), counted.error());
-    // Where there is no storage, a search for data costs nothing.
+    // If there is no storage, a search for data costs nothing.
     all_data = all_data || !bytes || (*bytes == 0 && (*opened)->find_data(0, budget));
   }
   stat.blocks = divide_up(bytes.value_or(0), kBlockBytes);

@@ -1,5 +1,5 @@
-// FollowedDataset: the elements of one dataset. A state of them is its reader in a snapshot of the file, and
-// of a virtual dataset in a state of its sources. Threads: any.
+// FollowedDataset: the elements of one dataset. A state of them is its reader in one snapshot of the file
+// and, if the dataset is virtual, in one state of its sources. Threads: any.
 #pragma once
 
 #include "../core/followed_data.h"
@@ -24,7 +24,7 @@ class FollowedDataset final : public FollowedData {
   }
   bool repeats_attempts() const override { return is_virtual(); }
 
-  // Adds the blocks of the dataset's own file, whose size `stat` has: those of its storage.
+  // Adds the blocks of the dataset's own file: those of its storage. `stat` already has the file's size.
   void measure_blocks(StatDepth depth, const object::DatasetDescription& description, NodeStat& stat,
                       RequestBudget& budget);
 
@@ -36,8 +36,8 @@ class FollowedDataset final : public FollowedData {
   Result<DatasetDescriptionPtr> noted(Result<DatasetDescriptionPtr> description);
   void note_missing() override;
 
-  // A file that is not followed has one state. It is kept only once elements are needed, so that a node that
-  // was merely listed holds nothing.
+  // A file that is not followed has only one state. It is kept only once elements are needed, so that a node
+  // that was merely listed holds nothing.
   States states_;
 };
 

@@ -34,7 +34,7 @@ Result<format::Link> GroupContents::find_named(std::string_view name, RequestBud
   return opened->find(name);
 }
 
-// Only the whole listing determines the link of a cut name; the map is made once and cached with the object.
+// Only the whole listing tells which link a cut name means; the map is made once and cached with the object.
 Result<format::Link> GroupContents::find_cut(const OpenedObjectPtr& object, const object::Group& opened,
                                              std::string_view shown, RequestBudget& budget) const {
   const auto cut = [&]() -> Result<std::shared_ptr<const CutNames>> {

@@ -13,10 +13,10 @@
 
 namespace h5mount::tree {
 
-// What a walk charges to its budget for a link: opening the object.
+// The steps that a walk charges to its budget for each link, as it opens the object.
 inline constexpr std::uint64_t kStepsPerLink = 1000;
 
-// Links as a group gives them, without their targets: what a listing is made of. Small, as there may be
+// The links of a group without their targets, from which a listing is made. Each is small, as there may be
 // millions.
 struct FoundLinks {
   struct Found {
@@ -52,12 +52,12 @@ class GroupListing : public DirectoryListing {
   // The names that were cut or that look like cut ones (see CutNames).
   CutNames cut_names() const;
 
-  // The budget of pauses for all that its entries lead to: a listing of many damaged objects waits no longer
-  // than for one.
+  // The budget of pauses that all entries share: a listing of many damaged objects waits no longer than one
+  // damaged object would make it wait.
   const std::shared_ptr<PauseBudget>& pauses() const { return pauses_; }
 
  private:
-  // Offsets are in text_; both are the same where the name is shown as it is.
+  // Offsets into text_; the two are equal if the name is shown as it is.
   struct Stored {
     std::size_t name, shown;
     std::uint32_t name_bytes, shown_bytes;
@@ -75,7 +75,7 @@ class GroupListing : public DirectoryListing {
   const std::shared_ptr<PauseBudget> pauses_ = std::make_shared<PauseBudget>();
 };
 
-// What a link leads to in the mount.
+// What a link leads to, as the mount shows it.
 struct LinkTarget {
   struct Broken {
     Error why;
@@ -94,9 +94,9 @@ class GroupContents {
   std::uint64_t address() const { return address_; }
   unsigned depth() const { return depth_; }
 
-  // The link with a shown name. NotFound. Lists the group only for names that may be cut.
+  // The link with a shown name. Fails with NotFound. The group is listed only for names that may be cut.
   Result<format::Link> find(std::string_view shown, RequestBudget& budget) const;
-  // The link with that own name. NotFound.
+  // The link with that own name. Fails with NotFound.
   Result<format::Link> find_named(std::string_view name, RequestBudget& budget) const;
   // The link at a position of a listing, with its target.
   Result<format::Link> find_listed(const GroupListing& listing, std::size_t position,
@@ -117,7 +117,7 @@ class GroupContents {
   ServedFilePtr file_;
   std::uint64_t address_;
   unsigned depth_;
-  // The listing that was made last, as long as somebody holds it: open directories share it.
+  // The listing that was made last, kept as long as somebody holds it, so that open directories share it.
   struct Listed {
     Mutex mutex;
     std::weak_ptr<const GroupListing> listing H5_GUARDED_BY(mutex);

@@ -10,10 +10,10 @@ namespace h5mount::tree {
 
 namespace {
 
-// Their headers, each in a block of its own, fit into what is kept of a far file.
+// So many headers, each in a block of its own, fit into what is cached of a far file.
 constexpr std::size_t kPageEntries = 1024;
 
-// A damaged group may contain a name twice; a directory cannot, and a lookup finds one of them.
+// A damaged group may contain a name twice. A directory cannot, and a lookup finds only one of the two.
 void drop_doubles(FoundLinks& found, bool sorted_by_name) {
   const auto name = [&](const FoundLinks::Found& link) { return found.name_of(link); };
   if (sorted_by_name) {
@@ -37,7 +37,7 @@ void sort_links(FoundLinks& found, bool by_creation_order) {
     std::ranges::sort(found.links, {}, name);
 }
 
-// Of a far file: asks for object headers that a listing is about to read, together.
+// Asks a far file for the object headers that a listing is about to read, all together.
 void ask_for_headers(const metadata::FileMetadata& file, const std::vector<std::uint64_t>& addresses) {
   std::vector<metadata::StructureAt> headers;
   for (const std::uint64_t address : addresses)
@@ -86,7 +86,7 @@ std::string_view GroupListing::name(std::size_t position) const {
 }
 
 DirectoryListing::Item GroupListing::at(std::size_t position, std::string&) const {
-  // Listings are read in order.
+  // Headers are asked for a page ahead, as listings are read in order.
   if (position % kPageEntries == 0 && file_->metadata()->source()->far()) {
     std::vector<std::uint64_t> addresses;
     for (std::size_t i = position; i < std::min(position + kPageEntries, items_.size()); ++i)
@@ -102,8 +102,8 @@ DirectoryListing::Item GroupListing::at(std::size_t position, std::string&) cons
           .type_known = !hard};
 }
 
-// A group is a directory here or a symlink to its own path. Only a lookup determines which, and a client that
-// walks the tree makes one anyway.
+// A group is shown either as a directory or as a symlink to its own path. Only a lookup tells which, and a
+// client that walks the tree makes one anyway.
 DirectoryListing::Item GroupListing::typed_at(std::size_t position, std::string& made) const {
   Item item = at(position, made);
   if (item.type_known) return item;

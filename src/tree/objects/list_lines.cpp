@@ -11,7 +11,7 @@ namespace h5mount::tree {
 
 namespace {
 
-// `work`: counts bytes of values, which the lines have a part of only.
+// `work`: counts the bytes of all values, of which the lines show only a part.
 class ObjectXattrs final : public XattrSource {
  public:
   ObjectXattrs(ServedFile& file, const OpenedObject& object, std::uint64_t& work, RequestBudget& budget)
@@ -38,7 +38,7 @@ class ListWriter final : public ObjectVisitor {
       : file_(file), out_(out), budget_(budget) {}
 
   Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
-    // Links may share objects, so that a small file can ask for any amount.
+    // Links may share objects, so a small file can ask for any amount of text.
     if (work_ > limits::kMaxOpenTextBytes)
       return fail({ErrorCode::TooLarge, "more attributes than a list can have"});
     H5_TRY(budget_.check());

@@ -8,8 +8,8 @@
 
 namespace h5mount::tree {
 
-// A line for the root and for every link, by the paths that the mount shows, and lines of their attributes.
-// `out` receives the lines of one path at a time; an error that it returns ends the walk.
+// Writes a line for the root and for every link, by the paths that the mount shows, each followed by lines
+// for its attributes. `out` receives the lines of one path at a time; an error that it returns ends the walk.
 Status list_lines(const ServedFilePtr& file, const std::function<Status(std::string_view lines)>& out,
                   RequestBudget& budget);
 

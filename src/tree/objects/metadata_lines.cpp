@@ -17,15 +17,15 @@ namespace h5mount::tree {
 
 namespace {
 
-// Longer values are omitted from their line, which names them.
+// Longer values are omitted; the line names them.
 constexpr std::size_t kMaxValueBytes = 16U << 20;
 
-// Of a catalogue: datasets of more elements, or of more text, have no value in their lines.
+// In a catalogue, the lines of datasets with more elements, or with more text, have no value.
 constexpr std::uint64_t kMaxElements = 16;
 constexpr std::uint64_t kMaxImageBytes = 1U << 20;
 constexpr std::size_t kMaxValueText = 64U << 10;
 
-// Whether the same file may be read without it another time, or by another build.
+// Whether the error may be absent when the same file is read another time, or by another build.
 bool is_passing(const Error& error) {
   switch (error.code()) {
     case ErrorCode::Io:
@@ -41,14 +41,15 @@ bool is_passing(const Error& error) {
   }
 }
 
-// What a line of a catalogue is made with; null: it is a line of the file's own metadata.jsonl.
+// Where the facts for a line of a catalogue are recorded; null: it is a line of the file's own
+// metadata.jsonl.
 using ForCatalogue = PassingFacts*;
 
 void note(ForCatalogue catalogue, const Error& error) {
   if (catalogue != nullptr && is_passing(error)) catalogue->failures = true;
 }
 
-// One object of JSON on one line, written to a text part by part. After a failure nothing more is written.
+// One JSON object on one line, written to a text part by part. After a failure nothing more is written.
 class Line {
  public:
   Line(std::string_view path, TextSink& out) : out_(out) { text("path", path); }
@@ -64,7 +65,7 @@ class Line {
     flush(kPartBytes);
   }
 
-  // A member that is an object of texts of JSON: open, its members, close.
+  // A member that is itself an object, whose members are JSON texts: `open`, its members, `close`.
   void open(std::string_view key) {
     begin(key);
     part_ += '{';
@@ -78,7 +79,7 @@ class Line {
     return std::move(status_);
   }
 
-  // Bytes that it may still have; 0 after a failure.
+  // The number of bytes that may still be written; 0 after a failure.
   std::uint64_t left() const {
     return status_ ? out_.left() - std::min<std::uint64_t>(out_.left(), part_.size()) : 0;
   }
@@ -103,7 +104,7 @@ class Line {
   Status status_;
 };
 
-// A scalar string is a JSON string here.
+// The value as JSON; a scalar string becomes a JSON string.
 Result<std::string> value_json(const format::Datatype& type, const format::Dataspace& space, ByteSpan data,
                                const text::ValueContext& context, std::size_t most) {
   H5_ASSIGN(const std::string value, text::value_text(type, space, data, context, most));
@@ -133,8 +134,8 @@ std::string attribute_type(const object::Attribute& attribute) {
   return out + "]}";
 }
 
-// Stops where the text has no room for more: values may share what they refer to, so one object can produce
-// any amount of text.
+// Stops when there is no more room in the text: values may share what they refer to, so one object can
+// produce any amount of text.
 void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget,
                     ForCatalogue catalogue) {
   bool any = false;
@@ -177,7 +178,7 @@ void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, Re
   line.close();
 }
 
-// Adds all views, with the reason for which none shows the dataset.
+// Adds all views, each with the reason why none of them can show the dataset.
 void add_all_views(const std::string& why, Line& line) {
   line.open("views");
   for (const view::View& view : view::views()) line.text(view.directory, why);
@@ -186,7 +187,7 @@ void add_all_views(const std::string& why, Line& line) {
   line.close();
 }
 
-// Adds the views that cannot show a dataset, with the reason.
+// Adds the views that cannot show a dataset, each with its reason.
 void add_absent_views(const object::DatasetDescription& dataset, Line& line, RequestBudget& budget) {
   bool any = false;
   const auto add = [&](std::string_view view, std::string_view why) {
@@ -223,7 +224,7 @@ void add_structure(ServedFile& file, const OpenedObject& object, Line& line, Req
   }
 }
 
-// Nothing where it is too long for a line.
+// Returns nullopt if the value is too long for a line.
 Result<std::optional<std::string>> dataset_value(ServedFile& file, const OpenedObject& object,
                                                  const object::DatasetDescription& dataset,
                                                  RequestBudget& budget) {

@@ -1,4 +1,4 @@
-// The whole tree of a file as lines of strict JSON, one object a line, depth first: the content of
+// The whole tree of a file as lines of strict JSON, one line for each object, depth first: the content of
 // /.h5/metadata.jsonl, and a part of the catalogue of many files. Threads: any.
 #pragma once
 
@@ -13,18 +13,19 @@ namespace h5mount::tree {
 // paths, so it terminates. The line of a damaged object contains the reason.
 Status append_metadata_lines(const ServedFilePtr& file, TextSink& out, RequestBudget& budget);
 
-// What lines say that need not be so another time, although the file is the same.
+// Facts in the lines that may be different another time, although the file is the same.
 struct PassingFacts {
   bool others = false;    // they depend on other files that the file names, or it is being written
   bool failures = false;  // something was not read for a reason that may pass
 };
 
-// The same lines with more in them: `size` (bytes), `mtime` (seconds), and the `value` of a dataset of few
-// elements. The file that an external link names is its `target_file`: a catalogue has a `file` of its own.
+// The same lines with more members: `size` (bytes), `mtime` (seconds), and the `value` of a dataset of few
+// elements. The file that an external link names is `target_file` here, as the catalogue itself adds a member
+// `file`.
 Status append_catalogue_lines(const ServedFilePtr& file, TextSink& out, RequestBudget& budget,
                               PassingFacts& facts);
 
-// The JSON text with the numbers that strict JSON lacks (NaN, Infinity, -Infinity) as strings.
+// The JSON text with the numbers that strict JSON lacks (NaN, Infinity, -Infinity) written as strings.
 std::string strict_json(std::string_view json);
 
 }  // namespace h5mount::tree

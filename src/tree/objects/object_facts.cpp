@@ -18,7 +18,7 @@ bool is_unlimited_view(const object::DatasetDescription& description) {
 
 namespace {
 
-// What the object's header states.
+// The description as the object's header states it.
 Result<DatasetDescriptionPtr> stated_description(ServedFile& file, const OpenedObject& object) {
   const bool fresh = !object.description.peek();
   const auto describe = [&]() -> Result<DatasetDescriptionPtr> {
@@ -45,8 +45,7 @@ Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObjec
   H5_ASSIGN(DatasetDescriptionPtr described, stated_description(file, object));
   if (!is_unlimited_view(*described)) return described;
   // The extent of an unlimited virtual dataset is what its sources fill, not what the header states. Its
-  // reader is kept, as it detects their growth; where many files are open, it is made again each time
-  // instead.
+  // reader is kept, as it detects their growth; if many files are open, it is made again each time instead.
   const dataset::ReadEnvironment& environment = file.context().environment;
   const auto open = [&]() -> Result<std::shared_ptr<const dataset::DatasetReader>> {
     H5_ASSIGN(dataset::NextReader next,

@@ -18,15 +18,15 @@ Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObjec
 // The same without opening a source: the extent that was measured last, or that in the header.
 Result<DatasetDescriptionPtr> known_description_of(ServedFile& file, const OpenedObject& object);
 
-// The same for a view; null where the dataset has more bytes than a file can: no view shows it.
+// The same for a view; null if the dataset has more bytes than a file can have, as no view shows it then.
 Result<DatasetDescriptionPtr> viewed_description_of(ServedFile& file, const OpenedObject& object);
 
-// The dataset at `address`, to which `place` leads, as what a node shows. Opens no sources.
+// The dataset at `address`, to which `place` leads, as the source of a node. Opens no sources of its own.
 Result<NodeSource> dataset_source(ServedFile& file, std::uint64_t address, const LinkPlace& place,
                                   RequestBudget& budget);
 
-// A stat with what all nodes of a file share: owner, mode and time, no size. The first is for nodes of no
-// particular file, which show the mounted one's.
+// A stat with what all nodes of a file have in common: owner, mode and time, but no size. The first one is
+// for nodes that belong to no particular file, and has the values of the mounted file.
 NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino);
 NodeStat plain_stat(const ServedFile& file, NodeType type, std::uint64_t ino);
 
@@ -39,7 +39,7 @@ Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const Open
                                                     RequestBudget& budget);
 Result<std::string> get_object_xattr(ServedFile& file, const OpenedObject& object, std::string_view name,
                                      RequestBudget& budget);
-// What user.hdf5.error tells.
+// The error that user.hdf5.error shows; nullopt if there is none.
 std::optional<Error> object_damage(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
 
 }  // namespace h5mount::tree

@@ -19,7 +19,7 @@ std::string cut(std::string_view text) {
   return std::string(utf8_prefix(shown, kMaxShownBytes)) + "…";
 }
 
-// Empty where there is none.
+// Returns an empty text if there is no such attribute.
 std::string structure(const XattrSource& xattrs, std::string_view name) {
   return xattrs.get(std::string(kStructure).append(name)).value_or("");
 }

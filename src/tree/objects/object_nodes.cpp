@@ -129,7 +129,8 @@ class GroupNode : public ObjectNode {
     return stat;
   }
 
-  // A link of the file with the hidden directory's name wins over it. Damage does not hide the directory.
+  // A link of the file that has the hidden directory's name takes precedence. Damage does not hide the
+  // directory.
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     auto link = contents_.find(shown, budget);
     if (!link && hidden_ && shown == kHiddenName) return hidden_;
@@ -152,7 +153,7 @@ class GroupNode : public ObjectNode {
   }
 
  private:
-  // A link to a file that the mount shows leads to where it is shown.
+  // If the mount shows the file that the link names, the symlink leads to the place where it is shown.
   std::optional<SymlinkPath> path_to_sibling(const format::Link& link) const {
     const auto& sibling = file()->context().options.sibling;
     if (!sibling || !link.is(format::LinkType::External) || file()->depth() != 0) return std::nullopt;

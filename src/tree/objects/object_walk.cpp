@@ -77,7 +77,7 @@ class Walk {
     return {};
   }
 
-  // May enter another group, after which `group` is no longer valid.
+  // This may enter another group, after which `group` is no longer valid.
   Status visit(const Group& group, std::size_t position) {
     const auto link = group.contents.find_listed(*group.links, position, budget_);
     const std::string own = link ? link->name : group.links->link(position).name;
@@ -99,7 +99,8 @@ class Walk {
   RequestBudget& budget_;
   std::vector<Group> pending_;  // the groups from the root down to the one being visited
   Paths paths_;
-  // Of the own paths of these groups: what is told of objects so deep is mostly their paths.
+  // The length of all own paths of these groups together: the lines about objects at such a depth consist
+  // mostly of their paths.
   std::size_t path_bytes_ = 0;
 };
 

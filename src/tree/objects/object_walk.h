@@ -1,5 +1,5 @@
-// Visits every link of a file once, depth first, those of a group in the order of its listing. Objects are
-// entered only at their own paths, so the walk terminates. Threads: any.
+// Visits every link of a file once, depth first, the links of a group in the order of its listing. Objects
+// are entered only at their own paths, so the walk terminates. Threads: any.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace h5mount::tree {
 
-// The position of a link: its path in own names, and as the mount shows it. "/" for the root. Valid for the
-// visit.
+// The position of a link: its path in own names, and its path as the mount shows it; both are "/" for the
+// root. Valid during the visit.
 struct WalkedPlace {
   std::string_view path;
   std::string_view shown;
@@ -25,7 +25,8 @@ class ObjectVisitor {
   // A link that is shown as a symlink.
   virtual Status visit_link(const WalkedPlace& place, const format::Link& link,
                             const SymlinkPath& symlink) = 0;
-  // The error of what cannot be read there; for a group with unreadable links, a second visit of its path.
+  // Something that cannot be read at that place, with the error. A group with unreadable links is visited a
+  // second time this way.
   virtual Status visit_damage(const WalkedPlace& place, const Error& why) = 0;
 };
 

@@ -1,4 +1,4 @@
-// TextSink: where a text goes that is made part by part. Threads: one.
+// TextSink: receives a text that is made part by part. Threads: one.
 #pragma once
 
 #include <cstdint>

@@ -10,13 +10,13 @@ namespace h5mount::tree {
 
 namespace {
 
-// As much as malloc gives back at once when it is freed (limit_malloc): another thread has another heap.
+// The amount that malloc gives back at once when it is freed (limit_malloc): another thread has another heap.
 constexpr std::size_t kPieceBytes = 4U << 20;
 
 }  // namespace
 
 std::uint64_t TreeText::most_bytes(const ViewContext& context) {
-  // The walk that makes it, and what malloc keeps, need the rest of what a mount may take.
+  // The rest of what a mount may take is needed by the walk that makes the text, and by what malloc keeps.
   constexpr std::uint64_t kAboveCache = limits::kMemoryAboveCache / 2;
   return std::min<std::uint64_t>(limits::kMaxOpenTextBytes,
                                  context.environment.cache->budget() + kAboveCache);

@@ -15,15 +15,15 @@ namespace h5mount::tree {
 
 class TreeText final : public TextSink {
  public:
-  // Counted: only their number is kept, and nothing is charged.
+  // `Counted`: only the number of bytes is kept, and nothing is charged.
   enum class Bytes : std::uint8_t { Held, Counted };
   explicit TreeText(const ViewContext& context, Bytes bytes = Bytes::Held);
   ~TreeText() override;
   TreeText(const TreeText&) = delete;
   TreeText& operator=(const TreeText&) = delete;
 
-  // TooLarge where it would exceed what one text may take, OutOfMemory or TooLarge where others take the
-  // rest.
+  // Fails with TooLarge if the text would exceed what one text may take, and with OutOfMemory or TooLarge if
+  // other texts take the rest.
   Status append(std::string_view bytes) override;
   std::uint64_t size() const { return size_; }
   std::uint64_t left() const override { return most_ - size_; }

@@ -75,7 +75,7 @@ class AttributeTextNode : public Node {
 
   std::string_view media_type() const override { return kPlainText; }
 
-  // A listing does not write a value to measure it.
+  // A listing does not write a value only to measure it.
   Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
     const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), kAttributesName), key().name);
     NodeStat stat = plain_stat(*file_, NodeType::File, ino);
@@ -132,7 +132,7 @@ class AttributeTextNode : public Node {
   std::weak_ptr<OpenedValue> opened_ H5_GUARDED_BY(mutex_);
 };
 
-// A part is `@` and the attribute's own name.
+// A part's name is `@` and the attribute's own name.
 class AttributesMirror : public Mirror {
  public:
   std::string_view name() const override { return kAttributesName; }

@@ -12,7 +12,7 @@ namespace {
 
 using format::DatatypeClass;
 
-// Of one column. Beyond them a table shows the codes.
+// Bounds for one column. Beyond them a table shows the codes.
 constexpr std::uint64_t kMaxNames = 1U << 20;
 constexpr std::size_t kMaxNameBytes = 16U << 20;
 constexpr std::uint64_t kBytesAtOnce = 1U << 20;  // of names, as stored
@@ -30,7 +30,7 @@ bool are_names(const object::DatasetDescription& dataset) {
           cls == DatatypeClass::Enum);
 }
 
-// Where an attribute `categories` refers to.
+// The address that the attribute `categories` refers to; nullopt if there is no such attribute.
 std::optional<std::uint64_t> referred_names(const OpenedObject& codes) {
   const auto attribute = object::find_attribute(*codes.snapshot, codes.object, "categories");
   if (!attribute || attribute->damage || attribute->type->cls != DatatypeClass::Reference ||
@@ -57,7 +57,8 @@ std::optional<std::uint64_t> child_of(const object::Group& group, std::string_vi
   return link->address;
 }
 
-// Appends an element: strings as their bytes, the name of an enumeration's value, numbers as JSON.
+// Appends the text of an element: for strings their bytes, for enumerations the name of the value, for
+// numbers JSON.
 Status append_name(const format::Datatype& type, ByteSpan element, const text::ValueContext& context,
                    std::string& out) {
   if (text::is_string(type)) return text::append_string(type, element, context, out);

@@ -14,13 +14,13 @@ struct CategoricalPlace {
   std::uint64_t codes = 0, names = 0;
 };
 
-// Nothing where the object is not categorical: its codes are not integers of one dimension, or its names are
-// neither strings nor numbers in one dimension, or more than a table can have. An attribute that cannot be
-// read is none. Errors: the datasets cannot be described.
+// Returns nullopt if the object is not categorical: its codes are not integers in one dimension, or its names
+// are neither strings nor numbers in one dimension, or there are more than a table can have. An attribute
+// that cannot be read counts as missing. Fails if the datasets cannot be described.
 Result<std::optional<CategoricalPlace>> find_categorical(ServedFile& file, const OpenedObject& object,
                                                          RequestBudget& budget);
 
-// All names, charged to the cache's budget. Null where their text is longer than a table can have.
+// All names, charged to the cache's budget. Null if their text is longer than a table can have.
 Result<object::CategoriesPtr> read_categories(ServedFile& file, const dataset::DatasetReader& names,
                                               RequestBudget& budget);
 

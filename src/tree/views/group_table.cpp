@@ -11,7 +11,7 @@ namespace h5mount::tree {
 
 namespace {
 
-// The links in the order of a listing; none where there are too many.
+// The links in the order of a listing; empty if there are too many.
 Result<std::shared_ptr<const GroupListing>> listed_links(ServedFile& file, const OpenedObject& group) {
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, opened_group(group));
   FoundLinks found;
@@ -28,7 +28,7 @@ Result<std::shared_ptr<const GroupListing>> listed_links(ServedFile& file, const
                                               opened->creation_order_indexed(), std::nullopt);
 }
 
-// The address of the object of this file that a link leads to; nothing where it leads to none.
+// The address of the object of this file that a link leads to; nullopt if it leads to none.
 Result<std::optional<std::uint64_t>> address_of(const OpenedObject& group, const format::Link& link,
                                                 object::PathWork& work) {
   if (link.is(format::LinkType::Hard)) return link.address;
@@ -268,7 +268,7 @@ Result<GroupTable::States::ValuePtr> GroupTable::make(const std::vector<Column>&
   if (before != nullptr) {
     const object::DatasetDescription& earlier = before->reader->description();
     made->stale = before->stale;
-    // Other names make all rows others.
+    // If the names change, all rows do.
     made->stale.add(made->number, earlier.categories == joined.categories
                                       ? dataset::stale_in_joined(joined, earlier, stale)
                                       : std::vector{dataset::kWholeImage});

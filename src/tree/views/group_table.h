@@ -1,5 +1,5 @@
-// Groups as tables: the datasets of one dimension of a group that are equally long, side by side. Links to
-// datasets in the same file count as the datasets; what else the group has is left out. Categorical data
+// Groups as tables: the one-dimensional datasets of a group, if they are equally long, side by side. Links to
+// datasets in the same file count as the datasets; everything else in the group is left out. Categorical data
 // (categories.h) are columns of names: in a group, and alone as a table of one column. Threads: any.
 #pragma once
 
@@ -15,15 +15,16 @@ struct GroupColumn {
   std::optional<std::uint64_t> names = {};  // of the codes at `address`
 };
 
-// The datasets that are the columns of a group, in the order of its links; none where it is no table: it is
-// the root, has fewer than two such datasets, more than limits::kMaxTableLinks links or names in the paths of
-// its soft links, or datasets of different lengths. In a file that is followed datasets that can still grow
-// may differ, as a writer appends to one after the other. Of categorical data, their one column. Errors:
-// links or datasets that cannot be read. `measured`: whether sources may be opened (see description_of).
+// The datasets that are the columns of a group, in the order of its links; empty if the group is not a table:
+// it is the root, has fewer than two such datasets, more than limits::kMaxTableLinks links or names in the
+// paths of its soft links, or datasets of different lengths. In a file that is followed, the lengths of
+// datasets that can still grow may differ, as a writer appends to one after the other. For categorical data:
+// their one column. Errors: links or datasets that cannot be read. `measured`: whether sources may be opened
+// (see description_of).
 Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObject& object,
                                                RequestBudget& budget, bool measured);
 
-// They as one dataset; null where the object is no table. The names of categories are not known.
+// The columns as one dataset; null if the object is not a table. The names of categories are not known.
 Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& object,
                                                    RequestBudget& budget, bool measured);
 
@@ -44,7 +45,7 @@ class GroupTable final : public FollowedData {
     std::unique_ptr<FollowedDataset> names;  // of its codes; null where it holds values
   };
   using Columns = std::shared_ptr<const std::vector<Column>>;
-  // The states of a column's datasets. Their numbers together are the number of the table's state.
+  // The states of a column's datasets. The sum of all their numbers is the number of the table's state.
   struct ColumnState {
     DataStatePtr values, names;
     std::uint64_t number() const { return values->number + (names ? names->number : 0); }
@@ -58,7 +59,7 @@ class GroupTable final : public FollowedData {
   Result<Columns> columns(RequestBudget& budget);
   Result<States::ValuePtr> make(const std::vector<Column>& columns, const States::State& state,
                                 RequestBudget& budget);
-  // The names of a column's codes: those that `known` has, if they are still the same.
+  // The names of a column's codes: those in `known`, if they are still the same.
   Result<object::CategoriesPtr> names_of(const DataState& names, const Table* known, std::size_t column,
                                          RequestBudget& budget);
   void note_missing() override;

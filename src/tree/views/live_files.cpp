@@ -105,8 +105,8 @@ class StatusNode : public Node {
   bool lasts() const override { return false; }
   std::string_view media_type() const override { return kPlainText; }
 
-  // While a handle has a text open, it is that text's. Else a text is made, which the next opening shows
-  // where it follows soon: programs that ask for the size and then read as many bytes (tar) get one whole
+  // While a handle has a text open, the size is that text's. Otherwise a text is made, which an opening that
+  // follows soon will show: programs that ask for the size and then read as many bytes (tar) get one whole
   // text.
   Result<NodeStat> stat(StatDepth depth, RequestBudget&) override {
     StatusTextPtr status = opened();

@@ -22,7 +22,7 @@ Error no_such_entry() {
   return {ErrorCode::NotFound, "no such entry of the view"};
 }
 
-// The error of an invalid path, or of links that never end.
+// Whether the error is that of an invalid path, or of links that never end.
 bool leads_nowhere(const Error& error) {
   return error.code() == ErrorCode::NotFound || error.code() == ErrorCode::LimitExceeded;
 }
@@ -85,7 +85,7 @@ class MirrorListing : public DirectoryListing {
   std::uint32_t link_position(std::size_t position) const { return items_[position].link; }
   const GroupListing& links() const { return *links_; }
 
-  // The entry of the name at a position; nothing where it is no name of the mirror.
+  // The entry of the name at a position; nullopt if the name is not one of the mirror's.
   std::optional<MirrorEntry> entry(const Mirror& mirror, std::size_t position) const {
     const auto odd = parts_.find(position);
     if (odd == parts_.end()) return mirror.decode(name(position));
@@ -128,8 +128,8 @@ class MirrorListing : public DirectoryListing {
 
 class MirrorNode : public Node {
  public:
-  // `hidden`: the node of the name .h5 unless a link has that name, for the root of the mounted file; else
-  // null.
+  // `hidden`: the node that is shown as .h5 unless a link has that name, for the root of the mounted file;
+  // else null.
   MirrorNode(MirrorPtr mirror, const ServedFilePtr& file, std::uint64_t group, unsigned depth, NodePtr hidden)
       : Node({file.get(), NodeKey::Kind::Mirror, group, std::string(mirror->name())}),
         mirror_(std::move(mirror)),
@@ -179,7 +179,7 @@ class MirrorNode : public Node {
   ServedFile& view() const { return *contents_.file(); }
   bool is_root() const { return contents_.address() == view().root_address(); }
 
-  // `work`: with the request's budget.
+  // `work`: carries the request's budget.
   Result<Target> target_of(const format::Link& link, object::PathWork& work) const {
     RequestBudget& budget = work.budget;
     LinkTarget target = contents_.resolve(link, budget);
@@ -203,17 +203,17 @@ class MirrorNode : public Node {
     return out;
   }
 
-  // Whether the link is an entry by its name alone, without any parts.
+  // Whether the link is shown as one entry by its name, without any parts.
   static bool stands_alone(const Target& target) { return target.elsewhere || target.is_group(); }
 
-  // Whether the path names the object whose part is wanted: false where it ends in "the group that the link
+  // Whether the path names the object whose part is requested: false if it ends at "the group that the link
   // is in".
   bool names_object(const Target& target) const {
     return !target.symlink || has_names(*target.symlink) ||
            target.object->object.address == view().root_address();
   }
 
-  // The directory that keeps this name although an entry of the view has the same; null where there is none.
+  // The directory that keeps this name although an entry of the view has the same; null if there is none.
   Result<NodePtr> directory_named(std::string_view shown, RequestBudget& budget) const {
     const std::optional<std::string> name = decode_name(shown);
     if (!name) return nullptr;
@@ -264,7 +264,7 @@ class MirrorNode : public Node {
     return make_symlink_node(std::move(symlink_key), contents_.file(), std::move(text));
   }
 
-  // Only the whole listing determines the entry of a cut name.
+  // Only the whole listing tells which entry a cut name means.
   Result<NodePtr> child_by_listing(std::string_view shown, RequestBudget& budget) {
     H5_ASSIGN(const std::shared_ptr<const MirrorListing> made, listing(budget));
     for (std::size_t i = 0; i < made->size(); ++i)

@@ -4,7 +4,7 @@
 // of an object. A dangling link is omitted. A link to another file leads to that file's mirror, under
 // /.h5/external below the mirror, and is not followed to see whether the target exists.
 //
-// To add one: a class derived from Mirror, and a line in the table of hidden_root.cpp. A view of
+// To add a mirror: a class derived from Mirror, and a line in the table of hidden_root.cpp. A view of
 // datasets as computed files needs neither: see h5mount/view/view.h. Threads: any, as for nodes.
 #pragma once
 
@@ -35,23 +35,23 @@ class Mirror {
   // The type of its entries: all directories, or all files.
   virtual NodeType entry_type() const = 0;
 
-  // The suffix of the names of entries with a part; empty where there is none. With a suffix, an object has
-  // at most this one part. A directory keeps its name where it equals that of such an entry, whose name is
-  // then cut and hashed, the suffix kept.
+  // The suffix of the names of entries with a part; empty if there is none. With a suffix, an object has at
+  // most this one part. A directory whose name equals that of such an entry keeps it; the entry's name is
+  // then cut and hashed, but keeps the suffix.
   virtual std::string_view suffix() const { return {}; }
 
-  // The shown name of an entry; and the entry of a shown name, or nothing where no entry has it, or only a
-  // cut one. By default the link's name and, where there is a part, the suffix.
+  // The shown name of an entry, and the entry of a shown name; nullopt if no entry has it, or only a cut one.
+  // By default the name is the link's name followed, if there is a part, by the suffix.
   virtual std::string encode(const MirrorEntry& entry) const;
   virtual std::optional<MirrorEntry> decode(std::string_view shown) const;
   // The encoding of links' names in the targets of symlinks, as `encode` shows an entry without a part.
   virtual std::string (*link_encoding() const)(std::string_view) { return encode_name; }
 
-  // Visits the parts of an object, each once; a part may be empty for objects that are no groups. An error
-  // where some may be missing; the known ones were visited.
+  // Visits the parts of an object, each once; for an object that is not a group, a part may be empty. Fails
+  // if some may be missing; the known ones were visited then.
   virtual Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
                                const std::function<void(std::string)>& each) const = 0;
-  // NotFound where the object does not have that part.
+  // Fails with NotFound if the object does not have that part.
   virtual Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
                            RequestBudget& budget) const = 0;
   // The node of an existing part. `link` leads from `group` to the object.

@@ -55,7 +55,7 @@ class PartsDirectory : public Node {
     return dataset_->newest_description(budget, true);
   }
 
-  // NotFound where the view cannot show the part.
+  // Fails with NotFound if the view cannot show the part.
   Result<NodePtr> file_of(std::string name, ViewOf of, RequestBudget& budget) const {
     H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
     H5_ASSIGN(const object::DatasetDescription part, of.derivation->describe(*described));
@@ -93,7 +93,7 @@ class SliceDirectory : public PartsDirectory {
   }
 };
 
-// A member is a file; a compound one is a directory of its own members.
+// Each member is a file; a compound member is a directory of its own members.
 class FieldsDirectory : public PartsDirectory {
  public:
   FieldsDirectory(DatasetPtr dataset, const std::string& name, std::vector<std::string> path)
@@ -127,7 +127,7 @@ class FieldsDirectory : public PartsDirectory {
     bool is_directory;
   };
 
-  // The first of members with the same name, which only damaged types have.
+  // Of several members with the same name, which only damaged types have, the first.
   Result<std::vector<Shown>> members(RequestBudget& budget) const {
     H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
     H5_ASSIGN(const object::DatasetDescription part, view::derive_member(path_)->describe(*described));
@@ -161,7 +161,7 @@ class FieldsDirectory : public PartsDirectory {
   std::vector<std::string> path_;
 };
 
-// A directory for each dataset that has such parts.
+// Has a directory for each dataset that has such parts.
 class PartsMirror : public Mirror {
  public:
   using HasParts = bool (*)(const object::DatasetDescription&);

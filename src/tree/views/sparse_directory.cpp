@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::string_view kSparseName = "sparse";
 
-// One of the lists of a dataset: the content of one of its files.
+// One list of a dataset, which is the content of one of its files.
 struct List {
   std::string_view name;
   std::uint64_t (*item_bytes)(const object::DatasetDescription&);
@@ -85,7 +85,7 @@ class OpenList : public OpenWithoutHoles {
   std::uint64_t bytes_;
 };
 
-// Shared by the files of one dataset, and with it the decoded chunks.
+// The reader that the files of one dataset share, and with it the decoded chunks.
 class SparseDataset {
  public:
   SparseDataset(const ServedFilePtr& file, std::uint64_t address, LinkPlace place)
@@ -186,7 +186,7 @@ class CountNode : public Node {
   SparseDatasetPtr dataset_;
 };
 
-// A sparse dataset, a directory of its own for each link: a directory cannot have two paths.
+// A sparse dataset has a directory of its own for each link: a directory cannot have two paths.
 class SparseDatasetNode : public Node {
  public:
   SparseDatasetNode(const GroupContents& parent, const format::Link& link)
@@ -253,7 +253,7 @@ class SparseMirror : public Mirror {
   }
 
  private:
-  // An error only where the layout cannot be read; other damage of the dataset does not matter here.
+  // Fails only if the layout cannot be read; other damage to the dataset does not matter here.
   static Result<bool> is_sparse(ServedFile& file, const OpenedObject& opened) {
     if (opened.object.kind != object::ObjectKind::Dataset) return false;
     if (const auto description = known_description_of(file, opened))

@@ -54,8 +54,8 @@ class TreeTextNode : public Node {
     const VersionPtr version = current();
     const MakingPtr making = making_of(*version);
     const auto held = [&] { return making->get([&] { return held_text(budget); }, budget); };
-    // A walk of the file needs as much memory as the text: who asks while one is under way waits for it,
-    // whether it counts or keeps the bytes, and gets the same text or the same error.
+    // A walk of the file needs as much memory as the text. So a request that comes while a walk is under way
+    // waits for it, whether it counts or keeps the bytes, and gets the same text or the same error.
     TreeTextPtr text;
     const auto bytes = version->bytes.get(
         [&]() -> Result<std::uint64_t> {
@@ -73,11 +73,11 @@ class TreeTextNode : public Node {
   }
 
  private:
-  // Of a text that is held: for those who open it at the same time.
+  // A text that is being made and will be held, shared by those who open it at the same time.
   using Making = OnceValue<TreeTextPtr>;
   using MakingPtr = std::shared_ptr<Making>;
 
-  // The text as long as the snapshot and the failures that it names are the same.
+  // One version of the text, valid as long as the snapshot and the failures that it names are the same.
   struct Version {
     Version(std::uint64_t of_snapshot, std::uint64_t with_failures)
         : snapshot(of_snapshot), failures(with_failures) {}
@@ -87,7 +87,7 @@ class TreeTextNode : public Node {
   };
   using VersionPtr = std::shared_ptr<Version>;
 
-  // That of the file as it is now.
+  // The version for the present state of the file.
   VersionPtr current() {
     const std::uint64_t snapshot = file_->metadata()->number(), failures = file_->failures().changes();
     const MutexLock lock(mutex_);
@@ -119,7 +119,7 @@ class TreeTextNode : public Node {
     return opened_.lock();
   }
 
-  // 0 where the text was not made yet.
+  // Returns 0 if the text was not made yet.
   std::uint64_t known_size() {
     if (const auto text = opened()) return text->size();
     const MutexLock lock(mutex_);

@@ -102,7 +102,7 @@ class ViewMirror : public Mirror {
     return categorical && *categorical;
   }
 
-  // The object as a dataset; null where the view shows no objects of its kind.
+  // The object as a dataset; null if the view does not show objects of its kind.
   Result<DatasetDescriptionPtr> describe(ServedFile& file, const OpenedObject& object,
                                          RequestBudget& budget) const {
     if (object.object.kind == object::ObjectKind::Dataset) return viewed_description_of(file, object);

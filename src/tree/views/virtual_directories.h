@@ -12,15 +12,15 @@ NodePtr make_attributes_directory(const VirtualDirectorySetup& setup);
 // /.h5/sparse: the sparse datasets of the tree, each a directory of its lists.
 NodePtr make_sparse_directory(const VirtualDirectorySetup& setup);
 
-// /.h5/log and /.h5/status: the mount's own messages and counters. No status where no function returns its
-// text.
+// /.h5/log and /.h5/status: the mount's own messages and counters. There is no status file if there is no
+// function that returns its text.
 NodePtr make_log_file(const VirtualDirectorySetup& setup);
 NodePtr make_status_file(const VirtualDirectorySetup& setup);
 
 // The log as an open file of /.h5/log has it.
 std::shared_ptr<OpenNode> open_log();
 
-// /.h5/metadata.jsonl: the whole tree, an object of JSON a line. /.h5/list.txt: the same for people.
+// /.h5/metadata.jsonl: the whole tree, one JSON object on each line. /.h5/list.txt: the same for people.
 // /.h5/README: the given text.
 NodePtr make_metadata_file(const VirtualDirectorySetup& setup);
 NodePtr make_list_file(const VirtualDirectorySetup& setup);

@@ -21,8 +21,9 @@ struct VirtualDirectorySetup {
 NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
                              std::vector<std::pair<std::string, NodePtr>> children);
 
-// A directory of the files that external links lead to, whose roots `make_root` makes: they are opened when
-// looked up, and it lists those that links have named. `path` distinguishes it from others.
+// A directory of the files that external links lead to, whose roots `make_root` makes: these files are opened
+// when they are looked up, and the directory lists those that links have named. `path` distinguishes it from
+// others.
 NodePtr make_external_directory(ViewContextPtr context, std::string path,
                                 std::function<NodePtr(ServedFilePtr)> make_root);
 

@@ -100,7 +100,8 @@ class DimensionWalk {
     return {};
   }
 
-  // Null where it is not shown here: links to groups from elsewhere, and what cannot be read.
+  // Returns null if the object is not shown here: links to groups whose path is elsewhere, and objects that
+  // cannot be read.
   OpenedObjectPtr object_of(const GroupContents& contents, const format::Link& link) {
     LinkTarget target = contents.resolve(link, budget_);
     if (const auto* object = std::get_if<OpenedObjectPtr>(&target.what)) return *object;
@@ -112,7 +113,7 @@ class DimensionWalk {
   }
 
   Status read_dataset(const OpenedObject& dataset, std::uint64_t group) {
-    // Sources of virtual datasets are not opened: one that hangs would hold up all arrays.
+    // Sources of virtual datasets are not opened: a source that hangs would hold up all arrays.
     const auto description = known_description_of(*file_, dataset);
     if (!description) return budget_.check();
     const format::Dataspace& space = (*description)->space;
@@ -139,7 +140,8 @@ class DimensionWalk {
     return {};
   }
 
-  // What is held, and `rank` more axes, before they are. In steps, as each takes the cache's lock.
+  // Charges the memory that is held, and that of `rank` more axes before they are added. In large steps, as
+  // each takes the cache's lock.
   Status charge(std::size_t rank) {
     constexpr std::size_t kStep = 1U << 20, kNodeBytes = 48;  // of a table, with its two links and its hash
     constexpr std::size_t kScaleBytes = sizeof(Scale) + 4 * (sizeof(Dimension) + kNodeBytes);
@@ -169,7 +171,8 @@ class DimensionWalk {
     }
   }
 
-  // Those that netCDF-C numbers, or the others, in its order: groups after all that are below them.
+  // Numbers either the dimensions that netCDF-C numbers or the others, in its order: each group after all
+  // groups below it.
   void number_all(bool by_netcdf) {
     struct Entered {
       std::uint64_t group;
@@ -321,7 +324,7 @@ Result<std::vector<std::string>> dimension_names(ServedFile& file, const OpenedO
     const auto known = i < found.size() ? std::optional(found[i]) : std::nullopt;
     std::string name =
         known && known->scale != 0 ? last_name(values.path_of(known->scale).value_or("")) : std::string();
-    // A dataset that the walk did not meet is by itself.
+    // A dataset that the walk did not meet shares its dimensions with no other.
     if (name.empty())
       name = known && known->scale == 0 ? fmt::format("phony_dim_{}", known->number)
                                         : fmt::format("phony_dim_{:x}_{}", dataset.object.address, i);

@@ -1,6 +1,6 @@
-// FileDimensions: what of a file's dimensions only a walk of the whole file tells: how long unlimited ones
-// are, and the names that netCDF-C gives to dimensions without a scale. Made once for each snapshot of a file
-// that needs it. Immutable; threads: any.
+// FileDimensions: facts about a file's dimensions that only a walk of the whole file can find: how long
+// unlimited ones are, and the names that netCDF-C gives to dimensions without a scale. Made once for each
+// snapshot of a file that needs it. Immutable; threads: any.
 //
 // netCDF-C numbers dimensions: those of scales as the library that wrote them did, or in the order in which
 // it reads them, and then "phony" ones: in each group, after the groups below it, dimensions of one length
@@ -23,19 +23,19 @@ namespace h5mount::tree {
 
 class FileDimensions {
  public:
-  // LimitExceeded where the file has more objects or dimensions than can be numbered, OutOfMemory where
-  // others take the memory for it.
+  // Fails with LimitExceeded if the file has more objects or dimensions than can be numbered, and with
+  // OutOfMemory if others take the memory for it.
   static Result<std::shared_ptr<const FileDimensions>> of(const ServedFilePtr& file, RequestBudget& budget);
 
-  // A dimension of a dataset: the scale that represents it, or, where `scale` is 0, a number.
+  // A dimension of a dataset: the scale that represents it or, if `scale` is 0, a number.
   struct Dimension {
     std::uint64_t scale = 0, number = 0;
   };
-  // Of a dataset of which a dimension has no scale of its length; none for other datasets.
+  // The dimensions of a dataset that has a dimension without a scale of its length; empty for other datasets.
   std::vector<Dimension> dimensions_of(std::uint64_t dataset) const;
 
-  // The length of the dimension that an unlimited scale represents: that of the longest of the scale itself
-  // and of all that refer to it.
+  // The length of the dimension that an unlimited scale represents: the greatest length of the scale itself
+  // and of all that refers to it.
   std::uint64_t length_of(std::uint64_t scale) const;
 
  private:
@@ -67,7 +67,7 @@ class FileDimensionsCache {
 };
 
 // The names of a dataset's dimensions as netCDF-C shows them. A dimension without a scale of its length has a
-// name of its own, which datasets of the same group share where they are as long.
+// name of its own, which it shares with equally long dimensions of other datasets in the same group.
 Result<std::vector<std::string>> dimension_names(ServedFile& file, const OpenedObject& dataset,
                                                  const object::DatasetDescription& description,
                                                  view::DimensionRole role, RequestBudget& budget);

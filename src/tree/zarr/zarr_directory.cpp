@@ -1,5 +1,5 @@
-// Directories are groups and arrays. In version 2 a group holds .zgroup and .zattrs, the root .zmetadata as
-// well, an array .zarray, .zattrs and its chunks; in version 3 each has zarr.json.
+// Directories are groups and arrays. In version 2 a group holds .zgroup and .zattrs, the root also
+// .zmetadata, and an array .zarray, .zattrs and its chunks; in version 3 each directory has zarr.json.
 #include "zarr_directory.h"
 
 #include <fmt/format.h>
@@ -165,7 +165,7 @@ Store store_of(const view::ZarrStore& shown) {
   return Version2Files<view::ZarrEncoding::Plain>::store(shown);
 }
 
-// An array, a directory of its own for each link: a directory cannot have two paths.
+// An array has a directory of its own for each link: a directory cannot have two paths.
 class ZarrArrayNode : public Node {
  public:
   ZarrArrayNode(const StorePtr& store, const GroupContents& parent, const ZarrChild& child)

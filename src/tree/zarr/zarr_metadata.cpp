@@ -18,8 +18,8 @@ void append_escape(std::uint32_t unit, std::string& out) {
   fmt::format_to(std::back_inserter(out), "\\u{:04x}", unit);
 }
 
-// JSON in ASCII, the only one that zarr-python 2 reads. In a JSON text only strings contain other characters,
-// and these are UTF-8.
+// Escapes JSON to ASCII, as zarr-python 2 reads only that. In a JSON text only strings contain other
+// characters, and these are UTF-8.
 std::string ascii_json(std::string_view json) {
   std::string out;
   out.reserve(json.size());
@@ -48,7 +48,8 @@ view::DimensionRole role_of(const OpenedObject& object) {
   return view::dimension_role(*object.snapshot, object.object);
 }
 
-// The names of all dimensions of an array, as a list. Nothing where the file has too many to number them.
+// The names of all dimensions of an array, as a JSON list. Returns nullopt if the file has too many
+// dimensions to be numbered.
 Result<std::optional<std::string>> dimension_names_json(ServedFile& file, const OpenedObject& dataset,
                                                         const object::DatasetDescription& description,
                                                         const view::ZarrArray& array,
@@ -95,7 +96,7 @@ class StoreWalk {
  private:
   static constexpr std::uint64_t kStepsPerGroup = 1000, kStepsPerPathByte = 4;
 
-  // A group to be visited: path_ begins with the path of the group that it is in until then.
+  // A group to be visited; until then path_ begins with the path of the group that contains it.
   struct Group {
     GroupContents contents;
     std::string name;
@@ -163,7 +164,7 @@ std::string group_node_begin(ServedFile& file, const OpenedObject& group, Reques
   return fmt::format(R"({{"zarr_format":3,"node_type":"group","attributes":{{{}}})",
                      ascii_json(attributes.members));
 }
-// What stands before and after the metadata of the nodes below it.
+// The text before and after the metadata of the nodes below the root.
 constexpr std::string_view kConsolidated =
     R"(,"consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{)";
 constexpr std::string_view kConsolidatedEnd = "}}}";

@@ -27,8 +27,8 @@ bool is_reserved(std::string_view name, bool version3) {
          name.find_first_not_of('.') == std::string_view::npos;
 }
 
-// A file name in which what Zarr reserves is encoded too: zarr-python takes backslashes for slashes. A name
-// that would become too long is not changed.
+// A file name in which everything that Zarr reserves is encoded too: zarr-python takes backslashes for
+// slashes. A name that would become too long is not changed.
 std::string zarr_name(const std::string& file_name, bool version3) {
   std::string out;
   if (is_reserved(file_name, version3))
@@ -68,7 +68,7 @@ std::string file_name(std::string_view shown, bool version3) {
   return out;
 }
 
-// NotFound for datasets that are not shown.
+// Fails with NotFound for datasets that are not shown.
 Status check_shown(ServedFile& file, const OpenedObject& dataset, view::ZarrEncoding encoding) {
   H5_ASSIGN(const DatasetDescriptionPtr description, viewed_description_of(file, dataset));
   if (!description) return fail(not_shown());
@@ -78,8 +78,8 @@ Status check_shown(ServedFile& file, const OpenedObject& dataset, view::ZarrEnco
   return {};
 }
 
-// The object of a link, or of its symlink's target. NotFound for links that the store does not show.
-// `work`: with the request's budget.
+// The object of a link, or of its symlink's target. Fails with NotFound for links that the store does not
+// show. `work`: carries the request's budget.
 Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, view::ZarrEncoding encoding,
                           object::PathWork& work) {
   RequestBudget& budget = work.budget;
@@ -110,8 +110,8 @@ Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, 
   return out;
 }
 
-// The prefix of a variable that is no coordinate is removed from its name, unless something else has that
-// name.
+// The prefix of a variable that is not a coordinate is removed from its name, unless something else has the
+// shorter name.
 std::string own_name(const GroupContents& group, const ZarrChild& child, view::ZarrEncoding encoding,
                      object::PathWork& work) {
   const std::string& name = child.link.name;

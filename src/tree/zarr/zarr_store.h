@@ -17,7 +17,8 @@
 
 namespace h5mount::tree {
 
-// A link's name as part of a key: the file name, with what version 2 or 3 of Zarr reserves percent-encoded.
+// A link's name as part of a key: the file name, with everything that version 2 or 3 of Zarr reserves
+// percent-encoded.
 std::string encode_zarr_name(std::string_view name);
 std::string encode_zarr3_name(std::string_view name);
 
@@ -30,17 +31,18 @@ struct ZarrChild {
   bool is_array() const { return object && object->object.kind == object::ObjectKind::Dataset; }
 };
 
-// NotFound where the store has no entry of that name.
+// Fails with NotFound if the store has no entry of that name.
 Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
                                   std::string_view shown, RequestBudget& budget);
 
-// In the order of readdir. Errors of what cannot be read are passed to `damaged` (may be null).
+// Visits the children in the order of readdir. Errors of children that cannot be read are passed to `damaged`
+// (may be null).
 Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
                            const std::function<Status(ZarrChild)>& each,
                            const std::function<void(const Error&)>& damaged, RequestBudget& budget);
 
-// The texts of version 2: .zgroup, .zarray, .zattrs, and .zmetadata of all groups and arrays below the root,
-// which are walked for it.
+// The texts of version 2: .zgroup, .zarray, .zattrs, and .zmetadata, which covers all groups and arrays below
+// the root, so that these are walked.
 std::string zarr_group_text();
 Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
                                     view::ZarrEncoding encoding, RequestBudget& budget);
@@ -48,8 +50,8 @@ Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& o
 Status zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding, TreeText& out,
                               RequestBudget& budget);
 
-// The texts of version 3: zarr.json of a group or an array, and that of the root with those of all nodes
-// below it.
+// The texts of version 3: zarr.json of a group or an array, and zarr.json of the root, which includes those
+// of all nodes below it.
 Result<std::string> zarr3_node_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
 Status zarr3_root_text(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
 

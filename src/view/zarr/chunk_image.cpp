@@ -70,7 +70,7 @@ Status ChunkImage::read(std::uint64_t offset, std::uint64_t length, dataset::Rea
   return {};
 }
 
-// The box is one row: a run of the image, and padding.
+// For a box that is one row: a run of the image, and padding.
 Status ChunkImage::read_run(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
                             dataset::Pieces& out) const {
   const std::uint64_t filled = extent_.back() * element_size_;
@@ -117,8 +117,8 @@ Status ChunkImage::read_into(std::uint64_t offset, MutableByteSpan out, RequestB
   return dataset::copy_pieces(pieces.list(), out);
 }
 
-// Everything, unless the box lies where it lay in an image of equal rows, and nothing between its first and
-// its last element is stale.
+// Everything, unless the box has the same place in an image with rows of the same length, and nothing between
+// its first and its last element is stale.
 std::vector<dataset::ByteRange> ChunkImage::stale_since(const ChunkImage& before,
                                                         std::span<const dataset::ByteRange> stale) const {
   const bool stays = before.origin_ == origin_ && before.chunk_ == chunk_ && before.extent_ == extent_ &&

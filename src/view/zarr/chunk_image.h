@@ -17,7 +17,7 @@ class ChunkImage final : public dataset::DatasetReader {
 
   const DatasetReader& dataset() const { return *dataset_; }
   std::uint64_t number() const { return number_; }
-  // As Derivation::stale_since.
+  // Like Derivation::stale_since.
   std::vector<dataset::ByteRange> stale_since(const ChunkImage& before,
                                               std::span<const dataset::ByteRange> stale) const;
 

@@ -20,8 +20,8 @@ std::string string_of(const metadata::FileMetadata& file, const object::Object& 
   return out;
 }
 
-// The elements of an attribute of integers, no more than a dataset has dimensions and one; none where it has
-// another type.
+// The elements of an attribute of integers, at most one more than a dataset can have dimensions; empty if it
+// has another type.
 std::vector<std::uint32_t> integers_of(const metadata::FileMetadata& file, const object::Object& object,
                                        std::string_view name) {
   const auto attribute = attribute_of(file, object, name);

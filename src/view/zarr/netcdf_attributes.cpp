@@ -53,7 +53,7 @@ std::string strict(std::string_view json) {
   return out;
 }
 
-// A value as it is written: its own, or that of numbers which are written as others.
+// A value in the form in which it is written: its own, or that of numbers which are converted first.
 struct Written {
   format::DatatypePtr type;
   ByteSpan data;
@@ -63,7 +63,7 @@ struct Written {
 Written written_as(const object::Attribute& attribute) {
   const Datatype& type = *attribute.type;
   if (type.cls == DatatypeClass::Enum && !is_boolean(type)) return {type.base, attribute.data, {}};
-  // Larger ones are written by their shortest decimals, so that no more memory is needed.
+  // Larger values are written as their shortest decimals, so that no more memory is needed.
   constexpr std::size_t kMaxWidened = 16U << 20;
   if (attribute.data.size() > kMaxWidened || !exact_double(type, attribute.data))
     return {attribute.type, attribute.data, {}};
@@ -78,7 +78,8 @@ Written written_as(const object::Attribute& attribute) {
   return out;
 }
 
-// TooLarge for more text than belongs into metadata: values may share what they refer to.
+// Fails with TooLarge if there is more text than belongs into metadata, as values may share what they refer
+// to.
 Result<std::string> value_of(const object::Attribute& attribute, const text::ValueContext& values) {
   constexpr std::size_t kMaxBytes = 4U << 20;
   // netCDF's empty attributes.
@@ -100,7 +101,7 @@ Result<std::string> value_of(const object::Attribute& attribute, const text::Val
   return out;
 }
 
-// Whether a number of type `own` is one of an array of type `array`.
+// Whether a number of type `own` is a possible element of an array of type `array`.
 bool is_same_number(const Datatype& array, const Datatype& own) {
   const auto number = [](const Datatype& type) -> const Datatype& {
     return type.cls == DatatypeClass::Enum ? *type.base : type;
@@ -110,7 +111,7 @@ bool is_same_number(const Datatype& array, const Datatype& own) {
          text::datatype_text(number(array)) == text::datatype_text(plain);
 }
 
-// `_FillValue` as .zarray's fill_value: numbers as they are, text in base64. Empty where it is none of them.
+// `_FillValue` as the fill_value of .zarray: numbers as they are, text in base64. Empty if it is neither.
 std::string version2_fill_value(const Datatype& type, const object::Attribute& attribute,
                                 const std::string& value, const text::ValueContext& values) {
   if (attribute.space.element_count() != 1 || attribute.data.size() != attribute.type->size) return {};

@@ -11,8 +11,8 @@ namespace h5mount::view {
 // A JSON string in base64 (RFC 4648, 4).
 std::string base64(ByteSpan bytes);
 
-// The value of an element of IEEE's half or single precision, which are not the doubles of their shortest
-// decimals: JSON has doubles only. Nothing for other types.
+// The value of an element of IEEE half or single precision, as the double nearest to its shortest decimal is
+// another number, and JSON has only doubles. Returns nullopt for other types.
 std::optional<double> exact_double(const format::Datatype& type, ByteSpan element);
 
 // Double precision in the byte order of this machine.

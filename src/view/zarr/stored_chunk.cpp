@@ -56,8 +56,8 @@ class StoredBytes final : public ComputedFile {
   mutable std::atomic<bool> verified_;
 };
 
-// The elements, in a frame of the codec, of a chunk that was never written or that a filter was not applied
-// to.
+// The elements of a chunk in a frame of the codec; for a chunk that was never written, or to which a filter
+// was not applied.
 class FramedElements final : public ComputedFile {
  public:
   FramedElements(std::shared_ptr<const ChunkImage> chunk, const StoredCodec& codec, std::uint64_t size)
@@ -65,7 +65,7 @@ class FramedElements final : public ComputedFile {
 
   std::uint64_t size() const override { return size_; }
 
-  // Makes the frame: the size of a compressed one is known only from itself.
+  // Makes the frame, as the size of a compressed one cannot be known otherwise.
   Status measure(RequestBudget& budget) {
     constexpr std::uint64_t kStepsPerByte = 100;
     H5_TRY(budget.spend(kStepsPerByte * chunk_->size()));
@@ -119,7 +119,7 @@ Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chun
   const std::uint64_t behind = codec.fletcher32 ? kFletcherBytes : 0;
   const bool lz4 = codec.compressor == StoredCompressor::Lz4;
   const std::uint64_t before = lz4 ? kLz4HeaderBytes : 0;
-  // The LZ4 filter stores a block uncompressed where compression does not pay.
+  // The LZ4 filter stores a block uncompressed if compression would not make it smaller.
   const bool kept = lz4 && stored.bytes == before + elements + behind;
   if (!stored.filtered || stored.bytes <= before + behind || kept) {
     H5_ASSIGN(const std::uint64_t size, frame_size(codec.compressor, elements));

@@ -6,7 +6,7 @@
 
 namespace h5mount::view {
 
-// For a chunk of a dataset that has a codec and chunks of the array's shape.
+// `chunk`: of a dataset that has a codec, and chunks of the array's shape.
 Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chunk, const StoredCodec& codec,
                                           RequestBudget& budget);
 

@@ -120,7 +120,7 @@ void append_lz4(ByteSpan bytes, std::string& out) {
   out += as_text(bytes);
 }
 
-// Compressed: bzip2 has no form for bytes as they are.
+// Appends compressed bytes, as bzip2 has no form for uncompressed ones.
 Status append_bzip2(ByteSpan bytes, std::size_t most, std::string& out) {
 #if H5MOUNT_HAVE_BZIP2
   const std::size_t before = out.size();

@@ -1,6 +1,6 @@
 // Zarr codecs that are equivalent to HDF5 filters, so that a chunk's stored bytes are served unchanged; and
-// frames of these codecs around uncompressed bytes, for chunks that a filter was not applied to: their size
-// follows from that of the bytes. Only bzip2 has no such frames, so its are compressed.
+// frames of these codecs around uncompressed bytes, for chunks to which a filter was not applied: the size of
+// a frame follows from that of the bytes. Only bzip2 has no such frames, so its frames are compressed.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ struct StoredCodec {
   std::string filters_json() const;
 };
 
-// Nothing where the dataset is not chunked, or there is no such codec for its filters in their order.
+// Returns nullopt if the dataset is not chunked, or if there is no such codec for its filters in their order.
 std::optional<StoredCodec> stored_codec(const object::DatasetDescription& dataset);
 
-// The codec as above; also nothing where the dataset's elements are not served as stored (ZarrType).
+// The same; nullopt also if the dataset's elements are not served as stored (ZarrType).
 std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset);
 
-// The size of a frame around `bytes` bytes, of bzip2 the largest; and appends a frame of `bytes` to `out`.
-// LimitExceeded where the codec cannot hold so many.
+// The size of a frame around `bytes` bytes (for bzip2 the largest possible), and the function that appends a
+// frame of `bytes` to `out`. Both fail with LimitExceeded if the codec cannot hold so many bytes.
 Result<std::uint64_t> frame_size(StoredCompressor compressor, std::uint64_t bytes);
 Status append_frame(StoredCompressor compressor, std::uint64_t item_bytes, ByteSpan bytes, std::string& out);
 

@@ -19,7 +19,7 @@ using format::Datatype;
 using format::DatatypeClass;
 using Kind = Zarr3Scalar::Kind;
 
-// The type of an enumeration's or a bitfield's bits as a number.
+// The number type that has the bits of an enumeration or a bitfield.
 Datatype number_type(const Datatype& type) {
   Datatype out = type.cls == DatatypeClass::Enum ? *type.base : type;
   if (out.cls == DatatypeClass::Bitfield || out.cls == DatatypeClass::Opaque) {
@@ -30,7 +30,7 @@ Datatype number_type(const Datatype& type) {
   return out;
 }
 
-// In the form of 'Values as text': "-1", "0.5", "NaN".
+// The number in the form of 'Values as text': "-1", "0.5", "NaN".
 Result<std::string> number_text(const Datatype& type, ByteSpan element) {
   std::string out;
   H5_TRY(text::append_json(number_type(type), element, {{}, Unbounded()}, out));
@@ -43,7 +43,7 @@ Result<std::string> number_json(const Datatype& type, ByteSpan element) {
   return finite ? out : '"' + out + '"';
 }
 
-// The real or the imaginary part.
+// The type of the real part, and of the imaginary part.
 const Datatype& complex_part(const Datatype& type) {
   return type.cls == DatatypeClass::Complex ? *type.base : *type.members[0].type;
 }

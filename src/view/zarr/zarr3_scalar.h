@@ -1,4 +1,4 @@
-// The types of Zarr version 3 that have no members.
+// The scalar types of Zarr version 3, which have no members.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Zarr3Scalar {
   bool big_endian = false;
 };
 
-// For a dtype without members and dimensions. UnsupportedFeature.
+// `numpy`: a dtype without members and dimensions. Fails with UnsupportedFeature.
 Result<Zarr3Scalar> zarr3_scalar(const NumpyType& numpy);
 
 }  // namespace h5mount::view

@@ -46,7 +46,8 @@ Result<std::string> time_type(std::string_view text) {
 
 Result<ZarrType> element_type(const format::Datatype& type, bool in_struct);
 
-// All numbers of a struct have one byte order, and readers assume little-endian whatever the codec states.
+// Big-endian numbers in a struct are reversed: all numbers of a struct have one byte order, and readers
+// assume little-endian whatever the codec states.
 Result<ZarrType> scalar_type(const format::Datatype& type, const NumpyType& numpy, bool in_struct) {
   H5_ASSIGN(const Zarr3Scalar scalar, zarr3_scalar(numpy));
   if (scalar.kind == Zarr3Scalar::Kind::Raw && scalar.bytes > kMaxRawBytes)

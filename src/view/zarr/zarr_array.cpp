@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint64_t kChunkBytes = 8U << 20;    // of datasets without chunks of their own
 constexpr std::uint64_t kMaxOneChunk = 16U << 20;  // the largest that is one chunk
 
-// Chunks of whole trailing dimensions as far as they fit, then a part of the dimension before, and one index
-// of the others: each chunk is one run of the image.
+// Each chunk is one run of the image: whole trailing dimensions as far as they fit, a part of the dimension
+// before them, and one index in each of the other dimensions.
 std::vector<std::uint64_t> cut(const object::DatasetDescription& dataset) {
   std::vector<std::uint64_t> out(dataset.space.dims);
   for (std::uint64_t& extent : out) extent = std::max<std::uint64_t>(extent, 1);
@@ -32,7 +32,7 @@ std::vector<std::uint64_t> cut(const object::DatasetDescription& dataset) {
   return out;
 }
 
-// The dataset's own chunks, cut to the extent: netCDF's reader refuses a chunk that is longer.
+// The dataset's own chunks, cut to the extent, as netCDF's reader refuses a chunk that is longer.
 std::vector<std::uint64_t> own_chunks(const object::DatasetDescription& dataset) {
   std::vector<std::uint64_t> out = dataset.layout.chunk_dims;
   for (std::size_t i = 0; i < out.size(); ++i)

@@ -1,5 +1,5 @@
-// The files of Zarr chunks: elements as they are stored; packed, where Zarr's type is not the stored form,
-// and with nothing behind the ends of strings; or, of strings of variable length, vlen-utf8:
+// The files of Zarr chunks: elements as they are stored; or packed if Zarr's type is not the stored form,
+// with zeros after the ends of strings; or, for strings of variable length, vlen-utf8:
 //
 //   u32 LE   number of elements
 //   u32 LE   bytes of a string, then these; for each element
@@ -79,7 +79,7 @@ class PackedElements final : public ComputedFile {
     length = std::min(length, size() - offset);
     const auto block = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(length));
     std::vector<std::byte> stored, packed;
-    // Elements that have such strings are of bounded size, and are read whole.
+    // Elements with such strings have a bounded size, and are read whole.
     const std::uint64_t end = offset + length;
     const std::uint64_t batch = std::max<std::uint64_t>(kBatchBytes / stored_bytes(), strings_ ? 1 : 0);
     for (std::uint64_t at = offset; at < end;) {
@@ -128,8 +128,8 @@ class PackedElements final : public ComputedFile {
     }
   }
 
-  // Reads the packed bytes from `skip` on of an element that is too large to be read whole: of each segment
-  // the items that they touch.
+  // Reads the packed bytes from `skip` on of an element that is too large to be read whole: from each
+  // segment, the items that these bytes touch.
   Status read_large(std::uint64_t element, std::uint64_t skip, MutableByteSpan to,
                     RequestBudget& budget) const {
     std::vector<std::byte> items;
@@ -234,7 +234,7 @@ constexpr View make_chunk_view() {
 constexpr View kChunkView = make_chunk_view<ZarrEncoding::Plain>();
 constexpr View kVersion3ChunkView = make_chunk_view<ZarrEncoding::Version3>();
 
-// The length of a chunk is known only from the index.
+// The length of a chunk can only be found in the index.
 Result<ComputedFilePtr> make_stored_chunk_file(Source source, const ComputedFile* before,
                                                std::span<const dataset::ByteRange> stale,
                                                RequestBudget& budget) {
