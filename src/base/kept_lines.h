@@ -34,7 +34,7 @@ class SeenCauses {
  public:
   static constexpr std::size_t kMaxCauses = 4096;
 
-  bool add(std::uint64_t cause);  // false where it is already present
+  bool add(std::uint64_t cause);  // false if it is already present
   void remove(std::uint64_t cause);
 
  private:

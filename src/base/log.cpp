@@ -112,7 +112,7 @@ bool log_line(LogLevel level, std::string_view text) try {
   emit(level, shown.size() == line.size() ? line : fmt::format("{}…", shown));
   return true;
 } catch (
-    const std::bad_alloc&) {  // said where nothing may be thrown: by libfuse, and by handlers of exceptions
+    const std::bad_alloc&) {  // called where nothing may be thrown: by libfuse, and by handlers of exceptions
   return false;
 }
 

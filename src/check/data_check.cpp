@@ -45,7 +45,7 @@ class DataCheck {
       case format::LayoutClass::Structured:
         check_sparse();
         break;
-      case format::LayoutClass::Virtual:  // data of other datasets, which are checked where they stand
+      case format::LayoutClass::Virtual:  // data of other datasets, which are checked with those datasets
         check_mappings();
         break;
       case format::LayoutClass::Compact:  // part of the header

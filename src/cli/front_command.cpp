@@ -112,7 +112,7 @@ int run_front(const FrontCommand& command) {
     print_error(name, tree.error().text());
     return kExitBadFile;
   }
-  const auto pin = (*tree)->pin();  // the same file throughout, also where it is reloaded
+  const auto pin = (*tree)->pin();  // the same file throughout, even if it is reloaded
   bool any_failed = false;
   front::Output out(STDOUT_FILENO);
   const Status done =

@@ -19,7 +19,7 @@ struct FsckCommand {
   bool salvage_far = false;  // also of a URL
   bool progress = false;
   int progress_descriptor = -1;      // -C FD: lines as fsck(8) reads them; -1: a bar on stderr
-  unsigned threads = 0;              // 0: one a core
+  unsigned threads = 0;              // 0: one for each core
   std::vector<std::string> options;  // as h5mount has them after -o
 };
 

@@ -34,7 +34,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kOwnProgram = "/proc/self/exe";  // also where another is installed by now
+constexpr const char* kOwnProgram = "/proc/self/exe";  // even if another one is installed by now
 constexpr std::string_view kPrefix = "kept:";
 constexpr int kServersSocket = 3;
 constexpr const char* kDeviceName = "h5mount-device";

@@ -38,7 +38,7 @@ class KeptServer {
 
   // Receives what the keeper holds. Once there is a device, it is passed to the keeper.
   Result<std::shared_ptr<fuse::KeptMount>> receive() const;
-  bool tell_ready() const;  // false where the keeper has ended
+  bool tell_ready() const;  // false if the keeper has ended
 
  private:
   explicit KeptServer(UniqueFd socket) : socket_(std::make_shared<UniqueFd>(std::move(socket))) {}

@@ -37,7 +37,7 @@ struct MountOptions {
   bool force = false;
   SalvageMode salvage = SalvageMode::Off;
   bool salvage_far = false;
-  bool survive = false;                 // another process goes on where this one ends
+  bool survive = false;                 // another process goes on when this one ends
   bool reload = false;                  // a replaced file is reopened
   std::optional<std::size_t> max_open;  // source files that are open at once
   bool passthrough = false;             // of a directory, other files are shown too

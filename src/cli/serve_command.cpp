@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds kDrainTick{100};
 // Objects and settings that all sources share.
 struct Shared {
   const MountOptions& options;
-  bool open_to_all;  // whoever reaches the port reads
+  bool open_to_all;  // everyone who can reach the port can read
   std::shared_ptr<cache::BlockCache> cache;
   std::shared_ptr<cache::WorkerPool> workers;
   std::shared_ptr<SharedCache> memory = std::make_shared<SharedCache>();

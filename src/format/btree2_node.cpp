@@ -90,7 +90,7 @@ Result<BTree2Header> decode_btree2_header(Cursor& cursor, const BTree2Records& e
   BTree2Header header;
   NodeHeaderFields fields;
   cursor.signature("BTHD");
-  cursor.version(0, 1);  // 1 in files with structured chunks, where it changes nothing
+  cursor.version(0, 1);  // 1 in files with structured chunks, without any other change
   header.type = cursor.u8("type");
   fields.type = cursor.last();
   header.node_size = cursor.u32("node_size");
@@ -133,7 +133,7 @@ Result<BTree2Node> decode_btree2_node(Cursor& cursor, const BTree2Header& header
                                       std::uint64_t records) {
   BTree2Node node;
   cursor.signature(level == 0 ? "BTLF" : "BTIN");
-  cursor.version(0, 1);  // 1 in files with structured chunks, where it changes nothing
+  cursor.version(0, 1);  // 1 in files with structured chunks, without any other change
   cursor.u8("type");
   cursor.require_equal(header.type, "not the type of its tree");
   node.records_at = cursor.position();

@@ -12,7 +12,7 @@
 //     4 structured  version 5: data_layout_structured.cpp
 //   flags: bit 0 partial edge chunks are not filtered, bit 1 the single chunk is filtered
 //   index parameters, by index type:
-//     1 single chunk      where filtered: stored size (L) | filter mask (4)
+//     1 single chunk      if filtered: stored size (L) | filter mask (4)
 //     2 implicit          none
 //     3 fixed array       page bits (1)
 //     4 extensible array  maximum bits (1) | index block elements (1) | minimum pointers (1) |

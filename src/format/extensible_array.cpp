@@ -11,7 +11,7 @@
 //   data block addresses (O each) | checksum (4)
 // Data block:
 //   "EADB" | version (1) | client (1) | header address (O) | block offset | elements (unless paged) |
-//   checksum (4) | where paged: pages of { 2^page bits elements | checksum (4) }
+//   checksum (4) | if paged: pages of { 2^page bits elements | checksum (4) }
 //
 // O, L: size of offsets, of lengths. A block offset takes ceil(max element bits / 8) bytes and is not used.
 // The page bitmap is data blocks * ceil(pages per block / 8) bytes long, but its bits are numbered without

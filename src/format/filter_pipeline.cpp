@@ -1,7 +1,7 @@
 // Filter pipeline message:
 //   version 1: 1 (1) | count (1) | reserved (6) | filters:
 //              id (2) | name length (2, a multiple of 8) | flags (2) | values (2) | name | values (4 each) |
-//              4 more bytes where the number of values is odd
+//              4 more bytes if the number of values is odd
 //   version 2: 2 (1) | count (1) | filters:
 //              id (2) | [name length (2)] | flags (2) | values (2) | [name] | values (4 each)
 //              the bracketed parts only from id 256 on

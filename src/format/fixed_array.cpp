@@ -8,7 +8,7 @@
 //   pages
 //   page: 2^page bits elements (the last page: the remainder) | checksum (4)
 //
-// O, L: size of offsets, of lengths. Page i begins at i times the size of a full page, also where earlier
+// O, L: size of offsets, of lengths. Page i begins at i times the size of a full page, even if earlier
 // pages are not initialised. The version byte is 1 in files with structured chunks, without any other
 // difference.
 #include "h5mount/format/fixed_array.h"

@@ -1,14 +1,14 @@
 // Direct block:
 //   "FHDB" | version 0 (1) | heap header (O) | block offset (w) | [checksum (4)] | objects
-//   The checksum is present where the heap's flags declare it. It covers the whole block, with the checksum
+//   The checksum is present if the heap's flags declare it. It covers the whole block, with the checksum
 //   itself taken as zero.
 // Indirect block:
 //   "FHIB" | version 0 (1) | heap header (O) | block offset (w) |
-//   direct rows x width x { address (O) | where the heap has filters: stored size (L), filter mask (4) } |
+//   direct rows x width x { address (O) | if the heap has filters: stored size (L), filter mask (4) } |
 //   other rows x width x address (O) | checksum (4)
 // Heap id: a first byte of version (bits 6-7), type (4-5) and, for tiny objects, length - 1 (0-3), then
 //   managed:       offset (w) | length
-//   huge, direct:  address (O) | stored length (L) | where the heap has filters: mask (4), length (L)
+//   huge, direct:  address (O) | stored length (L) | if the heap has filters: mask (4), length (L)
 //   huge, by key:  key (the rest of the id, at most 8 bytes)
 //   tiny:          bytes; in ids of more than 18 bytes the second byte extends the length by eight bits
 //

@@ -5,7 +5,7 @@
 //   allocation iterator (L) | managed objects (L) | huge bytes (L) | huge objects (L) | tiny bytes (L) |
 //   tiny objects (L) | table width (2) | starting block size (L) | maximum direct block size (L) |
 //   maximum heap size, log2 (2) | starting rows of root (2) | root block (O) | rows of root (2) |
-//   where F > 0: { filtered root size (L) | root filter mask (4) | filter pipeline message (F) } |
+//   if F > 0: { filtered root size (L) | root filter mask (4) | filter pipeline message (F) } |
 //   checksum (4)
 //
 // O, L: size of offsets, of lengths.

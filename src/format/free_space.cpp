@@ -1,7 +1,7 @@
 // Message, version 0:  | version 0 | strategy | threshold (L) | strategy 1 only: 6 managers (O each) |
 // Message, version 1:  | version 1 | strategy | persists | threshold (L) | page size (L) |
 //                      | page end threshold (2) | end of the allocated space (O) |
-//                      | where it persists: 12 managers (O each) |
+//                      | if it persists: 12 managers (O each) |
 // Early builds of libhdf5 1.10 wrote the fields of version 1 under number 0.
 //
 // Manager:

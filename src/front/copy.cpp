@@ -25,7 +25,7 @@ constexpr std::size_t kMaxQueued = 64;  // files to be copied; each holds its di
 
 // The first copy of a file with several names, to which the others are linked.
 struct FirstCopy {
-  std::string path;  // below the top directory; empty where it could not be copied
+  std::string path;  // below the top directory; empty if it could not be copied
   FileIdentity file;
 };
 

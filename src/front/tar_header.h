@@ -24,7 +24,7 @@ struct TarMember {
   std::int64_t mtime = 0;
   std::vector<std::pair<std::string, std::string>> xattrs;
   bool sparse = false;
-  std::vector<dataset::ByteRange> extents = {};  // of a file of `size` bytes, where `sparse` is set
+  std::vector<dataset::ByteRange> extents = {};  // of a file of `size` bytes, if `sparse` is set
 };
 
 // The whole header; for a sparse file (GNU.sparse 1.0) with the map that precedes its data: whole blocks.

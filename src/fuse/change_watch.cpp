@@ -20,7 +20,7 @@ constexpr int kPause = 500;  // milliseconds between two calls of the tree
 // Milliseconds between two calls without an event, if the file may be replaced.
 constexpr int kPeriod = 1000;
 
-// The kernel's name of a watched descriptor's file; else the path itself. Empty where the file was removed. A
+// The kernel's name of a watched descriptor's file; else the path itself. Empty if the file was removed. A
 // descriptor's name is known without a walk of a path, which could lead through this mount before it answers.
 std::string name_of(const std::string& path) {
   if (!path.starts_with("/proc/")) return ::access(path.c_str(), F_OK) == 0 ? path : std::string();

@@ -1,4 +1,4 @@
-// Mounts by the program fusermount3, where this process cannot open /dev/fuse. In a pod that program is a
+// Mounts by the program fusermount3, if this process cannot open /dev/fuse. In a pod that program is a
 // proxy, which gets the descriptor from a sidecar that may mount; elsewhere it is libfuse's own, which is
 // setuid root.
 //

@@ -94,7 +94,7 @@ void op_statfs(fuse_req_t request, fuse_ino_t node) {
   });
 }
 
-// The kernel checks permission bits itself where they matter (SessionOptions::check_permissions); only write
+// The kernel checks permission bits itself if they matter (SessionOptions::check_permissions); only write
 // access is left to refuse.
 void op_access(fuse_req_t request, fuse_ino_t node, int mask) {
   guard(request, "access", node, [&](Reply& reply) -> Status {

@@ -1,4 +1,4 @@
-// PagePrefetch: stores pages of an open file in the kernel's cache before they are requested, where its
+// PagePrefetch: stores pages of an open file in the kernel's cache before they are requested, if its
 // requests so far are those of a reader at equal distances (column_ahead.h). One per open file. Threads: any.
 #pragma once
 

@@ -1,5 +1,5 @@
 // RingQueue: the requests that come by one io_uring: those of the clients of one processor, and of further
-// ones where there are more processors than rings.
+// ones if there are more processors than rings.
 //
 // An entry is a place for one request: the kernel holds it until a request has come, and this process until
 // the request is answered; the answer gives it back. From the beginning there are as many entries as requests

@@ -76,7 +76,7 @@ class RingTransport {
   void note_begun(const Status& begun);
 
   fuse_session* session_ = nullptr;
-  std::uint64_t init_request_ = 0;  // where the kernel offers rings
+  std::uint64_t init_request_ = 0;  // the FUSE_INIT that offers rings, until its reply; else 0
   std::vector<std::unique_ptr<Ring>> rings_;
 
   Mutex mutex_;

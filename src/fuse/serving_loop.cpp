@@ -238,7 +238,7 @@ void ServingLoop::lead(Worker& me) {
     }
     without_memory = 0;
     me.requests.store(me.requests.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    me.phase.store(Phase::Processing);  // in one order with all: the check sleeps only where it cannot see it
+    me.phase.store(Phase::Processing);  // in one order with all: the check sleeps only if it cannot see it
     if (leader_check_) leader_check_->wake();
     const pid_t client = channel_.client_of(me.buffer);
     const Clock::time_point received = Clock::now();
@@ -297,7 +297,7 @@ void ServingLoop::appoint_leader() {
     note_spare();
     wake(*leader_);
   } else {
-    add_leader();  // where it fails, the next thread that is done leads
+    add_leader();  // if it fails, the next thread that is done leads
   }
 }
 

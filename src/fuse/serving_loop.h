@@ -119,7 +119,7 @@ class ServingLoop {
   void choose_processor(Worker& me);
   bool wait_for_work(Worker& me, MutexLock& lock) H5_REQUIRES(mutex_);
   void pass_lead(Worker& from, std::atomic<std::uint64_t>& counter);
-  void appoint_leader() H5_REQUIRES(mutex_);  // where there is none
+  void appoint_leader() H5_REQUIRES(mutex_);  // if there is none
   void add_leader() H5_REQUIRES(mutex_);
   void wake(Worker& worker) H5_REQUIRES(mutex_);
   void note_spare() H5_REQUIRES(mutex_);
@@ -131,7 +131,7 @@ class ServingLoop {
   // thread is never superfluous.
   bool superfluous(const Worker& me) const H5_REQUIRES(mutex_);
   std::vector<std::unique_ptr<Worker>> take_ended() H5_REQUIRES(mutex_);  // to be joined
-  Worker* start_worker() H5_REQUIRES(mutex_);  // null where no thread can be started
+  Worker* start_worker() H5_REQUIRES(mutex_);                             // null if no thread can be started
   bool may_start() const H5_REQUIRES(mutex_);
   std::size_t most_threads() const H5_REQUIRES(mutex_);
   void join_all();

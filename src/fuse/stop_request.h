@@ -2,7 +2,7 @@
 // requests are still answered, and interrupts the serving thread until it has noticed (a single signal can
 // come just before the serving thread waits, and be lost).
 //
-// SIGINT, SIGTERM and SIGQUIT count even where they were inherited as ignored, as shells do for background
+// SIGINT, SIGTERM and SIGQUIT count even if they were inherited as ignored, as shells do for background
 // commands: a sender of one to this process means it. SIGHUP counts unless it is ignored, which is the
 // purpose of nohup. Only one StopRequest with signals at a time.
 #pragma once

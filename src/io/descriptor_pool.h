@@ -52,7 +52,7 @@ class PooledDescriptor {
   const ReopenFile reopen_;
   const Identity identity_;
   mutable Mutex mutex_;
-  mutable DescriptorLease open_;  // guarded by mutex_ where `reopen_` is set; null: closed
+  mutable DescriptorLease open_;  // guarded by mutex_ if `reopen_` is set; null: closed
   mutable std::atomic<std::uint64_t> used_ = 0;
 };
 
@@ -74,7 +74,7 @@ class DescriptorPool {
     live_.fetch_sub(1, std::memory_order_relaxed);
     ++gone_;
     closed_
-        .notify_all();  // without the mutex, which a thread that closes one may hold: who waits looks again
+        .notify_all();  // without the mutex, which a thread that closes one may hold: the waiters look again
   }
 
   void set_budget(std::size_t budget);

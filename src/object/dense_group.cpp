@@ -206,7 +206,7 @@ class DenseGroup final : public Group {
   metadata::FileMetadataPtr file_;
   std::shared_ptr<const metadata::FractalHeap> heap_;
   format::LinkInfo info_;
-  Result<Index> index_;  // the name index where present
+  Result<Index> index_;  // the name index if present
 };
 
 }  // namespace

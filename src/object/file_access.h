@@ -34,7 +34,7 @@ struct FoundFile {
 // The directories where names in a file are searched.
 struct NamingFile {
   std::string directory;         // of the name by which the file was opened; empty for a file without one
-  std::string target_directory;  // of that name's target where it is a symlink; else empty
+  std::string target_directory;  // of that name's target if it is a symlink; else empty
 };
 
 class FileAccess : public std::enable_shared_from_this<FileAccess> {

@@ -44,7 +44,7 @@ std::string_view without_padding(std::string_view text, format::StringPadding pa
 
 struct VariablePart {
   std::uint32_t length = 0;                          // elements
-  std::optional<metadata::GlobalHeapObject> object;  // nothing where the part is empty
+  std::optional<metadata::GlobalHeapObject> object;  // nullopt if the part is empty
 };
 
 // A variable-length element: length (4) | heap collection (O) | index (4).

@@ -25,7 +25,7 @@ NodePtr make_external_entry(const VirtualDirectorySetup& setup) {
 // The entries that are neither views of datasets nor Zarr stores: those have tables in the module `view`.
 struct OtherEntry {
   std::string_view name;
-  NodePtr (*make)(const VirtualDirectorySetup& setup);  // returns null where this mount does not have it
+  NodePtr (*make)(const VirtualDirectorySetup& setup);  // returns null if this mount does not have it
   std::string_view form, summary;
   HiddenEntry::Shows shows = HiddenEntry::Shows::Whole;
 };

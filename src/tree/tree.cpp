@@ -287,7 +287,7 @@ class FileTree : public SourceTree {
   ServedFilePtr main_;
   NodeTable nodes_;
   Mutex notify_mutex_;
-  std::function<void()> notify_ H5_GUARDED_BY(notify_mutex_);  // to be called where a file may be another one
+  std::function<void()> notify_ H5_GUARDED_BY(notify_mutex_);  // to be called if a file may be another one
 
   // The state at the last call of `file_changed`; one thread calls it.
   struct Seen {

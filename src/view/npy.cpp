@@ -1,7 +1,7 @@
 // A .npy file (NumPy enhancement proposal 1):
 //
 //   0   \x93 N U M P Y   magic
-//   6   major, minor     1.0, or 2.0 where the header's length needs four bytes
+//   6   major, minor     1.0, or 2.0 if the header's length needs four bytes
 //   8   length           u16 LE (1.0) or u32 LE (2.0): of what follows up to the data
 //       {'descr': …, 'fortran_order': False, 'shape': (…), }, spaces, a newline
 //   4096·k               the data

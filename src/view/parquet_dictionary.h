@@ -2,7 +2,7 @@
 // for each row. A run of bit-packed indices of 8, 16 or 24 bits has the same length for all values, so the
 // size of the file follows from the shape and the names:
 //
-//   u32 LE bytes of the definition levels   these two where values may be missing
+//   u32 LE bytes of the definition levels   these two if values may be missing
 //   run header (varint), a bit a row        1: the row has a value
 //   u8 bits of an index
 //   run header (varint), indices LE         of the rows that have a value; then zeros, which are not read

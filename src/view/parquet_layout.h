@@ -70,8 +70,8 @@ class ParquetLayout {
   std::uint64_t dictionary_bytes_ = 0;  // of all columns
   std::uint64_t rows_ = 0, rows_per_group_ = 1;
   ParquetStrings strings_;
-  std::uint64_t whole_group_ = 0, last_group_ = 0;  // bytes, where all groups but the last have one size
-  std::vector<std::uint64_t> offsets_;              // of groups, and of the footer, where there are strings
+  std::uint64_t whole_group_ = 0, last_group_ = 0;  // bytes, if all groups but the last have one size
+  std::vector<std::uint64_t> offsets_;              // of groups, and of the footer, if there are strings
 };
 
 inline constexpr std::uint64_t kStepsPerFooterByte = 8;  // of a request's budget

@@ -211,9 +211,9 @@ class JsonRows final : public RowText {
   std::vector<Cell> cells_;
   bool all_numbers_;
   std::vector<std::string> keys_;    // with the preceding punctuation and the colon
-  std::vector<std::size_t> widths_;  // of the values; empty where rows differ in length
+  std::vector<std::size_t> widths_;  // of the values; empty if rows differ in length
   std::vector<std::size_t> places_;  // of the values in a blank row
-  std::string blank_rows_;           // one or more; empty where rows are not written so
+  std::string blank_rows_;           // one or more; empty if rows are not written that way
   std::size_t constant_bytes_ = kRowEnd.size();
   std::optional<std::size_t> width_;
 };

@@ -3,7 +3,7 @@
 //   0             header: byte order, version, offset of the first directory
 //   64            values of the directories that do not fit in them, the same for all
 //   4096          the dataset's image: the pages one after the other, each one strip
-//   directories   one a page, all of one length, at a multiple of 8
+//   directories   one for each page, all of one length, at a multiple of 8
 //
 // The image starts at a page boundary and does not move when the dataset grows. Its size follows from the
 // dataset's shape and type alone: a directory reserves space for a palette whether there is one or not.

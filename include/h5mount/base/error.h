@@ -67,7 +67,7 @@ class [[nodiscard]] Error {
   std::string_view structure() const;
   std::string_view field() const;
   std::uint64_t offset() const;  // UINT64_MAX for an error without a position
-  int errno_value() const;       // to_errno(code()); for Io the system's errno where it is known
+  int errno_value() const;       // to_errno(code()); for Io the system's errno if it is known
 
   // `FixedArrayHeader.data_block_address at 0x1010: 0x7fff… beyond end of file 0x52000; in chunk index of /t`
   std::string text() const;

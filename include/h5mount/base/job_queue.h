@@ -31,7 +31,7 @@ class JobQueue {
   struct Options {
     const char* name;      // of its threads, with static storage; at most 15 bytes
     unsigned threads = 1;  // that are always there
-    std::size_t limit;     // of jobs that wait; kUnlimited where those who submit are bounded themselves
+    std::size_t limit;     // of jobs that wait; kUnlimited if those who submit are bounded themselves
     // A job that has run for so long may hang, and its thread is no longer counted: another one is started
     // for the jobs that wait, up to `max_threads` in total. Threads that are no longer needed end after some
     // idle time.
@@ -64,7 +64,7 @@ class JobQueue {
   };
 
   void run(Worker& self);
-  bool wait_for_job(Worker& self, MutexLock& lock) H5_REQUIRES(mutex_);  // false where the thread is to end
+  bool wait_for_job(Worker& self, MutexLock& lock) H5_REQUIRES(mutex_);  // false if the thread is to end
   void run_job(const Job& job) const;
   bool look(Clock::time_point now);
   void start_workers(std::size_t wanted) H5_REQUIRES(mutex_);
@@ -80,7 +80,7 @@ class JobQueue {
   std::size_t idle_ H5_GUARDED_BY(mutex_) = 0, away_ H5_GUARDED_BY(mutex_) = 0,
                     leaving_ H5_GUARDED_BY(mutex_) = 0;
   bool ended_ H5_GUARDED_BY(mutex_) = false;
-  std::optional<Watchdog::Check> check_;  // where jobs may hang
+  std::optional<Watchdog::Check> check_;  // set if jobs may hang
 };
 
 }  // namespace h5mount

@@ -26,7 +26,7 @@ class OnceValue {
     if (value_) return *value_;
     making_ = true;
     lock.unlock();
-    Finish finish{*this, std::nullopt};  // releases the waiters also where `make` throws
+    Finish finish{*this, std::nullopt};  // releases the waiters even if `make` throws
     finish.result = make();
     return *finish.result;
   }

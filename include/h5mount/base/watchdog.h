@@ -78,7 +78,7 @@ class Watchdog {
   void wait_until(const Clock::time_point* end);
 
   const Clock::duration quiet_;
-  sem_t wake_{};  // posted where the thread must look at what there is to do
+  sem_t wake_{};  // posted when the thread must look for work
   std::atomic<bool> stop_ = false;
   Mutex mutex_;
   Condition looked_;

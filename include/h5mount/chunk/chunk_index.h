@@ -48,7 +48,7 @@ struct ChunkRecord {
 // number of chunks does not fit in 64 bits.
 struct ChunkGeometry {
   std::vector<std::uint64_t> dims;        // current extent, elements
-  std::vector<std::uint64_t> max_dims;    // kUnlimited where unlimited
+  std::vector<std::uint64_t> max_dims;    // kUnlimited if unlimited
   std::vector<std::uint64_t> chunk_dims;  // elements, none zero
   std::uint32_t element_size = 0;
   std::uint64_t chunk_bytes = 0;    // product of chunk_dims * element_size

@@ -12,7 +12,7 @@ namespace h5mount::format {
 // Capacity of the nodes of one level (0: leaves), derived from node size, record size and depth.
 struct BTree2Level {
   std::uint64_t max_records = 0;        // of one node
-  std::uint64_t max_total_records = 0;  // of one node and all below it; 2^64 - 1 where it does not fit
+  std::uint64_t max_total_records = 0;  // of one node and all below it; 2^64 - 1 if it does not fit
 };
 
 struct BTree2Header {

@@ -10,7 +10,7 @@
 //
 // An address has size_of_offsets bytes. The width of the stored size is not stored: it is what remains of the
 // record's own size. So one rule serves layout versions 4 (width by the chunk's bytes) and 5 (always 8).
-// Section fields of a structured chunk with N sections: offsets of sections 1 to N-1 (8 each); where filtered
+// Section fields of a structured chunk with N sections: offsets of sections 1 to N-1 (8 each); if filtered
 // (client 3, type 13) also the unfiltered sizes of all N sections (8 each) and their filter masks (4 each).
 //
 // Immutable after `make`; threads: any.

@@ -15,7 +15,7 @@ enum class DataspaceKind : std::uint8_t { Scalar = 0, Simple = 1, Null = 2 };
 struct Dataspace {
   DataspaceKind kind = DataspaceKind::Scalar;
   std::vector<std::uint64_t> dims;      // elements, slowest first; at most limits::kMaxRank
-  std::vector<std::uint64_t> max_dims;  // same length; kUnlimited where unlimited
+  std::vector<std::uint64_t> max_dims;  // same length; kUnlimited if unlimited
 
   std::size_t rank() const { return dims.size(); }
 

@@ -26,11 +26,11 @@ struct FixedArrayHeader {
 
   // Layout of the data block. The decoder bounds all sizes; none overflows.
   bool paged = false;
-  std::uint64_t page_entries = 0;       // elements of a full page; all elements where not paged
-  std::uint64_t page_count = 0;         // 0 where not paged
-  std::uint64_t page_bitmap_bytes = 0;  // 0 where not paged
+  std::uint64_t page_entries = 0;       // elements of a full page; all elements if not paged
+  std::uint64_t page_count = 0;         // 0 if not paged
+  std::uint64_t page_bitmap_bytes = 0;  // 0 if not paged
   std::size_t body_at = 0;              // offset in the data block of its page bitmap, or of its elements
-  std::uint64_t data_block_bytes = 0;   // bytes before the first page where paged, else the whole block
+  std::uint64_t data_block_bytes = 0;   // bytes before the first page if paged, else the whole block
 
   std::uint64_t page_bytes(std::uint64_t entries) const { return entries * entry_size + 4; }
   // The size of the data block with all its pages, including those that were never written.

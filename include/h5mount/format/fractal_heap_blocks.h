@@ -53,7 +53,7 @@ struct FractalHeapHeader {
   std::uint64_t root_address = kUndefinedAddress;  // undefined: no managed objects
   std::uint16_t root_rows = 0;                     // 0: the root is a direct block
   std::optional<FilterPipelineMessage> filters;
-  std::uint64_t filtered_root_size = 0;  // stored bytes of the root where it is a direct block and filtered
+  std::uint64_t filtered_root_size = 0;  // stored bytes of the root if it is a direct block and filtered
   std::uint32_t root_filter_mask = 0;
   // Derived:
   std::uint8_t offset_width = 0;  // bytes of a heap offset, in ids and blocks
@@ -82,7 +82,7 @@ Status check_indirect_block(Cursor& cursor, const FractalHeapHeader& header, std
 
 struct HeapBlockEntry {
   std::uint64_t address = kUndefinedAddress;  // undefined: not allocated
-  std::uint64_t filtered_size = 0;            // stored bytes of a direct block where the heap has filters
+  std::uint64_t filtered_size = 0;            // stored bytes of a direct block if the heap has filters
   std::uint32_t filter_mask = 0;
 };
 // Decodes one entry. Precondition: the block has passed check_indirect_block.

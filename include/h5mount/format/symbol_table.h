@@ -22,7 +22,7 @@ struct GroupBTree1Node {
   struct Unused {
     std::uint64_t child = 0, key = 0;
   };
-  std::optional<Unused> unused = {};  // nothing where it is zeros, the node is full or the file ends
+  std::optional<Unused> unused = {};  // nullopt if it is zeros, the node is full or the file ends
 };
 
 // Bytes of a node with `entries` children.

@@ -24,7 +24,7 @@ struct CopyProgress {
 
 struct CopyOptions {
   std::string path;         // in the tree; a symlink is copied, not followed
-  std::string destination;  // becomes the directory; where it is an existing directory, a file is put into it
+  std::string destination;  // becomes the directory; if it is an existing directory, a file is put into it
   unsigned threads = 1;
   // Differs for each file, for each state of it, and for everything else that the copy's bytes and modes
   // depend on. Empty: it is not known, and no copy is continued.

@@ -4,7 +4,7 @@
 //   int code = (*session)->serve(on_ready);         // answers until it ends; then nothing is mounted
 //
 // An error of `mount` is one line that says what prevents the mount (no /dev/fuse, no such mount point…); it
-// has no offset in a file. Threads: `serve` is called once, from the main thread where `handle_signals` is
+// has no offset in a file. Threads: `serve` is called once, from the main thread if `handle_signals` is
 // set; `stop` from any thread, at any time while the session lives.
 #pragma once
 
@@ -49,8 +49,8 @@ struct SessionOptions {
   // Called once, by another thread, when the kernel sends no further requests: `serve` returns when those
   // that run have ended, which may wait for a source that hangs. May be null.
   std::function<void()> on_disconnect = nullptr;
-  // Set for a mount that survives this process, which whoever keeps it unmounts; null: the mount ends with
-  // this process.
+  // Set for a mount that survives this process, and that its keeper unmounts; null: the mount ends with this
+  // process.
   std::shared_ptr<KeptMount> kept = nullptr;
 };
 

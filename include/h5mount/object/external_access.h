@@ -17,7 +17,7 @@
 namespace h5mount::object {
 
 enum class ExternalPolicy : std::uint8_t {
-  Beneath,  // files beneath the mounted file's own directory (and, where it was opened through a symlink,
+  Beneath,  // files beneath the mounted file's own directory (and, if it was opened through a symlink,
             // beneath the directory of the target)
   Listed,   // files beneath the listed directories
   Any,

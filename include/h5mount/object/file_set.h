@@ -23,7 +23,7 @@ namespace h5mount::object {
 // through two directories has two of these.
 struct OpenedFile {
   std::shared_ptr<metadata::FollowedFile> followed;
-  std::string path = {};       // absolute where known; empty for memory
+  std::string path = {};       // absolute if known; empty for memory
   std::string directory = {};  // of `path`; names in the file are searched here first
   // If `path` is a symlink: the directory of its target, which is searched next; else empty.
   std::string target_directory = {};

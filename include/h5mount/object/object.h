@@ -137,7 +137,7 @@ struct DatasetDescription {
   format::FilterPipelineMessage pipeline;
   std::vector<ExternalSegment> external;
   std::uint64_t element_size = 0;  // type->size
-  std::uint64_t image_bytes = 0;   // elements * element size: the row-major image. TooLarge where >= 2^63
+  std::uint64_t image_bytes = 0;   // elements * element size: the row-major image. TooLarge if >= 2^63
   bool joined = false;             // several datasets side by side: see dataset/joined_datasets.h
   // For joined datasets: for each member of the type the names of its codes; null if the member holds values.
   std::vector<CategoriesPtr> categories;
@@ -151,7 +151,7 @@ Result<DatasetDescription> describe_dataset(const metadata::FileMetadata& file, 
 struct DatasetParts {
   DatasetDescription description;
   bool type = false, space = false, layout = false, fill = false, pipeline = false;
-  std::optional<Error> problem;  // the first error; nothing where the description is complete
+  std::optional<Error> problem;  // the first error; nullopt if the description is complete
 };
 DatasetParts describe_parts(const metadata::FileMetadata& file, const Object& object);
 

@@ -29,7 +29,7 @@ struct SourceEntry {
   FileAttributes attributes;
   std::uint64_t size = 0;       // bytes
   std::uint64_t blocks = 0;     // of 512 bytes
-  std::uint64_t hard_link = 0;  // equal for all names of a file that has several; 0 where there is one
+  std::uint64_t hard_link = 0;  // equal for all names of a file that has several; 0 if it has one
   std::uint64_t identity = 0;   // as long as it is the same, the name leads to the same file
   std::uint64_t stamp = 0;      // differs after every change of the file or of its attributes
 };

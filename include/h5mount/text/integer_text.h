@@ -20,8 +20,9 @@ inline constexpr std::uint64_t kEightDigits = 100'000'000, kSixteenDigits = kEig
 inline constexpr std::uint64_t kSpaces = 0x2020'2020'2020'2020;
 inline constexpr std::uint64_t kZeros = 0x3030'3030'3030'3030;
 
-// The eight digits of a number below 10^8, one a byte; the first is in the lowest byte. Halves are divided in
-// fields of 32, then of 16 bits, by multiplication with a rounded inverse that is exact in their range.
+// The eight digits of a number below 10^8, one in each byte; the first is in the lowest byte. Halves are
+// divided in fields of 32, then of 16 bits, by multiplication with a rounded inverse that is exact in their
+// range.
 inline std::uint64_t digits_of(std::uint64_t value) {
   const std::uint64_t fours = value / 10'000 | (value % 10'000) << 32;
   const std::uint64_t hundreds = (fours * 5243 >> 19) & 0x0000'007F'0000'007F;
@@ -57,7 +58,7 @@ char* write_integer(Integer value, char* out) {
   using namespace integer_text;
   const std::uint64_t negative = value < 0 ? 1U : 0U;
   const std::uint64_t rest = (static_cast<std::uint64_t>(value) ^ (0 - negative)) + negative;
-  *out = '-';  // overwritten where it is none: signs are hard to predict
+  *out = '-';  // overwritten if there is none: signs are hard to predict
   out += negative;
   if (rest < kEightDigits) return write_first(rest, out);
   if (rest < kSixteenDigits) {

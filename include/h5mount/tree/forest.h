@@ -91,11 +91,11 @@ struct ListedName {
   bool directory = false;
   std::uint64_t size = 0;
   std::int64_t modified = 0;  // seconds since 1970
-  std::uint64_t version = 0;  // differs where the bytes do
+  std::uint64_t version = 0;  // differs if the bytes do
 };
 struct ListedPage {
   std::vector<ListedName> names;
-  std::string next;  // where they go on; empty: there are no more
+  std::string next;  // where the listing continues; empty: there are no more
 };
 struct ListedFiles {
   std::string name;  // for messages; it shows no secret, and ends in '/'

@@ -22,7 +22,7 @@ class XattrSource {
 // the reason. Empty for a node that is not an object of a file.
 std::string describe_object(const XattrSource& xattrs);
 
-// One line for each attribute, " @units = degC", with the value cut if the line would be too long, and one
+// One line for each attribute, "    @units = degC", with the value cut if the line would be too long, and one
 // line that names the attributes that are too large to be shown.
 std::string describe_attributes(const XattrSource& xattrs);
 

@@ -68,7 +68,7 @@ struct Entry {
 
 // A file whose bytes a node shows, or a dataset of it.
 struct NodeSource {
-  std::string file;    // its path; empty where it has none
+  std::string file;    // its path; empty if it has none
   std::string object;  // path of the dataset whose elements are shown; empty: names, attributes, structure
   bool own = true;     // it is the file that the node is of: the mounted one, or of many the one around it
   bool all_in_file = true;  // false: elements of the dataset may lie in other files, which it names
@@ -78,7 +78,7 @@ struct NodeSource {
 // older.
 struct FileOfNode {
   std::string path;           // of the directory that shows it, without a leading `/`; empty: the tree's root
-  std::uint64_t number = 0;   // another one where another file has the name
+  std::uint64_t number = 0;   // another one if another file has the name
   std::uint64_t version = 0;  // another one after every change of it
   std::int64_t modified = 0;  // nanoseconds since 1970
   bool replaced = false;      // the name leads to another one now; what is read is still this one's
@@ -90,7 +90,7 @@ class DirectoryListing {
   struct Item {
     std::string_view name;  // as shown; valid while the listing and `made` are
     NodeType type;
-    std::uint64_t ino = 0;  // st_ino; 0 where the link alone does not determine it
+    std::uint64_t ino = 0;  // st_ino; 0 if the link alone does not determine it
     bool type_known =
         true;  // false: a hard link whose object was not opened yet (DT_UNKNOWN); `type` is undefined
   };

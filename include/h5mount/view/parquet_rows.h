@@ -29,7 +29,7 @@ class ParquetRows {
     std::string name;  // UTF-8
     Kind kind = Kind::Text;
   };
-  using Cell = std::variant<std::monostate, std::int64_t, std::string_view>;  // nothing: it is missing
+  using Cell = std::variant<std::monostate, std::int64_t, std::string_view>;  // monostate: it is missing
   using Take = std::function<Status(std::string_view bytes)>;                 // of the file, in their order
 
   // A row group ends with the row by which it reaches so many bytes.

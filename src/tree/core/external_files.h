@@ -2,7 +2,7 @@
 // when its name is looked up, and closed when the kernel knows none of its nodes any more.
 //
 // A name is the text in the mounted file's own links, percent-encoded. The links of an external file are
-// shown with names relative to the mounted file's directory (absolute where that is impossible), so that
+// shown with names relative to the mounted file's directory (absolute if that is impossible), so that
 // every file has one path however deep the links go, and loops of files are loops of symlinks, which end. The
 // file that a link names is searched for from the file that contains the link.
 #pragma once

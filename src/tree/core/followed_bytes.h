@@ -34,7 +34,7 @@ class FollowedBytes {
     DataStatePtr data;
     DatasetReaderPtr shown;  // of the data, or of a part of them
     view::ComputedFilePtr file = {};
-    const dataset::DatasetReader* image = nullptr;  // where it is all of the file: read without the file
+    const dataset::DatasetReader* image = nullptr;  // if it is the whole file: read without the file
     StaleRanges stale = {};                         // bytes of the file, by the numbers of the data
 
     Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,

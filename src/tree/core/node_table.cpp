@@ -41,7 +41,7 @@ std::pair<NodeId, NodePtr> NodeTable::adopt(NodePtr node) {
   const std::uint64_t place = shard.next++;
   const NodeId id = place * kShards + number;
   node->set_id(id);
-  shard.keys.make_room();  // so that no node is in one of the two where memory runs out
+  shard.keys.make_room();  // so that no node is in only one of the two if memory runs out
   shard.slots.add(place, {node, 1});
   shard.keys.add(hash, node.get());
   return {id, std::move(node)};

@@ -41,7 +41,7 @@ class NodeTable {
   // pages, each of which exists as long as one of its slots is used.
   class Slots {
    public:
-    Slot* find(std::uint64_t number);  // null where there is none
+    Slot* find(std::uint64_t number);  // null if there is none
     void add(std::uint64_t number, Slot slot);
     void remove(std::uint64_t number);
     template <class Take>

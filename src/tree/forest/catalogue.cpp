@@ -266,7 +266,7 @@ Result<std::shared_ptr<OpenNode>> Catalogue::open_parquet(RequestBudget& budget)
   }
   H5_ASSIGN(const Image image, making->get([&] { return make_parquet(budget); }, budget));
   const MutexLock lock(mutex_);
-  if (making_.lock() == making) making_.reset();  // who opens it from now on gets what is there then
+  if (making_.lock() == making) making_.reset();  // a later opening surveys the files again
   opened_ = image;
   return std::make_shared<OpenTable>(std::shared_ptr<const Spool>(image, &image->bytes));
 }

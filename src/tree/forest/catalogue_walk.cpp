@@ -166,7 +166,7 @@ Result<bool> CatalogueWalk::take(const std::string& name, File& out, RequestBudg
       H5_TRY(describe(directory, name, *entry, out, budget));
       return true;
     case EntryKind::Plain:
-    case EntryKind::Symlink:  // where it leads there is the file
+    case EntryKind::Symlink:  // the file itself is at its target
       return false;
   }
   return false;

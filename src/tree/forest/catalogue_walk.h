@@ -67,7 +67,7 @@ class CatalogueWalk {
   const std::shared_ptr<SiblingFiles> siblings_ = std::make_shared<SiblingFiles>();
   bool begun_ = false, ended_ = false;
   bool saw_all_ = true;               // no directory could not be listed
-  std::vector<std::uint64_t> files_;  // identities, where lines are remembered
+  std::vector<std::uint64_t> files_;  // identities, if lines are remembered
   std::vector<Level> levels_;
 };
 

@@ -1,7 +1,7 @@
 // DirectoryWatch: inotify on the directories of a forest that somebody has looked at. If the system gives no
 // more watches, those of the directories that were looked at longest ago are given up; these directories are
 // then looked at when they are used. Threads: any; `changed` and `given_up` are called by the watch's own
-// thread and by whoever adds a directory, without a lock.
+// thread and by the thread that adds a directory, without a lock.
 #pragma once
 
 #include <functional>

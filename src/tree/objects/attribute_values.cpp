@@ -74,7 +74,7 @@ AttributeNames attribute_names(const OpenedObject& object) {
 }
 
 Result<XattrNames> xattr_names(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
-  std::optional<std::vector<std::string>> names;  // where this call is the one that examines the values
+  std::optional<std::vector<std::string>> names;  // set if this call is the one that examines the values
   H5_ASSIGN(const std::shared_ptr<const LargeAttributes> large,
             object.large_attributes.get(
                 [&]() -> Result<std::shared_ptr<const LargeAttributes>> {

@@ -24,7 +24,7 @@ struct FoundLinks {
     std::uint32_t name_bytes;
     std::uint8_t type;
     std::uint64_t address;
-    std::int64_t creation_order;  // 0 where it has none
+    std::int64_t creation_order;  // 0 if it has none
   };
   void add(const format::Link& link);
   std::string_view name_of(const Found& link) const {

@@ -213,7 +213,7 @@ class SymlinkNode : public Node {
 
   ServedFilePtr file_;
   std::size_t bytes_;
-  std::string text_;  // empty where it is too long
+  std::string text_;  // empty if it is too long
 };
 
 class BrokenNode : public Node {

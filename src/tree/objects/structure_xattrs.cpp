@@ -295,7 +295,7 @@ AllNames all_names(ServedFile& file, const OpenedObject& object, RequestBudget& 
   return out;
 }
 
-// JSON; ends in `null` where names were omitted.
+// JSON; ends in `null` if names were omitted.
 Text large_attributes_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
   constexpr std::string_view kCut = "null]";
   const AllNames names = all_names(file, object, budget);

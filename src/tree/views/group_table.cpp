@@ -69,7 +69,7 @@ struct Found {
 // An object as a column.
 struct FoundColumn {
   GroupColumn column;
-  DatasetDescriptionPtr described;  // null where it is no column
+  DatasetDescriptionPtr described;  // null if it is not a column
 };
 
 Result<FoundColumn> find_column(ServedFile& file, const OpenedObject& object, std::string name,

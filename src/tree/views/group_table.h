@@ -42,7 +42,7 @@ class GroupTable final : public FollowedData {
   struct Column {
     std::string name;
     std::unique_ptr<FollowedDataset> values;
-    std::unique_ptr<FollowedDataset> names;  // of its codes; null where it holds values
+    std::unique_ptr<FollowedDataset> names;  // of its codes; null if the column holds values
   };
   using Columns = std::shared_ptr<const std::vector<Column>>;
   // The states of a column's datasets. The sum of all their numbers is the number of the table's state.

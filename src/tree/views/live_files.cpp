@@ -154,7 +154,7 @@ class StatusNode : public Node {
   ViewContextPtr context_;
   mutable Mutex mutex_;
   std::weak_ptr<const StatusText> opened_ H5_GUARDED_BY(mutex_);  // the text opened last
-  StatusTextPtr measured_ H5_GUARDED_BY(mutex_);  // by the last stat; null where it was opened
+  StatusTextPtr measured_ H5_GUARDED_BY(mutex_);                  // by the last stat; null if that was opened
   Clock::time_point measured_at_ H5_GUARDED_BY(mutex_);
 };
 

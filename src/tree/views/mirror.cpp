@@ -35,7 +35,7 @@ std::string_view without_suffix(std::string_view shown, std::string_view suffix)
 // The target of a link of a group.
 struct Target {
   OpenedObjectPtr object;              // in this file; null: in another one, or nowhere
-  std::optional<SymlinkPath> symlink;  // nothing: the object itself is here
+  std::optional<SymlinkPath> symlink;  // nullopt: the object itself is here
   bool elsewhere = false;              // in another file
 
   bool is_group() const { return object && object->object.kind == object::ObjectKind::Group; }

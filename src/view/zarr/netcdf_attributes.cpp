@@ -57,7 +57,7 @@ std::string strict(std::string_view json) {
 struct Written {
   format::DatatypePtr type;
   ByteSpan data;
-  std::vector<std::byte> wide;  // what `data` views, where it was converted
+  std::vector<std::byte> wide;  // what `data` views if it was converted
 };
 
 Written written_as(const object::Attribute& attribute) {

@@ -115,7 +115,7 @@ std::optional<std::string> integer_fill(const Zarr3Scalar& scalar, const std::st
   const auto bits = static_cast<unsigned>(8 * scalar.bytes);
   const bool is_signed = scalar.kind == Kind::Signed;
   if (const auto value = parse<std::int64_t>(text)) {
-    const std::int64_t top = *value >> (bits - 1);  // 0, or -1 where the number fits the signed type
+    const std::int64_t top = *value >> (bits - 1);  // 0, or -1 if the number fits the signed type
     const bool fits = is_signed ? top == 0 || top == -1 : *value >= 0 && (bits == 64 || *value >> bits == 0);
     return fits ? std::optional(text) : std::nullopt;
   }

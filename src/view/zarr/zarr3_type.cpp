@@ -1,4 +1,4 @@
-// Types of Zarr version 3: core types (https://zarr-specs.readthedocs.io/en/latest/v3/data-types), and, where
+// Types of Zarr version 3: core types (https://zarr-specs.readthedocs.io/en/latest/v3/data-types), and, if
 // these do not suffice, registered extensions
 // (https://github.com/zarr-developers/zarr-extensions/tree/main/data-types): string, null_terminated_bytes,
 // struct, numpy.datetime64, numpy.timedelta64.
