@@ -40,7 +40,8 @@ class IoUring {
   IoUring(const IoUring&) = delete;
   IoUring& operator=(const IoUring&) = delete;
 
-  // From any thread. A command is submitted by the next call of `enter`, whoever makes it.
+  // May be called from any thread. A command is submitted by the next call of `enter`, whichever thread makes
+  // it.
   void push(const Command& command);
   // Submits, and waits for a completion if `wait` is set. Returns 0, or -errno. May be called from any
   // thread, but with `wait` from one only. A command is completed by the thread that submitted it: the kernel

@@ -43,8 +43,8 @@ bool is_fit(const std::string& name) {
 }  // namespace
 
 void op_getxattr(fuse_req_t request, fuse_ino_t node, const char* name, std::size_t size) {
-  // After ENOTSUP `ls -l` makes no further such requests of this mount; ENODATA would cost two requests a
-  // file, never cached.
+  // After ENOTSUP `ls -l` makes no further such requests to this mount; ENODATA would cost two requests for
+  // each file, whose answers are never cached.
   if (!std::string_view(name).starts_with(kNamespace)) {
     fuse_reply_err(request, ENOTSUP);
     return;

@@ -54,7 +54,8 @@ std::vector<std::string> session_arguments(const SessionOptions& options) {
     arguments.emplace_back("-o");
     arguments.push_back(std::move(text));
   };
-  // As mount flags, so that the kernel returns EROFS without a request and does not update access times.
+  // Given as mount flags, so that the kernel returns EROFS without a request and does not update access
+  // times.
   option("ro,nosuid,nodev");
   if (options.check_permissions) option("default_permissions");
   option("fsname=" + escape_option(options.source));
@@ -135,7 +136,7 @@ class SessionChannel final : public RequestChannel {
   bool ended() const override { return fuse_session_exited(session_) != 0; }
   pid_t client_of(const fuse_buf& buffer) const override { return client_of_request(buffer); }
 
-  // From any thread.
+  // May be called from any thread.
   void stop() {
     stopped_ = true;
     fuse_session_exit(session_);

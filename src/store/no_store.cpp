@@ -1,4 +1,4 @@
-// Without SQLite.
+// The store in a build without SQLite: it cannot be opened.
 #include "h5mount/store/line_store.h"
 
 namespace h5mount::store {

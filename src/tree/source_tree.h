@@ -16,7 +16,7 @@ struct SourcePlace {
 
 class SourceTree : public Tree {
  public:
-  // As Tree::make.
+  // Like Tree::make.
   static Result<std::shared_ptr<SourceTree>> make(const dataset::ReadEnvironment& environment,
                                                   const TreeOptions& options, const SourcePlace& place);
 

@@ -30,15 +30,15 @@ inline constexpr std::uint64_t kStepsPerTextByte = 4;
 
 // ---- memory
 
-// By so much, for all requests together, memory outside the blocks of the cache (texts, listings, scratch
-// memory) may exceed the budget of the cache.
+// The amount by which memory outside the blocks of the cache (texts, listings, scratch memory), for all
+// requests together, may exceed the budget of the cache.
 inline constexpr std::size_t kMemoryAboveCache = 64U << 20;
 
 // Gaps in the heap are given back to the system whenever so much was freed.
 inline constexpr std::size_t kTrimAfterFreedBytes = 64U << 20;
 
-// By so much one chunk that is being decoded, with the buffers between its filters, may exceed the budget of
-// the cache.
+// The amount by which one chunk that is being decoded, with the buffers between its filters, may exceed the
+// budget of the cache.
 inline constexpr std::uint64_t kMaxDecodeAboveCache = 512U << 20;
 // Chunks that together need no more than this, or a quarter of the cache's budget if that is more, are
 // decoded at the same time.

@@ -23,7 +23,7 @@ struct PathWork {
   metadata::FileMetadataPtr snapshot = nullptr;
 };
 
-// As resolve_path of object.h.
+// Like resolve_path of object.h.
 Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::uint64_t start,
                                    std::string_view path, PathWork& work);
 

@@ -63,8 +63,8 @@ std::size_t OpenTrees::size() const {
 }
 
 // Returns an eighth more than necessary, as the search goes through all trees. A tree that is being used, or
-// of which a file is open, is not returned: what the kernel keeps of it would stay when it is told to forget
-// the file's name.
+// of which a file is open, is not returned: what the kernel keeps of it would stay even if the kernel is
+// asked to forget the file's name.
 std::vector<OpenTreePtr> OpenTrees::too_many() {
   std::vector<OpenTreePtr> out;
   const MutexLock lock(mutex_);

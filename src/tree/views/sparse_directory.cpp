@@ -85,7 +85,7 @@ class OpenList : public OpenWithoutHoles {
   std::uint64_t bytes_;
 };
 
-// The reader that the files of one dataset share, and with it the decoded chunks.
+// State shared by the files of one dataset: its reader, and with that the decoded chunks.
 class SparseDataset {
  public:
   SparseDataset(const ServedFilePtr& file, std::uint64_t address, LinkPlace place)
