@@ -1,4 +1,5 @@
-// KeptState: what one server of a mount that survives its servers has for that.
+// KeptState: the shared memory of a mount that survives its servers, and what one of these servers keeps in
+// it.
 #pragma once
 
 #include "kept_handles.h"
