@@ -33,8 +33,6 @@ class OpenCounts {
 class DirectoryListings;
 class RingTransport;
 
-::mode_t type_bits(tree::NodeType type);  // of st_mode
-
 struct Adapter {
   std::shared_ptr<tree::Tree> tree;
   SessionOptions options;
