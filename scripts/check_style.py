@@ -6,7 +6,7 @@
 Rules: includes (only along the arrows of MAY_USE and MAY_USE_ROOMS, without circles), lengths (files of at most 500 lines, functions of at most 70),
 columns (lines of at most 110), locks (annotated ones only), citations (documents cited in comments exist), dead
 (functions that a header declares and nothing uses), names (sources of tests are test_x.cpp), joined (names of unnamed namespaces that two sources of a module
-have, or that hide a function of its headers: they are compiled together), promise (docs/promise.md names tests that exist). Prints `file:line: message`; exit
+have, or that hide a function of its headers: they are compiled together), promise (docs/promise.md names tests that exist), python (programs in Python stand in files, not in strings of tests). Prints `file:line: message`; exit
 code 1 where there is any.
 """
 import argparse, bisect, collections, fnmatch, os, re, sys
@@ -15,6 +15,7 @@ ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
 MAX_COLUMNS = 110
+MAX_PYTHON_LINES = 10  # in a string
 
 # The modules that each module may include besides itself and base: the arrows of docs/architecture.md.
 MAY_USE = {
@@ -283,9 +284,17 @@ TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)", re.M)
 NAMED_TEST = re.compile(r"\[(\w+\.\w+)\](?!\()")
 
 
+def unittests(text):
+    """Class.name of each test of Python's unittest."""
+    for part in re.split(r"^(?=class )", text, flags=re.M):
+        if found := re.match(r"class (\w+)", part):
+            yield from (f"{found[1]}.{name}" for name in re.findall(r"^    def (test_\w+)", part, re.M))
+
+
 def check_promise(text, texts):
     """Every item of the list names its tests, and they exist."""
     known = {".".join(match) for body in texts.values() for match in TEST.findall(body)}
+    known.update(name for file in tracked("tests/*.py") for name in unittests(read(file)))
     for match in re.finditer(r"^- (?:.+\n?)+?(?=^- |^\s*$|\Z)", text, re.M):
         number = text.count("\n", 0, match.start()) + 1
         named = NAMED_TEST.findall(match.group(0))
@@ -294,6 +303,58 @@ def check_promise(text, texts):
         for name in named:
             if name not in known:
                 yield number, f"no such test: {name}"
+
+
+# ---- Python in strings ----------------------------------------------------------------------------------------------
+
+RAW_STRING = re.compile(r'R"(\w*)\(((?:.|\n)*?)\)\1"')
+PYTHON_LINE = re.compile(r"^\s*(?:import \w|from [\w.]+ import |def \w+\(.*\):|(?:for|with|while|if) .*:|assert |print\(|f\[)",
+                         re.M)
+# Files with longer ones, which are still to be moved.
+PYTHON_IN_STRINGS = {
+    "tests/check/test_check.cpp",
+    "tests/faults/test_faults.cpp",
+    "tests/front/test_cat_list_stat.cpp",
+    "tests/front/test_tar.cpp",
+    "tests/mount/many_files.h",
+    "tests/mount/test_catalogue.cpp",
+    "tests/mount/test_changing_file.cpp",
+    "tests/mount/test_confinement.cpp",
+    "tests/mount/test_descriptors.cpp",
+    "tests/mount/test_endings.cpp",
+    "tests/mount/test_filters.cpp",
+    "tests/mount/test_hostile.cpp",
+    "tests/mount/test_many_files.cpp",
+    "tests/mount/test_many_files_changes.cpp",
+    "tests/mount/test_many_siblings.cpp",
+    "tests/mount/test_reasons.cpp",
+    "tests/mount/test_trust.cpp",
+    "tests/mount/test_written_files.cpp",
+    "tests/mount/views.h",
+    "tests/remote/remote_command.h",
+    "tests/serve/s3_fixture.h",
+    "tests/serve/test_s3.cpp",
+    "tests/serve/test_s3_access_command.cpp",
+    "tests/serve/test_s3_clients.cpp",
+    "tests/serve/test_s3_conformance.cpp",
+    "tests/support/every_index.h",
+    "tests/tree/test_followed_bytes.cpp",
+    "tests/tree/test_followed_views.cpp",
+    "tests/tree/test_sources.cpp",
+}
+
+
+def check_python(name, text):
+    """A few lines of Python that write a test's file may stand in a string, programs may not."""
+    long = [match for match in RAW_STRING.finditer(text)
+            if PYTHON_LINE.search(match[2]) and len(match[2].strip().split("\n")) > MAX_PYTHON_LINES]
+    if name in PYTHON_IN_STRINGS:
+        if not long:
+            yield 1, "no long Python is left here: PYTHON_IN_STRINGS need not name it"
+        return
+    for match in long:
+        yield (text.count("\n", 0, match.start()) + 1,
+               f"{len(match[2].strip().split(chr(10)))} lines of Python in a string, at most {MAX_PYTHON_LINES}")
 
 
 # ---- dead functions ------------------------------------------------------------------------------------------------
@@ -430,6 +491,8 @@ def findings():
                     for number, words in check_citations(name, texts[name], documents))
         if name.endswith(".cpp") and name not in sources and TEST_CASE.search(texts[name]) and not TEST_FILE.search(name):
             yield name, 1, "names", "a source of tests is called test_x.cpp"
+    for name in tests:
+        yield from ((name, number, "python", words) for number, words in check_python(name, texts[name]))
     for name in tracked("*.md", "*meson.build"):
         yield from ((name, number, "citations", words)
                     for number, words in check_citations(name, read(name), documents))
@@ -441,7 +504,7 @@ def findings():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rules", help="some of includes,lengths,columns,locks,citations,promise,dead,joined,names")
+    parser.add_argument("--rules", help="some of includes,lengths,columns,locks,citations,promise,dead,joined,names,python")
     args = parser.parse_args()
     found = [finding for finding in findings() if args.rules is None or finding[2] in args.rules.split(",")]
     for name, number, _, words in found:

@@ -3,8 +3,8 @@
 
     run_tests.py [--at-least N] [--jobs N] [--only NAME,...] [--timeout-factor F] BUILD
 
-The programs are those registered with meson. A GoogleTest program counts as many tests as it has; any other counts as
-one (exit code 77 is a skip). A program that crashes or exceeds its time limit is one additional failure. The last
+The programs are those registered with meson. A GoogleTest program counts as many tests as it has, and so do Python's
+unittests (tests/support/run_unittests.py); any other counts as one (exit code 77 is a skip). A program that crashes or exceeds its time limit is one additional failure. The last
 line is
 `N passed, N failed, N skipped`; the exit code is 1 where a test failed or fewer than N ran.
 """
@@ -35,15 +35,17 @@ def run(command, environment, directory, timeout):
         return code, said.read().decode("utf-8", "replace")
 
 
-def skip_reason(name, output):
-    """Why GoogleTest skipped a test: its JSON does not say so before version 1.13."""
+def skip_reason(name, test, output):
+    """Why a test was skipped: GoogleTest's JSON does not say so before version 1.13."""
+    if test.get("skipped"):
+        return test["skipped"][0]["message"].strip().split("\n")[-1]
     of_test = output.partition(f"[ RUN      ] {name}\n")[2].partition("[  SKIPPED ]")[0]
     said = re.search(r": Skipped\n(.*)", of_test)
     return said[1].strip() if said else ""
 
 
 def count(report, output):
-    """(passed, names of failed tests, {reason: number of skipped tests}) of a GoogleTest program."""
+    """(passed, names of failed tests, {reason: number of skipped tests}) of a GoogleTest program's report."""
     passed, failed, skipped = 0, [], collections.Counter()
     for suite in report["testsuites"]:
         for test in suite["testsuite"]:
@@ -52,7 +54,7 @@ def count(report, output):
             if test.get("failures"):
                 failed.append(f"{suite['name']}.{test['name']}")
             elif test.get("result") == "SKIPPED":
-                skipped[skip_reason(f"{suite['name']}.{test['name']}", output)] += 1
+                skipped[skip_reason(f"{suite['name']}.{test['name']}", test, output)] += 1
             else:
                 passed += 1
     return passed, failed, skipped
