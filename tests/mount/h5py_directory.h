@@ -24,9 +24,10 @@ class H5pyDirectoryTest : public ::testing::Test {
     ASSERT_EQ(made.code, 0) << made.err;
   }
   // The same with a program of fixtures/.
-  void write_by(const std::string& program) const {
+  void write_by(const std::string& program, const std::string& words = {}) const {
     const auto file = source_root() / "tests/mount/fixtures" / program;
-    const Outcome made = run("cd " + place.string() + " && " + fixture_python() + file.string(), 300);
+    const Outcome made =
+        run("cd " + place.string() + " && " + fixture_python() + file.string() + " " + words, 300);
     ASSERT_EQ(made.code, 0) << made.err;
   }
   // The interpreter for programs that import modules of fixtures/, where it stores nothing.

@@ -144,26 +144,9 @@ f.close())");
   run("umount -l " + (place / "disk").string());
 }
 
-constexpr const char* kLinked = R"(
-os.mkdir('deep')
-for name, mode in (('deep/unlinked.h5', 0o600), ('deep/open.h5', 0o644),
-                   ('secret.h5', 0o600), ('open.h5', 0o640)):
-    with h5py.File(name, 'w') as f: f['k'] = np.frombuffer(b'bytes of it', dtype='u1')
-    os.chmod(name, mode)
-os.chmod('deep', 0o700); os.chown('open.h5', 65534, 65534)
-open('raw', 'wb').write(b'raw bytes..'); os.chmod('raw', 0o600)
-f = h5py.File('m.h5', 'w')
-f['secret'] = h5py.ExternalLink('secret.h5', '/k')
-f['open'] = h5py.ExternalLink('open.h5', '/k')
-f['deep'] = h5py.ExternalLink('deep/open.h5', '/k')
-f.create_dataset('raw', shape=(11,), dtype='u1', external=[('raw', 0, 11)])
-l = h5py.VirtualLayout(shape=(11,), dtype='u1'); l[:] = h5py.VirtualSource('secret.h5', 'k', shape=(11,))
-f.create_virtual_dataset('view', l)
-f.close(); os.chmod('m.h5', 0o644))";
-
 TEST_F(ConfinementTest, OthersReadWhatLinksNameAndEachFilesOwnModeLets) {
   H5MOUNT_NEEDS_ROOT();
-  write(kLinked);
+  write_by("linked_files.py");
   ASSERT_TRUE(mounts("m.h5", "-o allow_other,external=beneath"));
   EXPECT_NE(as_nobody("cat .h5/external/deep%2Funlinked.h5/k").code, 0);
   EXPECT_NE(mount.in("cat .h5/external/deep%2Funlinked.h5/k").code, 0);

@@ -174,21 +174,8 @@ TEST_F(EndingsTest, SignalsWhileTheFileGrows) {
   const auto file = scratch() / "growing.h5", stop = scratch() / "stop";
   std::filesystem::remove(file);
   std::filesystem::remove(stop);
-  std::ofstream(scratch() / "grow.py") << R"(
-import h5py, os, sys, time
-with h5py.File(sys.argv[1] + '.new', 'w', libver='latest') as file:
-    growing = file.create_dataset('growing', (0,), 'i8', maxshape=(None,), chunks=(512,))
-    file.swmr_mode = True
-    os.rename(sys.argv[1] + '.new', sys.argv[1])
-    began = time.monotonic()
-    while not os.path.exists(sys.argv[2]) and time.monotonic() < began + 30:
-        growing.resize(growing.shape[0] + 300, 0)
-        growing[-300:] = range(300)
-        growing.flush()
-        time.sleep(0.001)
-)";
-  const std::string grow =
-      "/usr/bin/python3 " + (scratch() / "grow.py").string() + " " + file.string() + " " + stop.string();
+  const std::string grow = python() + (source_root() / "tests/mount/fixtures/growing_file.py").string() +
+                           " " + file.string() + " " + stop.string();
   std::thread writing([&] { std::ignore = std::system(grow.c_str()); });
   for (int i = 0; i < 1000 && !std::filesystem::exists(file); ++i) ::usleep(10'000);
   for (int round = 0; round < 10; ++round) {

@@ -12,6 +12,10 @@ class FiltersTest : public ::testing::Test {
  protected:
   void SetUp() override { H5MOUNT_NEEDS_FUSE(); }
 
+  // A command that runs a program of fixtures/filters.
+  static std::string fixture(const std::string& name) {
+    return python() + (source_root() / "tests/mount/fixtures/filters" / name).string();
+  }
   // The program in the foreground, so that its log is to be had.
   void start(const std::filesystem::path& file) {
     run("$H5MOUNT -f " + file.string() + " " + mount.path() + " >/dev/null 2>>" + log.string() +
@@ -69,63 +73,14 @@ TEST_F(FiltersTest, ADamagedBlockIsThatOfItsRowsAlways) {
   const Outcome made =
       run(python() + (source_root() / "scripts/make_blosc2_array.py").string() + " " + file.string());
   ASSERT_EQ(made.code, 0) << made.err;
-  std::ofstream(scratch() / "damage.py") << R"(
-import h5py, sys
-with h5py.File(sys.argv[1]) as f: info = f['array'].id.get_chunk_info(0)
-with open(sys.argv[1], 'r+b') as f:
-    f.seek(info.byte_offset + info.size // 2)
-    bytes_ = f.read(200)
-    f.seek(info.byte_offset + info.size // 2)
-    f.write(bytes(b ^ 0x5A for b in bytes_))
-)";
-  ASSERT_EQ(run(python() + (scratch() / "damage.py").string() + " " + file.string()).code, 0);
+  ASSERT_EQ(run(fixture("damaged_block.py") + " " + file.string()).code, 0);
   start(file);
   // 512 rows of the chunk, each half a row of the array, in several passes.
-  std::ofstream(scratch() / "passes.py") << R"(
-import mmap, os
-array, plain = (os.open(n, os.O_RDONLY | os.O_DIRECT) for n in ('array', 'plain'))
-page = mmap.mmap(-1, 4096)
-def row(fd, i):
-    try: return page[:os.preadv(fd, [page], i * 8192)]
-    except OSError as error: return error.errno
-passes = [[row(array, i) for i in range(512)] for _ in range(6)]
-good = [row(plain, i) for i in range(512)]
-sound = sum(got == want for got, want in zip(passes[0], good))
-print(all(p == passes[0] for p in passes), 0 < sound < 512, {r for r in passes[0] if r not in good})
-)";
-  EXPECT_EQ(mount.in(python() + (scratch() / "passes.py").string()).out, "True True {5}\n");
+  EXPECT_EQ(mount.in(fixture("passes_of_rows.py")).out, "True True {5}\n");
 }
 
-// Chunks handed over as they are, behind filters that libhdf5 was told are optional.
-constexpr const char* kWriteRefused = R"(
-import h5py, numpy, struct, sys
-DATA = numpy.arange(64, dtype='<i4')
-def write(file, name, number, chunk, values=(), mask=0):
-    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    plist.set_chunk((64,))
-    plist.set_filter(number, h5py.h5z.FLAG_OPTIONAL, values)
-    made = h5py.h5d.create(file.id, name, h5py.h5t.STD_I32LE, h5py.h5s.create_simple((64,)), plist)
-    made.write_direct_chunk((0,), chunk, mask)
-def blosc(version=5, flags=1 | 4 | 16, codec=0, filters=bytes(6), flags2b=0):
-    # One block of zeros, so that nothing but the header can be refused.
-    return (struct.pack('<4B3i', version, 1, flags, 4, 256, 256, 40) + filters + bytes([codec, 0]) +
-            bytes(6) + bytes([flags2b, 0]) + struct.pack('<i', 36) + b'\0\0\0\0')
-with h5py.File('refused.h5', 'w') as f:
-    f['plain'] = DATA
-    write(f, b'sz3', 32024, DATA.tobytes())
-    write(f, b'lzo', 305, DATA.tobytes())
-    write(f, b'unknown', 33333, DATA.tobytes())
-    write(f, b'skipped', 32024, DATA.tobytes(), mask=1)
-    write(f, b'blosc', 32001, blosc())
-    write(f, b'lengths', 32001, blosc(version=6, flags2b=1))
-    write(f, b'ndlz', 32001, struct.pack('<4B3i', 5, 1, 5 | 16 | 6 << 5, 4, 256, 256, 44) + bytes(6) +
-          bytes([32, 4]) + bytes(8) + struct.pack('<ii', 36, 4) + bytes(4))
-    write(f, b'nobody', 32001, blosc(filters=bytes([0, 0, 0, 0, 0, 77])))
-)";
-
 TEST_F(FiltersTest, WhatIsMissingIsNamedAndUnsupported) {
-  std::ofstream(scratch() / "refused.py") << kWriteRefused;
-  const Outcome made = run("cd " + scratch().string() + " && " + python() + "refused.py");
+  const Outcome made = run("cd " + scratch().string() + " && " + fixture("refused_chunks.py"));
   ASSERT_EQ(made.code, 0) << made.err;
   start(scratch() / "refused.h5");
   const auto refusal = [&](const std::string& name) {

@@ -268,29 +268,8 @@ with h5py.File('many.h5', 'w') as f:
         data = rng.integers(0, 50, (512, 4096), 'u1')
         f.create_dataset('d%d' % i, data=data, chunks=(64, 512), compression='gzip'))");
   start_file((place / "many.h5").string(), "cache_size=16M");
-  std::ofstream(place / "readers.py") << R"(
-import os, random, sys, threading
-sizes = {n: os.stat(n).st_size for n in os.listdir('.')}
-first = {n: open(n, 'rb').read() for n in sizes}
-wrong = []
-def read(seed):
-    r = random.Random(seed); n = 'd%d' % (seed % 8)
-    fd = os.open(n, os.O_RDONLY | (os.O_DIRECT if seed % 2 else 0))
-    for k in range(6):
-        at = r.randrange(sizes[n] // 4096) * 4096 if seed % 3 else (k * 262144) % sizes[n]
-        want = 131072 if seed % 2 == 0 else 4096
-        if seed % 2:
-            import mmap
-            page = mmap.mmap(-1, 4096); got = os.preadv(fd, [page], at); data = page[:got]
-        else: data = os.pread(fd, want, at)
-        if data != first[n][at:at + len(data)] or not data: wrong.append((n, at))
-    os.close(fd)
-threads = [threading.Thread(target=read, args=(i,)) for i in range(500)]
-for t in threads: t.start()
-for t in threads: t.join()
-print(len(wrong))
-)";
-  EXPECT_EQ(mount.in("/usr/bin/python3 " + (place / "readers.py").string()).out, "0\n");
+  const auto readers = source_root() / "tests/mount/fixtures/five_hundred_readers.py";
+  EXPECT_EQ(mount.in(python() + readers.string()).out, "0\n");
   expect_bounded_memory();
 }
 

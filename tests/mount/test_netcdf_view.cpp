@@ -21,18 +21,24 @@ class NetcdfTest : public ViewsTest {
                              300);
     EXPECT_EQ(seen.code, 0) << seen.out << seen.err;
   }
-  void write_files() const {
-    const Outcome made =
-        run("/usr/bin/python3 " + script("netcdf_files.py").string() + " " + place.string(), 300);
-    ASSERT_EQ(made.code, 0) << made.err;
+  // The directory of what netcdf_files.py writes, once for all tests.
+  static const std::filesystem::path& made_files() {
+    static const std::filesystem::path files = [] {
+      const auto place = scratch() / "netcdf";
+      std::filesystem::create_directory(place);
+      const Outcome made =
+          run("/usr/bin/python3 " + script("netcdf_files.py").string() + " " + place.string(), 300);
+      EXPECT_EQ(made.code, 0) << made.err;
+      return place;
+    }();
+    return files;
   }
 };
 
 class MadeNetcdfTest : public NetcdfTest, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(MadeNetcdfTest, XarraySeesThroughTheStoresWhatItSeesInTheFile) {
-  write_files();
-  compare(GetParam() + ".nc");
+  compare(made_files() / (GetParam() + ".nc"));
 }
 INSTANTIATE_TEST_SUITE_P(Files, MadeNetcdfTest,
                          ::testing::Values("unlimited", "records", "groups", "fill_values", "packed",
@@ -41,8 +47,7 @@ INSTANTIATE_TEST_SUITE_P(Files, MadeNetcdfTest,
                          [](const auto& parameter) { return parameter.param; });
 
 TEST_F(NetcdfTest, ToolsThatNetcdfBringsGiveTheFilesFigures) {
-  write_files();
-  compare("figures.nc", "--tools");
+  compare(made_files() / "figures.nc", "--tools");
 }
 
 std::vector<std::string> shared_files() {

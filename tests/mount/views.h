@@ -12,27 +12,12 @@ class ViewsTest : public H5pyDirectoryTest {
   // Python statements create `f`; a process of its own then writes it in SWMR mode: step `n` of it runs when
   // the check's advance(n) asks for it, and the file stays open until finish().
   void write_growing(const std::string& create, const std::string& step) const {
-    std::ofstream(place / "writer.py") << R"(
-import h5py, numpy as np, os, time
-def wait_for(name):
-    for _ in range(12000):
-        if os.path.exists(name) or os.path.exists('end'): return not os.path.exists('end')
-        time.sleep(.01)
-    return False
-with h5py.File('f.h5', 'r+', libver='latest') as f:
-    f.swmr_mode = True
-    open('ready', 'w').close()
-    n = 1
-    while wait_for('go%d' % n):
-)" << indented(step, 8) << R"(
-        f.flush()
-        open('done%d' % n, 'w').close()
-        n += 1
-)";
+    std::ofstream(place / "step") << step;
+    const std::string writer = source_root() / "tests/mount/fixtures/growing_writer.py";
     write("with h5py.File('f.h5', 'w', libver='latest') as f:\n" + indented(create, 4) +
-          "\n    f.swmr_mode = True\n" + R"(
-import subprocess, time
-subprocess.Popen(['/usr/bin/python3', 'writer.py'], stdout=subprocess.DEVNULL, start_new_session=True)
+          "\n    f.swmr_mode = True\nimport subprocess, time\nwriter = ['/usr/bin/python3', '" + writer +
+          R"(', open('step').read()]
+subprocess.Popen(writer, stdout=subprocess.DEVNULL, start_new_session=True)
 while not os.path.exists('ready'): time.sleep(.01)
 )");
   }
