@@ -312,15 +312,9 @@ PYTHON_LINE = re.compile(r"^\s*(?:import \w|from [\w.]+ import |def \w+\(.*\):|(
                          re.M)
 # Files with longer ones, which are still to be moved.
 PYTHON_IN_STRINGS = {
-    "tests/check/test_check.cpp",
-    "tests/faults/test_faults.cpp",
     "tests/remote/remote_command.h",
     "tests/serve/test_s3.cpp",
     "tests/serve/test_s3_clients.cpp",
-    "tests/support/every_index.h",
-    "tests/tree/test_followed_bytes.cpp",
-    "tests/tree/test_followed_views.cpp",
-    "tests/tree/test_sources.cpp",
 }
 
 

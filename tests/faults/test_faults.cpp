@@ -13,24 +13,7 @@ class FaultsTest : public H5pyDirectoryTest {
     faulty_ = place / "faulty";
     std::filesystem::create_directories(place / "source");
     std::filesystem::create_directories(faulty_);
-    // Written as numbers that say where they are; the places of the chunks are kept beside.
-    write(R"(
-with h5py.File('source/f.h5', 'w') as f:
-    noise = np.random.default_rng(1).integers(0, 1 << 40, 40 << 16)
-    d = f.create_dataset('d', data=noise, chunks=(1 << 16,), compression='gzip', compression_opts=1)
-    p = f.create_dataset('plain', data=np.arange(100000))
-    e = f.create_dataset('g/other', data=np.arange(70000), chunks=(7000,), compression='gzip')
-    f['g'].attrs['name'] = 'sound'
-    info = d.id.get_chunk_info(5)
-    # Its middle: what lies beside a chunk may be read together with metadata.
-    middle = info.byte_offset + info.size // 2
-    open('chunk', 'w').write('%d %d\n' % (middle, middle + 100))
-    places = [d.id.get_chunk_info(i).byte_offset for i in range(5, 35)]
-    last = d.id.get_chunk_info(34)
-    open('data', 'w').write('%d %d\n' % (min(places) + 5000, last.byte_offset + last.size - 5000))
-    open('plain_place', 'w').write('%d\n' % p.id.get_offset())
-    for name in 'd', 'plain', 'g/other': f[name][()].tofile(name.replace('/', '-') + '.raw')
-)");
+    write_by("faults/source.py");
     const Outcome made = run(std::string(H5MOUNT_FAULT_FS) + " " + (place / "source").string() + " " +
                              (place / "rules").string() + " " + faulty_.string() + " -o max_threads=1000");
     ASSERT_EQ(made.code, 0) << made.err;
@@ -181,22 +164,7 @@ TEST_F(FaultsTest, ReadersOfAHangCanBeKilled) {
 
 // The extent of a dataset over numbered sources is known when all of them were opened.
 TEST_F(FaultsTest, ReadersOfNumberedSourcesThatHangCanBeKilled) {
-  write(R"(
-from h5py import h5d, h5p, h5s, h5t
-with h5py.File('source/n.h5', 'w', libver='latest') as f:
-    for i in range(40): f['s/%d' % i] = np.arange(4 * i, 4 * i + 4, dtype='i4')
-    view = h5s.create_simple((4,), (h5s.UNLIMITED,))
-    view.select_hyperslab((0,), (h5s.UNLIMITED,), (4,), (4,))
-    plist = h5p.create(h5p.DATASET_CREATE)
-    plist.set_virtual(view, b'.', b's/%b', h5s.create_simple((4,)))
-    h5d.create(f.id, b'numbered', h5t.STD_I32LE, h5s.create_simple((4,), (h5s.UNLIMITED,)), dcpl=plist)
-    f['beside'] = np.arange(100, dtype='i4')
-    for i in range(1000): f['between/%d' % i] = i  # headers that are near to each other are read together
-    late = f.create_dataset('late', data=np.arange(160, 164, dtype='i4'))
-    f['s/40'] = late
-    at = h5py.h5o.get_info(late.id).addr
-    open('header', 'w').write('%d %d\n' % (at, at + 1))
-)");
+  write_by("faults/numbered_sources.py");
   const Outcome mounted = mount.mount(faulty_ / "n.h5");
   ASSERT_EQ(mounted.code, 0) << mounted.err;
   rules("hang " + slurp(place / "header"));

@@ -150,15 +150,15 @@ inline std::vector<std::byte> bytes_in(const std::vector<std::byte>& file, std::
   return out;
 }
 
-// The states of a file that a script writes at `path` with the h5py file `w`; `keep` adds one after a flush.
-inline FileStates states_written_by(const std::string& script) {
-  const auto all = written_with_h5py(R"(
-path = sys.argv[1] + '.swmr'
-states = []
-def keep():
-    w.flush()
-    states.append(open(path, 'rb').read())
-)" + script + R"(
+// The states of a file that a writer of fixtures/swmr_states.py flushes.
+inline FileStates states_written_by(const std::string& writer) {
+  const auto all = written_with_h5py(
+      "sys.dont_write_bytecode = True\n"
+      "sys.path.insert(0, '" H5MOUNT_SOURCE_ROOT
+      "/tests/tree/fixtures')\n"
+      "import swmr_states\n"
+      "states = swmr_states." +
+      writer + R"((sys.argv[1] + '.swmr')
 f['count'] = np.array([len(states)], 'u1')
 for i, state in enumerate(states): f.create_dataset(str(i), data=np.frombuffer(state, 'u1'))
 )");

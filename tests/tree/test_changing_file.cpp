@@ -220,17 +220,7 @@ struct GrowingDataset {
 
 // A writer's file after each of two flushes.
 FileStates two_flushes() {
-  return states_written_by(R"(
-w = h5py.File(path, 'w', libver='latest')
-d = w.create_dataset('d', (5000 * 16,), 'i4', maxshape=(None,), chunks=(16,))
-d[:4990 * 16] = 1
-w.swmr_mode = True
-keep()
-d.resize((6000 * 16,))
-d[4990 * 16:] = 2
-keep()
-w.close()
-)");
+  return states_written_by("two_flushes");
 }
 
 TEST(Publishing, NoSizeComesBeforeThePagesThatItMakesWrongAreGone) {

@@ -169,7 +169,7 @@ TEST(SizePublisher, BeforeAnythingWasPublishedNoSizeIsToldThatTheFileNeverHad) {
 
 // A file in one of the states of a writer, and datasets of it.
 struct Written {
-  explicit Written(const std::string& script) : states(states_written_by(script)) {
+  explicit Written(const std::string& writer) : states(states_written_by(writer)) {
     if (states.empty()) return;
     source = std::make_shared<WrittenSource>(states[0]);
     const auto files = files_over(source);
@@ -219,32 +219,13 @@ bool covers(const Ranges& stale, std::uint64_t begin, std::uint64_t end) {
       stale, [&](const dataset::ByteRange& range) { return range.begin <= begin && range.end >= end; });
 }
 
-// Quiet at first; then a writer rewrites the last row of 8 and appends one, three times.
-const std::string kRewritesAndAppends = R"(
-w = h5py.File(path, 'w', libver='latest')
-d = w.create_dataset('d', data=[[1, 2]] * 8, dtype='u1', maxshape=(None, 2), chunks=(4, 2))
-w.create_dataset('z', data=[[1, 2]] * 8, dtype='u1', maxshape=(None, 2), chunks=(4, 1))
-w.close()
-states.append(open(path, 'rb').read())
-w = h5py.File(path, 'r+', libver='latest')
-w.swmr_mode = True
-for i in range(3):
-    for name in 'dz': w[name][7 + i] = (10 + i, 20 + i)
-    keep()
-    for name in 'dz':
-        w[name].resize(9 + i, 0)
-        w[name][8 + i] = (30 + i, 40 + i)
-    keep()
-w.close()
-)";
-
 tree::ViewOf slice(const char* selection) {
   return {&view::view_by_suffix(""), view::derive_selection(selection)};
 }
 
 // One reads each state, one skips every second, one comes at the end; all find what is stale for them.
 TEST(FollowedBytes, EveryFileFindsWhatIsStaleSinceTheStateThatItKnows) {
-  Written file(kRewritesAndAppends);
+  Written file("rewrites_and_appends");
   ASSERT_EQ(file.states.size(), 7U);
   const auto data = file.dataset("d");
   tree::FollowedBytes each(*data, slice(":,0")), second(*data, slice(":,1")), last(*data, slice(":,0"));
@@ -276,7 +257,7 @@ TEST(FollowedBytes, EveryFileFindsWhatIsStaleSinceTheStateThatItKnows) {
 }
 
 TEST(FollowedBytes, WhatIsStaleInAPartIsWhatIsStaleInItsDataset) {
-  Written file(kRewritesAndAppends);
+  Written file("rewrites_and_appends");
   ASSERT_EQ(file.states.size(), 7U);
   file.become(2);  // 9 rows of 2 bytes
   const auto data = file.dataset("d");
@@ -298,7 +279,7 @@ TEST(FollowedBytes, WhatIsStaleInAPartIsWhatIsStaleInItsDataset) {
 
 // Two chunks of a row of chunks, opened while the file was quiet.
 TEST(FollowedBytes, ChunkFilesThatShareADatasetSeeEveryState) {
-  Written file(kRewritesAndAppends);
+  Written file("rewrites_and_appends");
   ASSERT_EQ(file.states.size(), 7U);
   const auto data = file.dataset("z");
   const auto chunk = [](std::uint64_t number) {
@@ -333,7 +314,7 @@ tree::NodeStat measured(tree::FollowedBytes& bytes, tree::StatDepth depth) {
 
 // The kernel lets nobody be killed who waits for the lookup that another began.
 TEST(FollowedBytes, AListingWaitsForNobodyWhoMeasures) {
-  Written file(kRewritesAndAppends);
+  Written file("rewrites_and_appends");
   ASSERT_EQ(file.states.size(), 7U);
   file.file->context().open_nodes->set_kernel(std::make_shared<DelayedPages>());
   const auto data = file.dataset("d");
@@ -365,7 +346,7 @@ TEST(FollowedBytes, AListingWaitsForNobodyWhoMeasures) {
 }
 
 TEST(FollowedBytes, AllWhoAskAtOnceAreToldTheSize) {
-  Written file(kRewritesAndAppends);
+  Written file("rewrites_and_appends");
   ASSERT_EQ(file.states.size(), 7U);
   const auto data = file.dataset("d");
   for (int round = 0; round < 50; ++round) {
@@ -391,7 +372,7 @@ class BytesNode final : public tree::Node {
 
 // The page of a read that a later state overtook is in no delta that was published: it is dropped by itself.
 TEST(OpenBytes, AReadThatALaterStateOvertookIsDropped) {
-  Written file(kRewritesAndAppends);
+  Written file("rewrites_and_appends");
   ASSERT_EQ(file.states.size(), 7U);
   file.become(1);
   const auto kernel = std::make_shared<DelayedPages>();

@@ -35,44 +35,9 @@ class ReadView {
   std::shared_ptr<tree::OpenNode> open_;
 };
 
-// The states of a file: quiet, and after each flush of a SWMR writer that rewrites the last row and appends.
-// Column 0 of `d` has capitals, column 1 small letters. `z`, `w` and `c` have them too: in chunks of
-// one column, in chunks of one element, and as two members; so have the datasets of `t`, and `v` shows `d`.
+// Columns of letters, which datasets of many layouts share.
 FileStates states_of_a_writer() {
-  return states_written_by(R"(
-pair = np.dtype([('a', 'u1'), ('b', 'u1')])
-w = h5py.File(path, 'w', libver='latest')
-w.create_dataset('d', (4, 2), 'u1', maxshape=(None, 2), chunks=(64, 2))
-w.create_dataset('z', (4, 2), 'u1', maxshape=(None, 2), chunks=(4, 1))
-w.create_dataset('w', (4, 2), 'u1', maxshape=(None, 2), chunks=(1, 1))
-w.create_dataset('c', (4,), pair, maxshape=(None,), chunks=(64,))
-for name in 'ab': w.create_dataset('t/' + name, (4,), 'u1', maxshape=(None,), chunks=(64,))
-layout = h5py.VirtualLayout((4, 2), 'u1', maxshape=(None, 2))
-source = h5py.VirtualSource('.', 'd', shape=(4, 2), maxshape=(None, 2))
-layout[:h5py.h5s.UNLIMITED, :] = source[:h5py.h5s.UNLIMITED, :]
-w.create_virtual_dataset('v', layout)
-def put(row, letter):
-    a, b = ord(letter), ord(letter) + 32
-    w['d'][row] = (a, b)
-    w['z'][row] = (a, b)
-    w['w'][row] = (a, b)
-    w['c'][row] = np.array((a, b), pair)
-    w['t/a'][row] = a
-    w['t/b'][row] = b
-for row in range(4): put(row, 'A')
-w.close()
-states.append(open(path, 'rb').read())
-w = h5py.File(path, 'r+', libver='latest')
-w.swmr_mode = True
-for letter in 'BCD':
-    put(3, letter); keep()
-for row, letter in enumerate('EFGHIJ', 4):
-    for name in ('d', 'z', 'w', 'c', 't/a', 't/b'): w[name].resize(row + 1, 0)
-    keep()
-    put(row, letter); keep()
-    put(row, chr(ord(letter) + 10)); keep()
-w.close()
-)");
+  return states_written_by("letters");
 }
 
 // Each pair shares a dataset.

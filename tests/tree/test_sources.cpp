@@ -78,27 +78,14 @@ class Sources : public testing::Test {
   }();
 };
 
-constexpr const char* kMain = R"(
-d = f.create_dataset('d', data=np.arange(8, dtype='u1').reshape(4, 2), chunks=(2, 2))
-d.attrs['units'] = 'K'
-f['g/a'] = np.arange(10)
-f['g/b'] = np.arange(10.0)
-layout = h5py.VirtualLayout((10,), 'i8')
-layout[:] = h5py.VirtualSource('part.h5', 'd', (10,))
-f.create_virtual_dataset('v', layout)
-f['t/own'] = np.arange(10)
-f.create_virtual_dataset('t/v', layout)
-f.create_dataset('raw', (10,), '<i4', external=[('raw.bin', 0, 40)])
-f['part'] = h5py.ExternalLink('part.h5', '/d')
-c = f.create_group('c')
-c.attrs['encoding-type'] = 'categorical'
-c['codes'] = np.zeros(5, 'i1')
-c['categories'] = ['x', 'y']
-)";
+const std::vector<std::byte>& main_file() {
+  static const std::vector<std::byte> file = written_by_program("tree/fixtures/sources.py");
+  return file;
+}
 constexpr const char* kPart = "f['d'] = np.arange(10)";
 
 TEST_F(Sources, AreThoseOfTheElementsThatANodeShowsWhateverItsPath) {
-  write("main.h5", written_with_h5py(kMain));
+  write("main.h5", main_file());
   write("part.h5", written_with_h5py(kPart));
   const auto tree = open("main.h5");
   ASSERT_TRUE(tree);
@@ -126,7 +113,7 @@ TEST_F(Sources, AreThoseOfTheElementsThatANodeShowsWhateverItsPath) {
 }
 
 TEST_F(Sources, TheLogAndTheListOfUsedFilesLastForAMomentOnly) {
-  write("main.h5", written_with_h5py(kMain));
+  write("main.h5", main_file());
   const auto tree = open("main.h5");
   ASSERT_TRUE(tree);
   for (const auto& [path, lasts] : {std::pair{"", true}, std::pair{".h5/README", true},
@@ -140,7 +127,7 @@ TEST_F(Sources, TheLogAndTheListOfUsedFilesLastForAMomentOnly) {
 // ---- what is under /.h5 is said in one place
 
 TEST_F(Sources, EveryEntryOfTheTableIsThereAndInReadmeAndInTheManual) {
-  write("main.h5", written_with_h5py(kMain));
+  write("main.h5", main_file());
   const auto tree = open("main.h5");
   ASSERT_TRUE(tree);
   const std::string readme = tree::hidden_entries_text();
@@ -169,7 +156,7 @@ TEST_F(Sources, EveryEntryOfTheTableIsThereAndInReadmeAndInTheManual) {
 }
 
 TEST_F(Sources, AViewsFilesAndItsSlicesAreOfItsMediaType) {
-  write("main.h5", written_with_h5py(kMain));
+  write("main.h5", main_file());
   const auto tree = open("main.h5");
   ASSERT_TRUE(tree);
   for (const view::View& view : view::views()) {
@@ -199,7 +186,7 @@ void make_growing(std::vector<std::byte>& bytes) {
 }
 
 TEST_F(Sources, AFileThatGrowsEndsTheCachingOfItsOwnNodesAlone) {
-  write("main.h5", written_with_h5py(kMain));
+  write("main.h5", main_file());
   auto growing = written_with_h5py(kPart);
   ASSERT_FALSE(growing.empty());
   make_growing(growing);
@@ -226,7 +213,7 @@ TEST_F(Sources, AFileThatGrowsEndsTheCachingOfItsOwnNodesAlone) {
 }
 
 TEST_F(Sources, TreesBesideEachOtherShareNoNumbers) {
-  write("main.h5", written_with_h5py(kMain));
+  write("main.h5", main_file());
   write("part.h5", written_with_h5py(kPart));
   std::set<std::uint64_t> ids, inodes;
   std::size_t looked_up = 0;
