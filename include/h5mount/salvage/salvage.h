@@ -82,7 +82,10 @@ Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Op
 // Whether the file's superblock and root are sound, and nothing tells of a writer that did not close it: what
 // may be damaged in it can be found when it is met. Reads little.
 bool opens_plainly(const std::shared_ptr<io::ByteSource>& source);
-// Whether opening a file that failed like that, or that shows such damage, could do better with salvage.
-bool may_help(const Error& error);
+// What salvage could do about damage that an ordinary reader met: show more, where a structure is damaged
+// that it looks for, puts in another's place or rebuilds; or no more than give the fill value (Options::fill)
+// for bytes that are gone.
+enum class Help : std::uint8_t { None, Shows, Fills };
+Help help_for(const Error& error);
 
 }  // namespace h5mount::salvage
