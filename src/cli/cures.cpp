@@ -42,6 +42,9 @@ std::string_view cure_by_salvage(const Error& error, SalvageMode mode) {
 }  // namespace
 
 std::string_view cure_of(const Error& error, SalvageMode salvage) {
+  if (error.code() == ErrorCode::FilterFailed && salvage != SalvageMode::Fill)
+    return "what its other chunks hold can be read in parts, as with /.h5/slice, or h5mount -o salvage=fill "
+           "gives the fill value for this one";
   if (const std::string_view cure = cure_by_salvage(error, salvage); !cure.empty()) return cure;
   switch (error.code()) {
     case ErrorCode::FilterFailed:

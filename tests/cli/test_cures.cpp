@@ -41,6 +41,7 @@ TEST(Cures, DamageThatSalvageCanCureNamesItsOption) {
   EXPECT_TRUE(tells(cut, SalvageMode::Off, "-o salvage=fill"));
   EXPECT_TRUE(tells(cut, SalvageMode::Errors, "-o salvage=fill"));
   EXPECT_TRUE(tells(cut, SalvageMode::Fill, ""));
+  EXPECT_TRUE(tells({ErrorCode::FilterFailed, "a chunk"}, SalvageMode::Errors, "-o salvage=fill"));
   // What it does not look for, what is sound and only too large, and what has no place in a file.
   EXPECT_TRUE(
       tells({ErrorCode::BadSignature, "GlobalHeapCollection", "signature", 96}, SalvageMode::Off, ""));
