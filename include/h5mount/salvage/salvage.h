@@ -12,7 +12,7 @@
 // io::Remarks at the object's address: the JSON of user.hdf5.salvage.
 //
 // Work: kSweepsPerByte times the file's size, and as much again for each structure class that is rebuilt.
-// Memory: eight bytes a found structure (at most kMaxFound of them), twice as much for a moment; 22 bytes an
+// Memory: twelve bytes a found structure (at most kMaxFound of them), sixteen for a moment; 22 bytes an
 // object that is followed (limits::kMaxWalkedObjects) and about 600 an object in lost+found (kMaxLost); and
 // what is made, which is at most kMadePerFileByte bytes for each byte of the file. Threads: `salvage_source`
 // starts its own and ends them.
