@@ -8,13 +8,23 @@ TREE is an HDF5 file (read by `h5mount --serve` and `--cat`, with OPTIONS such a
 attributes are written with h5py; what cannot be read or written is left out and listed on stderr, and the
 status is then 1.
 """
-import argparse, ast, atexit, errno, http.client, io, json, os, re, socket, subprocess, sys, tempfile, urllib.parse
+import argparse, ast, atexit, errno, http.client, itertools, json, math, os, re, socket, subprocess, sys
+import tarfile, tempfile, urllib.parse
 
 import h5py
 import numpy as np
 from h5py import h5d, h5p, h5s, h5t, h5z
+from h5py._hl.filters import guess_chunk
 
 PIECE = 64 << 20  # bytes of a dataset that are written at once
+LARGE = 1 << 30  # bytes of a dataset of which it is asked where they are stored
+MOST_FILL = 64  # times its stored bytes, what of a dataset is read where most was never written
+MOST_BOXES = 4096  # chunks side by side that are written one by one
+MOST_ELEMENTS = 1 << 26  # of a dataset that is read as lines
+
+
+def is_mostly_empty(entry, size):
+    return size > LARGE and 16 * entry.get("storage_size", size) < size
 
 
 class LeftOut(Exception):
@@ -79,17 +89,20 @@ class Server:
         self.process.terminate()
         self.process.wait()
 
-    def open(self, place):
-        """The answer, to be read; nothing where there is none."""
+    def open(self, place, begin=None, end=None):
+        """The answer, to be read, of all bytes or of [begin, end); nothing where there is none."""
         if not self.runs:
             return None
         try:
             connection = http.client.HTTPConnection("localhost")
             connection.sock = socket.socket(socket.AF_UNIX)
             connection.sock.connect(self.socket)
-            connection.request("GET", "/" + urllib.parse.quote_from_bytes(place), headers={"Connection": "close"})
+            headers = {"Connection": "close"}
+            if begin is not None:
+                headers["Range"] = f"bytes={begin}-{end - 1}"
+            connection.request("GET", "/" + urllib.parse.quote_from_bytes(place), headers=headers)
             answer = connection.getresponse()
-            return answer if answer.status == 200 else None
+            return answer if answer.status == (200 if begin is None else 206) else None
         except (OSError, http.client.HTTPException):
             return None
 
@@ -121,8 +134,32 @@ class FromFile:
             raise LeftOut(done.stderr.decode(errors="replace").strip())
         return done.stdout
 
-    def open(self, place):
-        return self.server.open(place) or io.BytesIO(self.read(place))
+    def parts(self, place, ranges):
+        """The bytes of ascending ranges of a file, one after the other."""
+        if not self.server.runs:  # it is read in one go
+            with subprocess.Popen([*self.command, b"/" + place], stdout=subprocess.PIPE) as process:
+                yield from parts_of(process.stdout, ranges)
+            return
+        for begin, end in ranges:
+            answer = self.server.open(place, begin, end)
+            if answer is None:
+                raise LeftOut(f"bytes {begin} to {end} cannot be read")
+            with answer:
+                yield read_whole(answer, end - begin)
+
+    def stored(self, place, size):
+        """Where its data are: what a sparse archive has of it."""
+        command = [self.command[0], "--tar", *self.command[2:], b"/" + place]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            try:
+                with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
+                    member = next((one for one in archive if one.isfile()), None)
+            except tarfile.TarError:
+                member = None
+            process.kill()
+        if member is None or member.sparse is None:
+            return [(0, size)]
+        return [(at, at + length) for at, length in member.sparse if length > 0]
 
     def metadata(self):
         return self.read(b".h5/metadata.jsonl")
@@ -144,11 +181,25 @@ class FromDirectory:
         except OSError as error:
             raise LeftOut(str(error)) from error
 
-    def open(self, place):
+    def parts(self, place, ranges):
         try:
-            return open(os.path.join(self.directory, place), "rb")
+            with open(os.path.join(self.directory, place), "rb") as file:
+                yield from parts_of(file, ranges)
         except OSError as error:
             raise LeftOut(str(error)) from error
+
+    def stored(self, place, size):
+        out, end = [], 0
+        try:
+            with open(os.path.join(self.directory, place), "rb") as file:
+                while end < size:
+                    begin = os.lseek(file.fileno(), end, os.SEEK_DATA)
+                    end = os.lseek(file.fileno(), begin, os.SEEK_HOLE)
+                    out.append((begin, end))
+        except OSError as error:
+            if error.errno != errno.ENXIO:  # no data behind `end`
+                raise LeftOut(str(error)) from error
+        return out
 
     def metadata(self):
         beside = self.directory + b".jsonl"
@@ -161,6 +212,19 @@ class FromDirectory:
         if os.path.exists(os.path.join(self.directory, b".h5/text", place_of(path))):
             return self.read(b".h5/text/" + place_of(path))
         return None
+
+
+def parts_of(file, ranges):
+    """The bytes of ascending ranges of a file or a pipe."""
+    at = 0
+    for begin, end in ranges:
+        if file.seekable():
+            file.seek(begin)
+        else:
+            while at < begin:
+                at += len(read_whole(file, min(PIECE, begin - at)))
+        yield read_whole(file, end - begin)
+        at = end
 
 
 # ---- types
@@ -348,7 +412,10 @@ class Writer:
 
     def properties_of(self, entry, path):
         out = h5p.create(h5p.DATASET_CREATE)
+        shape, element = entry.get("shape"), type_of(entry["dtype"]).get_size()
         if not entry.get("chunks"):
+            if shape and is_mostly_empty(entry, math.prod(shape) * element):
+                out.set_chunk(guess_chunk(shape, None, element))
             return out
         out.set_chunk(tuple(entry["chunks"]))
         for one in entry.get("filters") or []:
@@ -390,6 +457,8 @@ class Writer:
             if len(data) != wanted:
                 raise LeftOut(f"{len(data)} bytes instead of {wanted}")
             return lambda made: made.id.write(h5s.ALL, h5s.ALL, np.frombuffer(data, "u1"), mtype=kind)
+        if shape and math.prod(shape) > MOST_ELEMENTS:
+            raise LeftOut(f"{math.prod(shape)} elements of type {entry['dtype']}")
         if kind.get_class() == h5t.STRING:
             return self.strings_of(path, shape)
         rows = [json.loads(line) for line in self.tree.read(place_of(path)).splitlines()]
@@ -404,18 +473,36 @@ class Writer:
         raise LeftOut(f"values of type {entry['dtype']}")
 
     def write_pieces(self, made, entry, kind):
-        """Rows of chunks after one another: a large dataset is never whole in memory."""
-        first, *others = entry["shape"]
+        """Rows of chunks after one another, so that a large dataset is never whole in memory. Chunks of nothing but
+        zeros, as those are that were never written, are not written."""
+        first, *others = made.shape
         row = kind.get_size() * int(np.prod(others, dtype=object))
-        least = (entry.get("chunks") or [1])[0]
+        least = (made.chunks or [1])[0]
+        if row * least > 16 * PIECE:
+            raise LeftOut(f"a row of its chunks has {row * least} bytes")
         rows = max(PIECE // row // least, 1) * least
-        with self.tree.open(place_of(entry["path"])) as source:
-            for at in range(0, first, rows):
-                count = min(rows, first - at)
-                data = read_whole(source, count * row)
-                there, here = made.id.get_space(), h5s.create_simple((count, *others))
-                there.select_hyperslab((at,) + (0,) * len(others), (count, *others))
-                made.id.write(here, there, np.frombuffer(data, "u1"), mtype=kind)
+        wanted = [(at, min(at + rows, first)) for at in self.rows_of(entry, row * first, row, rows)]
+        data_of = self.tree.parts(place_of(entry["path"]), [(begin * row, end * row) for begin, end in wanted])
+        for (begin, end), data in zip(wanted, data_of):
+            elements = np.frombuffer(data, "u1").reshape(end - begin, *others, kind.get_size())
+            for box in occupied(elements, made.chunks):
+                count = tuple(one.stop - one.start for one in box)
+                there, here = made.id.get_space(), h5s.create_simple(count)
+                there.select_hyperslab((begin + box[0].start, *(one.start for one in box[1:])), count)
+                made.id.write(here, there, np.ascontiguousarray(elements[box]), mtype=kind)
+
+    def rows_of(self, entry, size, row, rows):
+        """The first of each group of rows of which some are stored."""
+        stored = [(0, size)]
+        if is_mostly_empty(entry, size):
+            stored = self.tree.stored(place_of(entry["path"]), size)
+            if sum(end - begin for begin, end in stored) > MOST_FILL * max(entry["storage_size"], PIECE):
+                raise LeftOut(f"{entry['storage_size']} bytes are stored, and its fill value would take up the rest")
+        last = 0
+        for begin, end in stored:
+            for number in range(max(begin // row // rows, last), -(-end // row // rows)):
+                yield number * rows
+                last = number + 1
 
     def strings_of(self, path, shape):
         lines = self.tree.lines(path)
@@ -500,6 +587,29 @@ def read_whole(source, size):
             out += piece
     except (OSError, http.client.HTTPException) as error:
         raise LeftOut(str(error)) from error
+    return out
+
+
+def occupied(elements, chunks):
+    """Boxes of whole chunks that have all bytes that are not zero; `elements` has the bytes of each as its last dimension."""
+    shape = elements.shape[:-1]
+    whole = tuple(slice(0, n) for n in shape)
+    if chunks is None:
+        return [whole]
+    firsts = [range(0, n, step) for n, step in zip(shape, chunks)]
+    if math.prod(map(len, firsts[1:])) > MOST_BOXES:
+        firsts[1:] = [range(0, n, n) for n in shape[1:]]
+    grid = elements.any(axis=-1)
+    for dimension, first in enumerate(firsts):
+        grid = np.logical_or.reduceat(grid, list(first), axis=dimension)
+    if grid.all():
+        return [whole]
+    out = []
+    for column in itertools.product(*(range(len(first)) for first in firsts[1:])):
+        side = tuple(slice(first[i], min(first[i] + first.step, n)) for first, i, n in zip(firsts[1:], column, shape[1:]))
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], grid[(slice(None), *column)].astype("i1"), [0]))))
+        out += [(slice(int(begin) * firsts[0].step, min(int(end) * firsts[0].step, shape[0])), *side)
+                for begin, end in zip(edges[::2], edges[1::2])]
     return out
 
 

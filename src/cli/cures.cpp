@@ -1,5 +1,7 @@
 #include "cures.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 
 namespace h5mount::cli {
@@ -28,9 +30,22 @@ std::string_view cure_of_system_error(int why) {
   }
 }
 
+std::string_view cure_by_salvage(const Error& error, SalvageMode mode) {
+  const salvage::Help help = salvage::help_for(error);
+  if (help == salvage::Help::Shows && mode == SalvageMode::Off)
+    return "h5mount -o salvage shows what can still be known of a damaged file";
+  if (help == salvage::Help::Fills && mode != SalvageMode::Fill)
+    return "h5mount -o salvage=fill gives the fill value for what is gone";
+  return {};
+}
+
 }  // namespace
 
-std::string_view cure_of(const Error& error) {
+std::string_view cure_of(const Error& error, SalvageMode salvage) {
+  if (error.code() == ErrorCode::FilterFailed && salvage != SalvageMode::Fill)
+    return "what its other chunks hold can be read in parts, as with /.h5/slice, or h5mount -o salvage=fill "
+           "gives the fill value for this one";
+  if (const std::string_view cure = cure_by_salvage(error, salvage); !cure.empty()) return cure;
   switch (error.code()) {
     case ErrorCode::FilterFailed:
       return "what its other chunks hold can be read in parts, as with /.h5/slice";
@@ -51,8 +66,13 @@ std::string_view cure_of(const Error& error) {
 }
 
 std::string_view Cures::next(const Error& error) {
-  const std::string_view cure = cure_of(error);
+  const std::string_view cure = cure_of(error, salvage_);
   return told_.insert(cure).second ? cure : std::string_view();
+}
+
+Error with_salvage_named(const Error& error, const Error& shown, SalvageMode salvage) {
+  const std::string_view cure = cure_by_salvage(error, salvage);
+  return cure.empty() ? shown : Error(shown.code(), fmt::format("{}; {}", shown.text(), cure));
 }
 
 }  // namespace h5mount::cli

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <limits>
 
 #include "copy_command.h"
 #include "cures.h"
@@ -72,8 +71,8 @@ bool is_other_file(const std::string& path, const Error& error) {
 front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
                                       SalvageMode salvage, bool& any) {
   constexpr int kMaxHints = 4;
-  return [&tree, &file, &any, hints = 0, hinted = salvage != SalvageMode::Off, cures = Cures()](
-             std::string_view path, const Error& error) mutable {
+  return [&tree, &file, &any, hints = 0, cures = Cures(salvage)](std::string_view path,
+                                                                 const Error& error) mutable {
     any = true;
     if (is_other_file(std::string(path), error)) {
       print_error("",
@@ -84,12 +83,10 @@ front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, c
     }
     std::string place(path);
     if (!place.starts_with('/')) place.insert(place.begin(), '/');
-    const bool at_place = error.offset() != std::numeric_limits<std::uint64_t>::max();  // in a file
-    std::string words = !hinted && at_place ? with_salvage_hint(error).text() : error.text();
-    hinted = hinted || words != error.text();
+    std::string words = error.text();
     if (const std::string_view cure = cures.next(error); !cure.empty()) words += fmt::format("; {}", cure);
     if (error.code() == ErrorCode::NotFound && ++hints <= kMaxHints)
-      if (const std::string hint = path_hint(tree, file, path); !hint.empty()) words += "; " + hint;
+      if (const std::string hint = path_hint(tree, file, path, cures); !hint.empty()) words += "; " + hint;
     print_error("", file + ": " + (words.find(place) == std::string::npos ? place + ": " + words : words));
   };
 }
@@ -121,7 +118,7 @@ int run_front(const FrontCommand& command) {
   if (!done) {
     std::string words = done.error().text();
     const bool of_destination = !command.destination.empty() && words.starts_with(command.destination);
-    if (const std::string_view cure = cure_of(done.error()); !cure.empty())
+    if (const std::string_view cure = cure_of(done.error(), command.options.salvage); !cure.empty())
       words += fmt::format("; {}", cure);
     print_error(of_destination ? "" : name, words);
   }

@@ -261,7 +261,8 @@ class Checker {
       : command_(command),
         options_(options),
         threads_(command.threads > 0 ? command.threads : std::max(1U, std::thread::hardware_concurrency())),
-        workers_(std::make_shared<cache::WorkerPool>(threads_)) {}
+        workers_(std::make_shared<cache::WorkerPool>(threads_)),
+        cures_(command.salvage ? SalvageMode::Errors : SalvageMode::Off) {}
 
   // Checks a file, or all files of a directory and prints their totals. Returns the exit code.
   int check(const std::string& source) {

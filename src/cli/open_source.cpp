@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "cures.h"
 #include "exit_codes.h"
 #include "h5mount/base/log_notes.h"
 #include "h5mount/format/superblock.h"
@@ -16,7 +17,6 @@
 #include "h5mount/store/line_store.h"
 #include "memory_limit.h"
 #include "remote_files.h"
-#include "salvage_files.h"
 #include "source_check.h"
 
 namespace h5mount::cli {
@@ -279,8 +279,8 @@ Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, co
       object::FileSet::open(file, make_salvaging_opener(std::move(opener), how.salvage), how.metadata);
   if (files) return files;
   const Error why = remote::is_url(file) ? files.error() : why_not_opened(file, files.error());
-  const bool told = how.salvage.mode != SalvageMode::Off || why.text() != files.error().text();
-  return fail(told ? why : with_salvage_hint(why));
+  const bool told = why.text() != files.error().text();
+  return fail(told ? why : with_salvage_named(files.error(), why, how.salvage.mode));
 }
 
 int exit_code_of(const Error& error) {
@@ -322,7 +322,7 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, cons
       tree = fail(root.error());
   if (!tree) {
     const Error why = explain_missing_end(*files->main()->snapshot(), tree.error());
-    return fail(options.salvage == SalvageMode::Off ? with_salvage_hint(why) : why);
+    return fail(with_salvage_named(tree.error(), why, options.salvage));
   }
   warn_of_missing_end(sources.name, *files->main()->snapshot());
   return tree;

@@ -175,10 +175,4 @@ std::shared_ptr<object::SourceOpener> make_salvaging_opener(std::shared_ptr<obje
   return std::make_shared<SalvagingOpener>(std::move(inner), use);
 }
 
-Error with_salvage_hint(const Error& error) {
-  if (!salvage::may_help(error)) return error;
-  return {error.code(),
-          error.text() + "; the option salvage shows what can still be known of a damaged file"};
-}
-
 }  // namespace h5mount::cli

@@ -38,7 +38,4 @@ struct SalvageUse {
 std::shared_ptr<object::SourceOpener> make_salvaging_opener(std::shared_ptr<object::SourceOpener> inner,
                                                             const SalvageUse& use);
 
-// `error`, with the option named if it could help.
-Error with_salvage_hint(const Error& error);
-
 }  // namespace h5mount::cli

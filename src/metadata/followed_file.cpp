@@ -14,7 +14,7 @@ Result<std::shared_ptr<FollowedFile>> FollowedFile::open(std::shared_ptr<io::Byt
   if (superblock.open_for_writing() && !superblock.open_for_swmr_writing() && !options.force)
     return fail(Error(ErrorCode::AccessDenied,
                       file->name() + " is open for writing, or its writer died (superblock status flags); "
-                                     "the option force opens it"));
+                                     "the option force opens it, salvage also where a writer died"));
   const auto parts = std::make_shared<SnapshotParts>(
       file, place, superblock, options.memory ? options.memory : std::make_shared<SharedCache>());
   H5_ASSIGN(FileMetadataPtr first,

@@ -32,6 +32,23 @@ NewMessage message(MessageType type, Writer& body) {
   return {static_cast<std::uint8_t>(type), 0, 0, body.take()};
 }
 
+NewMessage encode_link(const format::Link& link, format::FileSizes sizes) {
+  Writer out(sizes);
+  const bool ordered = link.creation_order.has_value();
+  out.uint(1, 1).uint(0x18 | (ordered ? 0x04 : 0) | 0x01, 1).uint(link.type, 1);
+  if (ordered) out.uint(static_cast<std::uint64_t>(*link.creation_order), 8);
+  out.uint(static_cast<std::uint64_t>(link.charset), 1).uint(link.name.size(), 2).text(link.name);
+  if (link.is(format::LinkType::Hard)) {
+    out.address(link.address);
+  } else if (link.is(format::LinkType::External)) {
+    out.uint(link.file.size() + link.target.size() + 3, 2).uint(0, 1).text(link.file).uint(0, 1);
+    out.text(link.target).uint(0, 1);
+  } else {
+    out.uint(link.target.size(), 2).text(link.target);
+  }
+  return message(MessageType::Link, out);
+}
+
 }  // namespace
 
 Writer& Writer::checksum() {
@@ -118,23 +135,6 @@ NewMessage encode_continuation_message(std::uint64_t address, std::uint64_t byte
   return message(MessageType::ObjectHeaderContinuation, out);
 }
 
-NewMessage encode_link(const format::Link& link, format::FileSizes sizes) {
-  Writer out(sizes);
-  const bool ordered = link.creation_order.has_value();
-  out.uint(1, 1).uint(0x18 | (ordered ? 0x04 : 0) | 0x01, 1).uint(link.type, 1);
-  if (ordered) out.uint(static_cast<std::uint64_t>(*link.creation_order), 8);
-  out.uint(static_cast<std::uint64_t>(link.charset), 1).uint(link.name.size(), 2).text(link.name);
-  if (link.is(format::LinkType::Hard)) {
-    out.address(link.address);
-  } else if (link.is(format::LinkType::External)) {
-    out.uint(link.file.size() + link.target.size() + 3, 2).uint(0, 1).text(link.file).uint(0, 1);
-    out.text(link.target).uint(0, 1);
-  } else {
-    out.uint(link.target.size(), 2).text(link.target);
-  }
-  return message(MessageType::Link, out);
-}
-
 NewMessage encode_link_info(bool tracked, bool indexed, format::FileSizes sizes) {
   Writer out(sizes);
   out.uint(0, 1).uint((tracked ? 1U : 0U) | (indexed ? 2U : 0U), 1);
@@ -142,6 +142,15 @@ NewMessage encode_link_info(bool tracked, bool indexed, format::FileSizes sizes)
   out.address(format::kUndefinedAddress).address(format::kUndefinedAddress);
   if (indexed) out.address(format::kUndefinedAddress);
   return message(MessageType::LinkInfo, out);
+}
+
+std::vector<NewMessage> encode_links(std::span<const format::Link> links, bool tracked, bool indexed,
+                                     format::FileSizes sizes) {
+  std::vector<NewMessage> out{encode_link_info(tracked, indexed, sizes)};
+  for (const format::Link& link : links)
+    if (link.name.size() < UINT16_MAX / 2 && link.target.size() + link.file.size() < UINT16_MAX / 4)
+      out.push_back(encode_link(link, sizes));
+  return out;
 }
 
 NewMessage encode_contiguous_layout(std::uint64_t address, std::uint64_t bytes, format::FileSizes sizes) {

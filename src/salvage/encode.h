@@ -73,9 +73,11 @@ std::optional<std::vector<std::byte>> encode_chunk0(ByteSpan old, format::FileSi
 std::vector<std::byte> encode_header(std::span<const NewMessage> messages);
 
 NewMessage encode_continuation_message(std::uint64_t address, std::uint64_t bytes, format::FileSizes sizes);
-NewMessage encode_link(const format::Link& link, format::FileSizes sizes);
 // Links that lie in the header itself.
 NewMessage encode_link_info(bool tracked, bool indexed, format::FileSizes sizes);
+// The messages of a group that has these links in its header, but for those too long for a message.
+std::vector<NewMessage> encode_links(std::span<const format::Link> links, bool tracked, bool indexed,
+                                     format::FileSizes sizes);
 NewMessage encode_contiguous_layout(std::uint64_t address, std::uint64_t bytes, format::FileSizes sizes);
 // Chunks in a version 1 B-tree.
 NewMessage encode_chunked_layout(std::uint64_t tree, std::span<const std::uint64_t> chunk_dims,

@@ -292,9 +292,7 @@ bool mend_header(Rescue& rescue, std::uint64_t address) {
 bool mend_old_group(Rescue& rescue, std::uint64_t address, const CachedTable& table) {
   const std::vector<format::Link> links = links_of_table(rescue, table.tree, table.heap);
   if (links.empty()) return false;
-  std::vector<NewMessage> messages{encode_link_info(false, false, rescue.sizes())};
-  for (const format::Link& link : links) messages.push_back(encode_link(link, rescue.sizes()));
-  return rescue.make_header_at(address, messages);
+  return rescue.make_header_at(address, encode_links(links, false, false, rescue.sizes()));
 }
 
 std::unordered_map<std::uint64_t, CachedTable> cached_tables(Rescue& rescue) {

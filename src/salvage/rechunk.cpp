@@ -100,14 +100,20 @@ class ChunkTable {
   }
   bool conflicts() const { return conflicts_; }
 
-  // Chunks that lie behind the end, or on what others have a claim to.
+  // Chunks that lie behind the end, or on what others have a claim to, or that are to be filled where they do
+  // not decode.
   bool drop_lost(bool unlinked) {
-    bool any = false;
-    for (PlacedChunk& one : placed_) {
+    const auto split = std::ranges::partition(placed_, [&](const PlacedChunk& one) {
       const std::uint64_t begin = one.record.address, bytes = one.record.stored_size;
       const bool inside = range_within(begin, bytes, rescue_.end);
-      if (inside && !(unlinked && rescue_.claims.touches(begin, begin + bytes))) continue;
-      states_[one.number] = State::Lost;
+      return inside && !(unlinked && rescue_.claims.touches(begin, begin + bytes));
+    });
+    for (const PlacedChunk& one : split) states_[one.number] = State::Lost;
+    bool any = !split.empty();
+    if (!rescue_.options.fill) return any;
+    const std::span<const PlacedChunk> there(placed_.begin(), split.begin());
+    for (const std::uint64_t number : damaged_chunks(rescue_, trouble_, geometry_, there)) {
+      states_[number] = State::Lost;
       any = true;
     }
     return any;
@@ -132,19 +138,6 @@ class ChunkTable {
     if (static_cast<std::size_t>(other - placed_.begin()) >= known_) state = State::Lost;
   }
 
-  std::vector<std::uint64_t> offsets_of(std::uint64_t number) const {
-    std::vector<std::uint64_t> out(geometry_.grid.size());
-    for (std::size_t d = out.size(); d-- > 0;) {
-      out[d] = number % geometry_.grid[d] * geometry_.chunk_dims[d];
-      number /= geometry_.grid[d];
-    }
-    return out;
-  }
-  bool at_edge(const std::vector<std::uint64_t>& offsets) const {
-    for (std::size_t d = 0; d < offsets.size(); ++d)
-      if (geometry_.dims[d] - offsets[d] < geometry_.chunk_dims[d]) return true;
-    return false;
-  }
   void note_missing(std::uint64_t number, Finding& finding) const;
   std::vector<NodeEntry> entries(Finding& finding);
   std::optional<std::uint64_t> write_tree(const std::vector<NodeEntry>& entries);
@@ -160,7 +153,7 @@ class ChunkTable {
 
 // From the chunk's first byte in the row-major image to behind its last one.
 void ChunkTable::note_missing(std::uint64_t number, Finding& finding) const {
-  const std::vector<std::uint64_t> offsets = offsets_of(number);
+  const std::vector<std::uint64_t> offsets = offsets_of(geometry_, number);
   std::uint64_t first = 0, last = 0, elements = 1;
   for (std::size_t d = 0; d < offsets.size(); ++d) {
     const std::uint64_t end = std::min(offsets[d] + geometry_.chunk_dims[d], geometry_.dims[d]);
@@ -183,12 +176,12 @@ std::vector<NodeEntry> ChunkTable::entries(Finding& finding) {
     const State state = states_[number];
     if (state == State::Absent) continue;
     NodeEntry entry;
-    entry.offsets = offsets_of(number);
+    entry.offsets = offsets_of(geometry_, number);
     if (state == State::Present) {
       entry.stored_size = static_cast<std::uint32_t>(chunk->record.stored_size);
       entry.filter_mask = chunk->record.filter_mask;
       entry.child = chunk->record.address;
-      if (trouble_.description.layout.partial_chunks_unfiltered && at_edge(entry.offsets))
+      if (trouble_.description.layout.partial_chunks_unfiltered && is_partial(geometry_, entry.offsets))
         entry.filter_mask = ~std::uint32_t{0};
     } else {
       note_missing(number, finding);
@@ -308,6 +301,21 @@ std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, con
        .coordinates = coordinates,
        .chunk_bytes = geometry.chunk_bytes},
       bytes);
+}
+
+std::vector<std::uint64_t> offsets_of(const chunk::ChunkGeometry& geometry, std::uint64_t number) {
+  std::vector<std::uint64_t> out(geometry.grid.size());
+  for (std::size_t d = out.size(); d-- > 0;) {
+    out[d] = number % geometry.grid[d] * geometry.chunk_dims[d];
+    number /= geometry.grid[d];
+  }
+  return out;
+}
+
+bool is_partial(const chunk::ChunkGeometry& geometry, std::span<const std::uint64_t> offsets) {
+  for (std::size_t d = 0; d < offsets.size(); ++d)
+    if (geometry.dims[d] - offsets[d] < geometry.chunk_dims[d]) return true;
+  return false;
 }
 
 bool may_be_chunk(const Rescue& rescue, const chunk::ChunkGeometry& geometry, std::uint64_t address,

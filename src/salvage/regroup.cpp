@@ -101,7 +101,7 @@ void add_heap_links(Rescue& rescue, std::uint64_t block_address, std::vector<for
   const auto next = std::ranges::upper_bound(rescue.found, block_address, {}, Found::place);
   if (next != rescue.found.end() && next->offset - block_address < bytes.size())
     bytes = bytes.first(static_cast<std::size_t>(next->offset - block_address));
-  for (std::size_t at = 5 + std::size_t{rescue.sizes().offsets}; at + 6 < bytes.size();) {
+  for (std::size_t at = owner_at(Kind::HeapDirect) + rescue.sizes().offsets; at + 6 < bytes.size();) {
     auto link = link_at(rescue, bytes, at);
     if (!link) {
       ++at;
@@ -221,10 +221,11 @@ std::vector<HeadlessGroup> headless_groups(Rescue& rescue, std::array<const Clai
   // Blocks of a fractal heap name its header, whether it is there or not.
   std::map<std::uint64_t, std::vector<format::Link>> by_heap;
   for (const Found& block : outside(rescue.of_kind(Kind::HeapDirect), claims)) {
+    constexpr std::size_t kOwnerAt = owner_at(Kind::HeapDirect);
     const auto owner =
-        rescue.file->read(block.offset, 5 + std::uint64_t{rescue.sizes().offsets}, "FractalHeapDirectBlock");
+        rescue.file->read(block.offset, kOwnerAt + rescue.sizes().offsets, "FractalHeapDirectBlock");
     if (!owner) continue;
-    const std::uint64_t heap = load_le_width(owner->bytes().data() + 5, rescue.sizes().offsets);
+    const std::uint64_t heap = load_le_width(owner->bytes().data() + kOwnerAt, rescue.sizes().offsets);
     if (!in_any(claims, heap)) add_heap_links(rescue, block.offset, by_heap[heap]);
   }
   for (auto& [heap, links] : by_heap)
@@ -260,18 +261,13 @@ bool replace_links(Rescue& rescue, const object::Object& group, std::span<const 
   static constexpr MessageType kOwn[] = {MessageType::LinkInfo, MessageType::Link, MessageType::SymbolTable};
   const auto info = decode_first(rescue, group, MessageType::LinkInfo,
                                  [](format::Cursor& cursor) { return format::decode_link_info(cursor); });
-  std::vector<NewMessage> messages{encode_link_info(info && info->creation_order_tracked,
-                                                    info && info->creation_order_indexed, rescue.sizes())};
-  for (const format::Link& link : links)
-    if (link.name.size() < UINT16_MAX / 2 && link.target.size() + link.file.size() < UINT16_MAX / 4)
-      messages.push_back(encode_link(link, rescue.sizes()));
+  const auto messages = encode_links(links, info && info->creation_order_tracked,
+                                     info && info->creation_order_indexed, rescue.sizes());
   return rescue.replace_messages(*group.header, kOwn, messages);
 }
 
 std::optional<std::uint64_t> make_group(Rescue& rescue, std::span<const format::Link> links) {
-  std::vector<NewMessage> messages{encode_link_info(false, false, rescue.sizes())};
-  for (const format::Link& link : links) messages.push_back(encode_link(link, rescue.sizes()));
-  return rescue.made->add(encode_header(messages));
+  return rescue.made->add(encode_header(encode_links(links, false, false, rescue.sizes())));
 }
 
 std::unordered_map<std::uint64_t, std::string> surviving_names(Rescue& rescue,

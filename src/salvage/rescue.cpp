@@ -32,8 +32,7 @@ std::vector<Found> Rescue::owned(Kind kind, std::uint64_t owner) {
   auto& index = by_owner.at(static_cast<std::size_t>(kind));
   if (!index) {
     index.emplace();
-    // Behind signature and version; blocks of arrays have a client before it.
-    const std::size_t at = kind == Kind::HeapDirect || kind == Kind::HeapIndirect ? 5 : 6;
+    const std::size_t at = owner_at(kind);
     for (const Found& one : of_kind(kind)) {
       const auto block = file->read(one.offset, at + sizes().offsets, "owner");
       if (block) index->emplace_back(load_le_width(block->bytes().data() + at, sizes().offsets), one);

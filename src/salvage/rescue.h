@@ -29,13 +29,15 @@ struct Rescue {
   std::shared_ptr<MadeSource> made;
   metadata::FileMetadataPtr file;  // of `made`
   Shape shape;
-  std::vector<Found> found;       // at addresses, in their order
-  Claims claims;                  // of what the root leads to
-  Claims weak_claims;             // of what nothing leads to
-  std::uint64_t end = 0;          // of the file's own addresses
-  std::uint64_t steps = 0;        // of rebuilding that are left
-  std::uint64_t filled_left = 0;  // bytes of contiguous datasets that may be filled yet
-  unsigned damaged_trees = 0;     // chunk indexes whose nodes do not say whose they are
+  std::vector<Found> found;        // at addresses, in their order
+  Claims claims;                   // of what the root leads to
+  Claims weak_claims;              // of what nothing leads to
+  std::uint64_t end = 0;           // of the file's own addresses
+  std::uint64_t steps = 0;         // of rebuilding that are left
+  std::uint64_t filled_left = 0;   // bytes of contiguous datasets that may be filled yet
+  std::uint64_t decoded_left = 0;  // bytes of chunks that may be decoded yet to see whether they can be
+  bool stopped = false;            // options.progress ended it
+  unsigned damaged_trees = 0;      // chunk indexes whose nodes do not say whose they are
   std::unordered_map<std::uint64_t, std::size_t> finding_at;  // by address
   Report report;
   std::array<std::vector<std::uint32_t>, kKinds> by_kind;  // in `found`; not of headers
@@ -53,6 +55,11 @@ struct Rescue {
     if (count > steps) return false;
     steps -= count;
     return true;
+  }
+  // Asked between structures; false from then on where options.progress says so.
+  bool go_on() {
+    stopped = stopped || (options.progress && !options.progress(0, 0));
+    return !stopped;
   }
   bool may_fill(std::uint64_t bytes) {
     if (bytes > filled_left) return false;
@@ -119,6 +126,16 @@ GatheredChunks gather_tree2_chunks(Rescue& rescue, const DatasetTrouble& trouble
 GatheredChunks hunt_chunks(Rescue& rescue, const DatasetTrouble& trouble,
                            const chunk::ChunkGeometry& geometry, std::uint64_t wanted);
 
+// The numbers of those of `chunks` that are there and do not decode; of as many as Rescue::decoded_left
+// allows.
+std::vector<std::uint64_t> damaged_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                                          const chunk::ChunkGeometry& geometry,
+                                          std::span<const PlacedChunk> chunks);
+
+// A chunk's first element, by its number in the row-major order of the grid; whether it goes beyond the
+// dataset.
+std::vector<std::uint64_t> offsets_of(const chunk::ChunkGeometry& geometry, std::uint64_t number);
+bool is_partial(const chunk::ChunkGeometry& geometry, std::span<const std::uint64_t> offsets);
 // Whether a stored chunk can have that place and size.
 bool may_be_chunk(const Rescue& rescue, const chunk::ChunkGeometry& geometry, std::uint64_t address,
                   std::uint64_t bytes);

@@ -43,6 +43,7 @@ Status Salvager::open() {
   H5_ASSIGN(rescue_.shape, find_shape(rescue_.source, rescue_.options, swept_));
   swept_whole_ = swept_.has_value();
   rescue_.filled_left = kFilledAnyway + kFilledPerFileByte * rescue_.source->stored_bytes();
+  rescue_.decoded_left = rescue_.filled_left;
   const Shape& shape = rescue_.shape;
   rescue_.made = std::make_shared<MadeSource>(rescue_.source, shape.base);
   rescue_.end = rescue_.made->own_end();
@@ -181,6 +182,28 @@ void Salvager::count_damaged_trees() {
     }
 }
 
+// Whether all chunks of a dataset decode, only decoding them tells.
+void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
+  for (const DatasetTrouble& trouble : walked.datasets) rescue_dataset(rescue_, trouble, unlinked);
+  if (!rescue_.options.fill) return;
+  std::unordered_set<std::uint64_t> done;
+  for (const DatasetTrouble& trouble : walked.datasets) done.insert(trouble.object.address);
+  std::vector<std::uint64_t> others;
+  walked.reached.for_each([&](std::uint64_t address, std::uint8_t kind) {
+    if (kind == static_cast<std::uint8_t>(object::ObjectKind::Dataset) && !done.contains(address))
+      others.push_back(address);
+  });
+  std::ranges::sort(others);
+  for (const std::uint64_t address : others) {
+    if (!rescue_.go_on()) return;
+    const auto object = object::open_object(*rescue_.file, address);
+    if (!object) continue;
+    auto description = object::describe_dataset(*rescue_.file, *object);
+    if (!description || description->pipeline.filters.empty()) continue;
+    rescue_dataset(rescue_, {*object, *std::move(description), std::nullopt}, unlinked);
+  }
+}
+
 // A writer that did not close the file may have written one of two structures that belong together.
 void Salvager::tell_of_writer() {
   const std::uint64_t stated = rescue_.shape.superblock.end_of_file;
@@ -216,7 +239,8 @@ Salvaged Salvager::finish() {
 
 // After a walk that options.progress has ended nothing is certain.
 Status Salvager::check_walks() const {
-  const bool stopped = (reachable_ && reachable_->stopped()) || (unlinked_ && unlinked_->stopped());
+  const bool stopped =
+      rescue_.stopped || (reachable_ && reachable_->stopped()) || (unlinked_ && unlinked_->stopped());
   return stopped ? Status(fail(Error(ErrorCode::Interrupted, "salvage was interrupted"))) : Status{};
 }
 
@@ -234,8 +258,9 @@ Result<Salvaged> Salvager::run() {
   find_unlinked();
   H5_TRY(check_walks());
   count_damaged_trees();
-  for (const DatasetTrouble& trouble : reachable_->result().datasets) rescue_dataset(rescue_, trouble, false);
+  rescue_datasets(reachable_->result(), false);
   tell_of_unlinked();
+  H5_TRY(check_walks());
   tell_of_writer();
   if (!lost_.empty() || !root_opens_) write_lost_and_found();
   return finish();
@@ -276,19 +301,21 @@ bool opens_plainly(const std::shared_ptr<io::ByteSource>& source) {
          !has_bytes_from(*(*file)->source(), superblock.end_of_file, superblock.version);
 }
 
-bool may_help(const Error& error) {
-  switch (error.code()) {
-    case ErrorCode::BadSignature:
-    case ErrorCode::ChecksumMismatch:
-    case ErrorCode::Truncated:
-    case ErrorCode::InvalidValue:
-    case ErrorCode::OutOfRange:
-    case ErrorCode::UnsupportedVersion:
-    case ErrorCode::Cycle:
-      return true;
-    default:
-      return false;
-  }
+Help help_for(const Error& error) {
+  // Parts of a structure have names that begin with its own.
+  static constexpr std::string_view kRebuilt[] = {
+      "Superblock",      "ObjectHeader",          "DataspaceMessage", "DatatypeMessage", "DataLayoutMessage",
+      "LinkInfoMessage", "FilterPipelineMessage", "LinkMessage",      "SymbolTable",     "LocalHeap",
+      "FractalHeap",     "GroupBTree1Node",       "ChunkBTree1Node",  "BTree2",          "FixedArray",
+      "ExtensibleArray"};
+  static constexpr std::string_view kData[] = {"Chunk", "DataLayout"};
+  if (error.code() == ErrorCode::FilterFailed) return Help::Fills;
+  if (!is_about_bytes(error.code()) || error.code() == ErrorCode::LimitExceeded) return Help::None;
+  const std::string_view structure = error.structure();
+  if (std::ranges::find(kData, structure) != std::end(kData)) return Help::Fills;
+  const bool rebuilt =
+      std::ranges::any_of(kRebuilt, [&](std::string_view name) { return structure.starts_with(name); });
+  return rebuilt ? Help::Shows : Help::None;
 }
 
 }  // namespace h5mount::salvage

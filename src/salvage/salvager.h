@@ -31,6 +31,7 @@ class Salvager {
   void mend_headers();
   void mend_groups();
   void count_damaged_trees();
+  void rescue_datasets(const Surveyed& walked, bool unlinked);
   Status check_walks() const;
   void tell_of_writer();
   Salvaged finish();

@@ -37,6 +37,12 @@ enum class Kind : std::uint8_t {
 };
 inline constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::SharedList) + 1;
 
+// The block's bytes before the address of the header that it names; only of blocks that name one.
+constexpr std::size_t owner_at(Kind block) {
+  // Signature and version; blocks of arrays have a client besides.
+  return block == Kind::HeapDirect || block == Kind::HeapIndirect ? 5 : 6;
+}
+
 // Bytes that must follow the last position that is looked at.
 inline constexpr std::size_t kScanMargin = 48;
 

@@ -123,8 +123,7 @@ class AddressCollector {
   }
 
   void take_owner(const Found& found, Kind owner) {
-    constexpr std::size_t kAt = 6;  // behind signature, version and client
-    const std::size_t at = found.kind == Kind::HeapDirect ? kAt - 1 : kAt;
+    const std::size_t at = owner_at(found.kind);
     const auto bytes = bytes_at(found.offset, at + sizes_.offsets);
     if (bytes.size() == at + sizes_.offsets) named[owner].insert(load_le_width(&bytes[at], sizes_.offsets));
   }
@@ -161,7 +160,7 @@ class BaseVote {
 std::optional<Shape> inferred_shape(const io::ByteSource& source, const Swept& swept) {
   std::map<Kind, std::vector<std::uint64_t>> places;
   for (const Found& found : swept.found) {
-    const bool header = found.kind == Kind::Header1 || found.kind == Kind::Header2;
+    const bool header = is_header(found);
     if (header || found.kind == Kind::FractalHeap || found.kind == Kind::ExtensibleArray ||
         found.kind == Kind::FixedArray)
       places[header ? Kind::Header1 : found.kind].push_back(found.offset);

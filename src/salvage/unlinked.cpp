@@ -93,7 +93,7 @@ void Salvager::tell_of_unlinked() {
     finding.certainty = proven ? Certainty::Proven : Certainty::Guessed;
     rescue_.note(std::move(finding));
   });
-  for (const DatasetTrouble& trouble : unlinked_->result().datasets) rescue_dataset(rescue_, trouble, true);
+  rescue_datasets(unlinked_->result(), true);
 }
 
 // The links of lost+found: each object by a name that something still gives it, else by its address.

@@ -26,6 +26,30 @@ TEST(Cures, WhereNothingHelpsNothingIsTold) {
   EXPECT_EQ(cure_of({ErrorCode::Interrupted, "x"}), "");
 }
 
+TEST(Cures, DamageThatSalvageCanCureNamesItsOption) {
+  const auto tells = [](const Error& error, SalvageMode mode, std::string_view words) {
+    const std::string_view cure = cure_of(error, mode);
+    return words.empty() ? cure.empty() : cure.find(words) != std::string_view::npos;
+  };
+  for (const std::string_view structure : {"Superblock", "ObjectHeaderContinuation", "SymbolTableNode",
+                                           "FixedArrayDataBlockPage", "BTree2LeafNode"}) {
+    const Error error(ErrorCode::ChecksumMismatch, structure, "checksum", 96);
+    EXPECT_TRUE(tells(error, SalvageMode::Off, "-o salvage shows")) << structure;
+    EXPECT_TRUE(tells(error, SalvageMode::Errors, "")) << structure;
+  }
+  const Error cut(ErrorCode::Truncated, "Chunk", "address", 96);
+  EXPECT_TRUE(tells(cut, SalvageMode::Off, "-o salvage=fill"));
+  EXPECT_TRUE(tells(cut, SalvageMode::Errors, "-o salvage=fill"));
+  EXPECT_TRUE(tells(cut, SalvageMode::Fill, ""));
+  EXPECT_TRUE(tells({ErrorCode::FilterFailed, "a chunk"}, SalvageMode::Errors, "-o salvage=fill"));
+  // What it does not look for, what is sound and only too large, and what has no place in a file.
+  EXPECT_TRUE(
+      tells({ErrorCode::BadSignature, "GlobalHeapCollection", "signature", 96}, SalvageMode::Off, ""));
+  EXPECT_TRUE(tells({ErrorCode::InvalidValue, "AttributeMessage", "version", 96}, SalvageMode::Off, ""));
+  EXPECT_TRUE(tells({ErrorCode::LimitExceeded, "LocalHeap", "bytes", 96}, SalvageMode::Off, "LIMITS"));
+  EXPECT_TRUE(tells({ErrorCode::InvalidValue, "no slice"}, SalvageMode::Off, ""));
+}
+
 TEST(Cures, EachIsToldOnce) {
   Cures cures;
   EXPECT_FALSE(cures.next({ErrorCode::FilterFailed, "one chunk"}).empty());

@@ -2,11 +2,12 @@
 """Damages HDF5 files of its own in many ways and tells what h5mount gives of them, with and without salvage.
 
 usage: salvage_rig.py H5MOUNT [--kills N] [--full N] [--only-kills] [--writer NAME] [--cuts N] [--mutants N] [--seed N]
-                      [--work DIR]
+                      [--photorec] [--work DIR]
        salvage_rig.py H5MOUNT --files FILE… [--mutants N] [--seed N] [--work DIR]: N mutants of each of these alone
 
 For each kind of damage a line: the share of the bytes that were in the file which come back right, beside
-h5py on the same file, and h5py on a copy that h5clear was run on. A line LITTLE names a killed writer's file of which
+h5py on the same file, h5py on a copy that h5clear was run on, and with --photorec h5py on what PhotoRec (Debian's
+testdisk) finds in a disk image that holds the file. A line LITTLE names a killed writer's file of which
 less than 99 % came back, or less than h5py gives. Bytes that are wrong and not marked as `guessed` or missing end the program with status 1, and so does a sound file that salvage shows in another way.
 """
 import argparse, importlib.util, io, json, os, random, resource, shutil, signal, subprocess, sys, tarfile, tempfile, time
@@ -105,6 +106,23 @@ def cleared(path):
     return copy
 
 
+def photorec_share(path, truth, work):
+    """PhotoRec knows no HDF5 file but by a signature that it is told, and takes all up to the next one for the file."""
+    place = tempfile.mkdtemp(prefix="photorec-", dir=work)
+    with open(os.path.join(place, "photorec.sig"), "w") as signature:
+        signature.write("h5 0 0x894844460d0a1a0a\n")
+    with open(path, "rb") as file, open(os.path.join(place, "image"), "wb") as image:
+        image.write(bytes(1 << 20) + file.read() + bytes(1 << 20))
+    subprocess.run(["photorec", "/d", "out", "/cmd", "image", "partition_none,fileopt,everything,disable,custom,enable,"
+                    "options,keep_corrupted_file,wholespace,search"], cwd=place, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True)
+    found = [os.path.join(directory, name) for directory, _, names in os.walk(place) for name in names
+             if name.endswith(".h5")]
+    share = max((h5py_share(one, truth) for one in found), default=0)
+    shutil.rmtree(place)
+    return share
+
+
 class FullDisk:
     """A file system of few bytes, or where none can be mounted a limit of a file's size."""
 
@@ -165,8 +183,9 @@ class Rig:
         self.rows = {}
 
     def row(self, kind):
-        """Files, bytes, right ones with salvage, without, by h5py, by h5py after h5clear, unmarked wrong ones."""
-        return self.rows.setdefault(kind, [0] * 7)
+        """Files, bytes, right ones with salvage, without, by h5py, by h5py after h5clear, unmarked wrong ones, right ones of
+        what PhotoRec finds."""
+        return self.rows.setdefault(kind, [0] * 8)
 
     def keep(self, path):
         self.kept += 1
@@ -179,6 +198,8 @@ class Rig:
         with_salvage = score(tree(self.h5mount, path, "salvage=fill"), truth)
         row = self.row(kind)
         shares = [h5py_share(path, truth), h5py_share(cleared(path), truth)] if beside else [0, 0]
+        if beside and self.arguments.photorec:
+            row[7] += photorec_share(path, truth, self.work)
         for i, number in enumerate([1, with_salvage[1], with_salvage[0], plain[0]] + shares):
             row[i] += number
         # Each changed byte may be one of raw data, which nothing checks: then it is wrong in the ordinary way too.
@@ -390,10 +411,12 @@ class Rig:
                 self.run_kill(kind, writer)
             for _ in range(self.arguments.full):
                 self.run_full(kind, writer)
-        print(f"{'damage':60} {'files':>6} {'bytes':>12} {'salvage':>8} {'without':>8} {'h5py':>8} {'h5clear':>8}  "
-              "unmarked")
-        for kind, (files, total, *rights, unmarked) in self.rows.items():
-            share = [f"{100 * n / max(total, 1):7.2f}%" for n in rights]
+        print(f"{'damage':60} {'files':>6} {'bytes':>12} {'salvage':>8} {'without':>8} {'h5py':>8} {'h5clear':>8} "
+              f"{'photorec':>8}  unmarked")
+        for kind, (files, total, *rights, unmarked, recovered) in self.rows.items():
+            if self.arguments.photorec:
+                rights.append(recovered)
+            share = [f"{100 * n / max(total, 1):7.2f}%" for n in rights] + ["       -"] * (5 - len(rights))
             print(f"{kind:60} {files:6} {total:12} {' '.join(share)}  {unmarked}")
         return 1 if self.bad or any(row[6] for row in self.rows.values()) else 0
 
@@ -455,6 +478,7 @@ if __name__ == "__main__":
     parser.add_argument("--only-kills", action="store_true", help="no samples")
     parser.add_argument("--cuts", type=int, default=6, help="0: at every 512 bytes")
     parser.add_argument("--mutants", type=int, default=10)
+    parser.add_argument("--photorec", action="store_true", help="what PhotoRec finds, too")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work")
     sys.exit(Rig(parser.parse_args()).run())

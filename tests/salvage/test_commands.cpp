@@ -68,10 +68,10 @@ TEST_F(SalvageCommands, AnErrorThatItCouldCureNamesIt) {
                               "--list -l headless.h5", "--cat headless.h5 /g/packed"}) {
     const Outcome read = in_files(std::string("$H5MOUNT ") + command + " > out");
     EXPECT_NE(read.code, 0) << command;
-    EXPECT_TRUE(says(read.err, "the option salvage")) << command << read.err;
+    EXPECT_TRUE(says(read.err, "-o salvage")) << command << read.err;
   }
   const Outcome missing = in_files("$H5MOUNT --cat damaged.h5 /g/other");
-  EXPECT_FALSE(says(missing.err, "the option salvage")) << missing.err;
+  EXPECT_FALSE(says(missing.err, "-o salvage")) << missing.err;
   const Outcome checked = in_files("$(dirname $H5MOUNT)/fsck.h5 damaged.h5");
   EXPECT_TRUE(says(checked.err, "--salvage")) << checked.err;
 }

@@ -316,6 +316,37 @@ TEST_P(SalvageTest, ChunksThatNothingTellsAreErrorsAndAreNamed) {
   EXPECT_EQ(filled.report.findings.at(0).filled, (400 - chunks->readable) * 80);
 }
 
+TEST_P(SalvageTest, ChunksThatDoNotDecodeAreFilledAndNamed) {
+  auto bytes = sample();
+  const auto file = metadata::FileMetadata::open(io::make_memory_source(bytes), {});
+  ASSERT_TRUE(file);
+  const std::uint64_t address = address_of(bytes, "g/fixed");
+  const auto object = object::open_object(**file, address);
+  ASSERT_TRUE(object);
+  const auto description = object::describe_dataset(**file, *object);
+  ASSERT_TRUE(description);
+  const auto geometry = chunk::ChunkGeometry::make(description->space, description->layout, true);
+  const auto index = chunk::open_chunk_index(*file, description->layout, *geometry);
+  ASSERT_TRUE(index);
+  ASSERT_TRUE(
+      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
+        if (scaled[0] == 7 || scaled[0] == 9) overwrite(bytes, record.address + 2, record.stored_size - 2);
+        return true;
+      }));
+  const Salvaged plain = salvaged(bytes);
+  EXPECT_FALSE(plain.report.changed) << "its structures are sound: reading it is an error as ever";
+  const Salvaged shown = salvaged(bytes, true);
+  expect_chunks(shown, "g/fixed", 38, 38);
+  ASSERT_EQ(shown.report.findings.size(), 1U);
+  const Finding& told = shown.report.findings[0];
+  EXPECT_EQ(told.address, address);
+  ASSERT_EQ(told.missing.size(), 2U) << told.json();
+  EXPECT_EQ(told.missing[0].begin, 5600U);
+  EXPECT_EQ(told.missing[0].end, 6400U);
+  EXPECT_EQ(told.missing[1].begin, 7200U);
+  EXPECT_EQ(told.filled, 1600U);
+}
+
 TEST_P(SalvageTest, DeletedObjectsAreGuessed) {
   const auto bytes =
       test::written_with_h5py(std::string(kScript) + "f.flush()\ndel f['growing']\n", GetParam());

@@ -7,11 +7,12 @@
 // view and way out works on a salvaged file as on any other, with the checks that it always makes: what is
 // made here is trusted no more than what a stranger wrote.
 //
-// Bytes that are not known read as an error, or as the fill value with `fill`. How sure it is of an object is
-// told by io::Remarks at the object's address: the JSON of user.hdf5.salvage.
+// Bytes that are not known read as an error, or as the fill value with `fill`. Then each chunk with filters
+// is decoded once, as nothing else tells whether it can be. How sure it is of an object is told by
+// io::Remarks at the object's address: the JSON of user.hdf5.salvage.
 //
 // Work: kSweepsPerByte times the file's size, and as much again for each structure class that is rebuilt.
-// Memory: eight bytes a found structure (at most kMaxFound of them), twice as much for a moment; 22 bytes an
+// Memory: twelve bytes a found structure (at most kMaxFound of them), sixteen for a moment; 22 bytes an
 // object that is followed (limits::kMaxWalkedObjects) and about 600 an object in lost+found (kMaxLost); and
 // what is made, which is at most kMadePerFileByte bytes for each byte of the file. Threads: `salvage_source`
 // starts its own and ends them.
@@ -32,7 +33,8 @@ inline constexpr std::uint64_t kSweepsPerByte = 16;
 inline constexpr std::uint64_t kMadePerFileByte = 2;
 inline constexpr std::uint64_t kMadeAnyway = 16U << 20;
 // Contiguous datasets that end behind the file's end are filled up to so many bytes together: more than that
-// is what no file that was cut claims, and a reader would have to read it. Chunks that are filled are holes.
+// is what no file that was cut claims, and a reader would have to read it. Chunks that are filled are holes;
+// up to as many bytes of chunks are decoded to see which do not decode.
 inline constexpr std::uint64_t kFilledPerFileByte = 1024;
 inline constexpr std::uint64_t kFilledAnyway = 64U << 20;
 
@@ -82,7 +84,10 @@ Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Op
 // Whether the file's superblock and root are sound, and nothing tells of a writer that did not close it: what
 // may be damaged in it can be found when it is met. Reads little.
 bool opens_plainly(const std::shared_ptr<io::ByteSource>& source);
-// Whether opening a file that failed like that, or that shows such damage, could do better with salvage.
-bool may_help(const Error& error);
+// What salvage could do about damage that an ordinary reader met: show more, where a structure is damaged
+// that it looks for, puts in another's place or rebuilds; or no more than give the fill value (Options::fill)
+// for bytes that are gone.
+enum class Help : std::uint8_t { None, Shows, Fills };
+Help help_for(const Error& error);
 
 }  // namespace h5mount::salvage

@@ -1,0 +1,102 @@
+// Chunks that do not decode. Only decoding tells: with Options::fill each stored chunk is decoded once.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/metadata/filter_pipeline.h"
+#include "rescue.h"
+
+namespace h5mount::salvage {
+namespace {
+
+constexpr std::uint64_t kMaxChecked = 256U << 20;  // chunks of more bytes are not decoded
+constexpr std::uint64_t kMemory = 512U << 20;      // of all threads
+
+// From the chunk's first byte to behind the last one within the dataset: a writer may cut the rest.
+std::uint64_t needed_bytes(const chunk::ChunkGeometry& geometry, std::span<const std::uint64_t> offsets) {
+  std::uint64_t last = 0;
+  for (std::size_t d = 0; d < offsets.size(); ++d)
+    last =
+        last * geometry.chunk_dims[d] + std::min(geometry.dims[d] - offsets[d], geometry.chunk_dims[d]) - 1;
+  return (last + 1) * geometry.element_size;
+}
+
+class ChunkCheck {
+ public:
+  ChunkCheck(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry,
+             const filter::FilterPipeline& pipeline, std::span<const PlacedChunk> chunks)
+      : rescue_(rescue),
+        geometry_(geometry),
+        pipeline_(pipeline),
+        partial_plain_(trouble.description.layout.partial_chunks_unfiltered),
+        all_filters_(~std::uint64_t{0} >>
+                     (64 - std::min<std::size_t>(trouble.description.pipeline.filters.size(), 32))),
+        chunks_(chunks) {}
+
+  std::vector<std::uint64_t> run() {
+    const std::uint64_t each = 2 * geometry_.chunk_bytes + pipeline_.scratch_bytes(geometry_.chunk_bytes);
+    const auto most = std::min<std::uint64_t>({rescue_.options.threads, kMemory / each, chunks_.size()});
+    std::vector<std::thread> threads;
+    for (std::uint64_t i = 1; i < most; ++i) threads.emplace_back([this] { work(); });
+    work();
+    for (std::thread& thread : threads) thread.join();
+    const MutexLock lock(mutex_);
+    std::ranges::sort(damaged_);
+    return std::move(damaged_);
+  }
+
+ private:
+  void work() {
+    std::vector<std::byte> stored, decoded(static_cast<std::size_t>(geometry_.chunk_bytes));
+    filter::FilterScratch scratch;
+    for (std::size_t i = next_++; i < chunks_.size(); i = next_++) {
+      const bool damaged = is_damaged(chunks_[i], stored, decoded, scratch);
+      const MutexLock lock(mutex_);
+      if (damaged) damaged_.push_back(chunks_[i].number);
+      if (!rescue_.go_on()) next_ = chunks_.size();
+    }
+  }
+
+  bool is_damaged(const PlacedChunk& chunk, std::vector<std::byte>& stored, MutableByteSpan decoded,
+                  filter::FilterScratch& scratch) const {
+    const chunk::ChunkRecord& record = chunk.record;
+    const std::vector<std::uint64_t> offsets = offsets_of(geometry_, chunk.number);
+    const bool plain = (record.filter_mask & all_filters_) == all_filters_ ||
+                       (partial_plain_ && is_partial(geometry_, offsets));
+    if (plain) return record.stored_size != geometry_.chunk_bytes;
+    if (!may_be_chunk(rescue_, geometry_, record.address, record.stored_size)) return false;
+    stored.resize(static_cast<std::size_t>(record.stored_size));
+    if (!rescue_.made->read_at(record.address, stored)) return false;
+    const auto given = pipeline_.decode_up_to(stored, record.filter_mask, decoded, scratch);
+    return given ? *given < needed_bytes(geometry_, offsets) : is_about_bytes(given.error().code());
+  }
+
+  Rescue& rescue_;
+  const chunk::ChunkGeometry& geometry_;
+  const filter::FilterPipeline& pipeline_;
+  const bool partial_plain_;
+  const std::uint64_t all_filters_;
+  const std::span<const PlacedChunk> chunks_;
+  std::atomic<std::size_t> next_ = 0;
+  Mutex mutex_;
+  std::vector<std::uint64_t> damaged_ H5_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> damaged_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                                          const chunk::ChunkGeometry& geometry,
+                                          std::span<const PlacedChunk> chunks) {
+  if (!geometry.filtered || geometry.chunk_bytes > kMaxChecked) return {};
+  const auto pipeline =
+      metadata::make_filter_pipeline(trouble.description.pipeline.filters, geometry.chunk_bytes);
+  if (!pipeline || (*pipeline)->missing()) return {};
+  const std::uint64_t most = rescue.decoded_left / std::max<std::uint64_t>(geometry.chunk_bytes, 1);
+  if (chunks.size() > most) chunks = chunks.first(static_cast<std::size_t>(most));
+  rescue.decoded_left -= chunks.size() * geometry.chunk_bytes;
+  if (chunks.empty()) return {};
+  return ChunkCheck(rescue, trouble, geometry, **pipeline, chunks).run();
+}
+
+}  // namespace h5mount::salvage
