@@ -33,7 +33,7 @@ def main():
     except subprocess.TimeoutExpired:
         return f"npm ci took more than {SECONDS} s"
     if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if "error" in line.lower()]
+        lines = [line for line in done.stderr.splitlines() if "err" in line.lower()]
         return "npm ci: " + (lines[0] if lines else "failed")
     with open(mark, "w", encoding="ascii") as file:
         file.write(digest)

@@ -10,6 +10,8 @@ new_system() {
   printf '#!/bin/sh\nexit 101\n' >"$2/usr/sbin/policy-rc.d"
   chmod 755 "$2/usr/sbin/policy-rc.d"
   cp /etc/resolv.conf /etc/hosts "$2/etc/"
+  # Whom this machine trusts, such as a proxy of its own network.
+  cp /etc/ssl/certs/ca-certificates.crt "$2/etc/ssl/certs/"
 }
 
 within() {
@@ -18,5 +20,5 @@ within() {
   unshare --mount --pid --fork --kill-child sh -c '
     mount -t proc proc "$0/proc" && mount -t devpts -o newinstance,ptmxmode=666 devpts "$0/dev/pts" &&
     exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TERM=xterm \
-      DEBIAN_FRONTEND=noninteractive "$@"' "$root" "$@"
+      DEBIAN_FRONTEND=noninteractive NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt "$@"' "$root" "$@"
 }

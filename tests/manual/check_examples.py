@@ -20,15 +20,16 @@ ELSEWHERE = {
     "cdo ": "it reads files of a grid only: compare_netcdf.py has it read one",
     "tail -f ": "it does not end; the tests of SWMR run it",
     "/data/run.h5  /mnt/run": "a line of fstab: scripts/check_deb.sh mounts it",
+    "rclone ": "check_rclone.py runs it",
     "h5mount https:": "a server of the internet: the tests of the directory remote run their own",
     "h5mount --cat s3:": "as https",
 }
 # Blocks that are no commands: of nginx (ProxyTest), of Jupyter, output.
-CONFIGURATIONS = ("location /h5/", "server {", "c.ServerProxy", '{"certainty"')
+CONFIGURATIONS = ("location /h5/", "server {", "c.ServerProxy", '{"certainty"', "[HDF5]", "ext h5|")
 # Pages whose commands other tests run, as they need programs that are not in Debian.
 OTHER_TESTS = {"h5mount-s3.7": "S3Clients"}
 # Programs of the pages that scripts/packages.txt does not install.
-MAY_BE_MISSING = ["duckdb", "gnuplot", "ffmpeg", "jq"]
+MAY_BE_MISSING = ["duckdb", "gnuplot", "ffmpeg", "jq", "rg"]
 failures = 0
 
 
@@ -98,6 +99,7 @@ class Runner:
         here = re.sub(r"(?<![\w./])/(data|mnt|tmp)(?=/)", rf"{self.scratch}/\1", here)
         here = re.sub(r"(?<![\w./])/mnt(?=\s|$)", f"{self.scratch}/alone", here)  # as a mount point itself
         here = here.replace("file:///mnt", f"file://{self.scratch}/mnt")
+        here = here.replace("/usr/share/h5mount/", os.path.join(ROOT, "scripts/package/integrations/"))
         here = here.replace("python3 -c", "/usr/bin/python3 -c")
         self.ran += 1
         if here.startswith("h5mount --serve"):
