@@ -74,7 +74,34 @@ class FileBody final : public Body {
     return filled;
   }
 
+  ByteSpan stored() const override {
+    const auto run = next_run();
+    return run ? run->source->mapped(run->offset, run->length) : ByteSpan();
+  }
+  void skip(std::uint64_t bytes) override { range_given_ += bytes; }
+  Status revalidate() const override { return file_->revalidate(); }
+
+  Result<std::size_t> read_at_once(MutableByteSpan out) override {
+    const auto run = next_run();
+    if (!run) return std::size_t{0};
+    const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), run->length));
+    H5_ASSIGN(const std::size_t count, run->source->read_cached(run->offset, out.first(most)));
+    if (count > 0) H5_TRY(revalidate());
+    skip(count);
+    return count;
+  }
+
  private:
+  // Where the next bytes of the file are stored, up to the end of their range.
+  std::optional<dataset::StoredRun> next_run() const {
+    if (part_ == parts_.size() || text_given_ < parts_[part_].before.size()) return std::nullopt;
+    const Range range = parts_[part_].range;
+    const std::uint64_t offset = range.begin + range_given_;
+    auto run = offset < range.end ? file_->stored_run(offset) : std::nullopt;
+    if (run) run->length = std::min(run->length, range.end - offset);
+    return run;
+  }
+
   const std::shared_ptr<const Snapshot> snapshot_;
   const std::shared_ptr<tree::OpenNode> file_;
   std::vector<FilePart> parts_;
