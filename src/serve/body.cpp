@@ -24,14 +24,14 @@ class TextBody final : public Body {
   std::size_t given_ = 0;
 };
 
-// Copies bytes of the file; 0 at its end.
+// Copies bytes of the file; 0 at its end. What each read finds anew may be of another version.
 Result<std::size_t> read_file(tree::OpenNode& file, std::uint64_t offset, MutableByteSpan out,
                               RequestWork& work) {
   dataset::Pieces pieces;
   H5_TRY(file.read(offset, out.size(), pieces, work.budget()));
   const auto count = static_cast<std::size_t>(pieces.total());
   H5_TRY(dataset::copy_pieces(pieces.list(), out.first(count)));
-  if (pieces.kernel_only()) H5_TRY(file.revalidate());
+  if (pieces.kernel_only() || file.direct()) H5_TRY(file.revalidate());
   return count;
 }
 

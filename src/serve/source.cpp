@@ -65,6 +65,7 @@ std::shared_ptr<const Snapshot> ServedSource::of_file(std::shared_ptr<const Snap
                                                       const std::optional<tree::FileOfNode>& file) {
   if (!snapshot->many || !file) return snapshot;
   auto out = std::make_shared<Snapshot>(*snapshot);
+  out->plain = file->plain;
   out->opening = file->number;
   out->modified = file->modified / kSecond;
   out->version = version_text(file->version, file->modified);

@@ -25,7 +25,8 @@ struct Snapshot {
   std::int64_t modified = 0;  // seconds since 1970
   std::function<bool(const tree::NodeStat&)> shown;  // as in OpenedSource
   std::shared_ptr<SharedListings> listings;
-  bool many = false;  // it has many files: see ServedSource::of_file
+  bool many = false;   // it has many files: see ServedSource::of_file
+  bool plain = false;  // of one that is no HDF5 file
 };
 
 class ServedSource {

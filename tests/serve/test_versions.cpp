@@ -39,5 +39,57 @@ for target in ('/d', '/chunked'):
 )");
 }
 
+// Files that are no HDF5 are files as well: `passthrough` shows them, with their own versions.
+TEST_F(ServeCommand, PlainFilesOfADirectoryHaveTagsAndRanges) {
+  check(R"(
+os.makedirs('run/sub')
+with h5py.File('run/a.h5', 'w') as f: f['x'] = np.arange(10)
+N = 40 << 20
+whole = np.random.default_rng(1).integers(0, 256, N, 'u1').tobytes()
+open('run/sub/plain.bin', 'wb').write(whole)
+open('run/empty.txt', 'w').close()
+for words, above in ((['-o', 'passthrough', 'run'], ''), (['--s3', '-o', 'passthrough', 'run'], '/run')):
+    with Serve(*words) as s:
+        key = above + '/sub/plain.bin'
+        a = s.get(key)
+        tag, date = a.headers['ETag'], a.headers['Last-Modified']
+        assert a.status == 200 and a.data == whole and tag.startswith('"')
+        assert a.headers['Accept-Ranges'] == 'bytes'
+        h = s.request('HEAD', key)
+        assert h.status == 200 and h.headers['Content-Length'] == str(N) and h.headers['ETag'] == tag
+        a = s.get(key, Range='bytes=1000-70999', If_Match=tag)
+        assert a.status == 206 and a.data == whole[1000:71000] and a.headers['ETag'] == tag
+        assert a.headers['Content-Range'] == 'bytes 1000-70999/%d' % N
+        assert s.get(key, Range='bytes=-5', If_Range=tag).data == whole[-5:]
+        assert s.get(key, Range='bytes=-5', If_Range='"other"').status == 200
+        assert s.get(key, Range='bytes=%d-' % N).status == 416
+        assert s.get(key, If_None_Match=tag).status == 304
+        assert s.get(key, If_Match='"other"').status == 412
+        assert s.get(key, If_Unmodified_Since='Sun, 06 Nov 1994 08:49:37 GMT').status == 412
+        a = s.get(above + '/empty.txt')
+        assert a.status == 200 and a.data == b'' and 'ETag' in a.headers
+        assert s.get(above + '/a.h5/x').headers['ETag'] not in (tag, a.headers['ETag'])
+        # A body is of one version; the next request gets the next one.
+        c = http.client.HTTPConnection('127.0.0.1', int(s.port), timeout=60)
+        c.connect(); c.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        c.request('GET', key)
+        a = c.getresponse(); a.read(1000)
+        with open('run/sub/plain.bin', 'r+b') as f: f.seek(N // 2); f.write(b'new')
+        try: a.read(); assert False, 'a body of two versions must not look whole'
+        except http.client.IncompleteRead: pass
+        time.sleep(0.1)
+        a = s.get(key, Range='bytes=%d-%d' % (N // 2, N // 2 + 2))
+        assert a.data == b'new' and a.headers['ETag'] != tag
+        assert s.get(key, If_Match=tag).status == 412
+        open('run/sub/plain.bin', 'wb').write(whole)
+        time.sleep(0.1)
+with Serve('-o', 'passthrough', 'run') as s:
+    listed = {e['name']: e for e in s.json('/sub/?list')}
+    assert listed['plain.bin']['size'] == N
+    assert s.get('/api/meta?file=sub%2Fplain.bin&path=/').status == 404
+    assert s.get('/sub/plain.bin?page').data == whole
+)");
+}
+
 }  // namespace
 }  // namespace h5mount::test

@@ -82,6 +82,7 @@ struct FileOfNode {
   std::uint64_t version = 0;  // another one after every change of it
   std::int64_t modified = 0;  // nanoseconds since 1970
   bool replaced = false;      // the name leads to another one now; what is read is still this one's
+  bool plain = false;         // it is no HDF5 file: the node shows all of it, as it is
 };
 
 // A directory's listing, made at opendir; positions are stable for its life.
