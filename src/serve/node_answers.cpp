@@ -210,7 +210,9 @@ Answer answer_node(const NodeRequest& request, front::FoundNode found) {
   }
   const bool page = has_page() && !request.file.name.empty();
   if (page && query_parameter(request.query, "page")) return page_of(request, found, "./?plain");
-  return FileAnswer(request, found).make();
+  Answer out = FileAnswer(request, found).make();
+  request.snapshot->recent->keep(std::move(found.node));
+  return out;
 }
 
 }  // namespace h5mount::serve

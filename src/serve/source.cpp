@@ -54,6 +54,7 @@ std::shared_ptr<const Snapshot> ServedSource::snapshot_of(const Opened& opened, 
   out->shown = opened.source.shown;
   out->opening = opened.number;
   out->listings = opened.listings;
+  out->recent = opened.recent;
   out->many = !opened.source.state;
   if (out->many) return out;
   out->modified = state.modified / kSecond;

@@ -93,6 +93,28 @@ with Serve('-o', 'cache_size=32M', 'links.h5') as s:
 )");
 }
 
+// One after the other, each on a connection of its own: nothing else holds what was decoded.
+TEST_F(ServeLoad, WhatWasDecodedForOneRequestServesTheNext) {
+  check_load(R"(
+os.mkdir('run')
+for name in ('f.h5', 'run/f.h5'):
+    with h5py.File(name, 'w') as f:
+        f.create_dataset('d', data=np.arange(100000), chunks=(10000,), compression='gzip')
+        f['d'].attrs['units'] = 'K'
+for words, above in ((['f.h5'], ''), (['--s3', 'f.h5'], '/f.h5'), (['run'], '/f.h5'),
+                     (['--s3', 'run'], '/run/f.h5')):
+    with Serve(*words) as s:
+        for i in range(50):
+            at = i * 8000 % 80000  # in the first chunk
+            a = s.get(above + '/d', Range='bytes=%d-%d' % (at, at + 4095))
+            assert a.status == 206 and a.data == np.arange(100000).tobytes()[at:at + 4096]
+        root = {'f.h5': '/f.h5', 'run': '/run'}[words[-1]] if '--s3' in words else ''
+        status = s.get(root + '/.h5/status')
+        counts = dict(l.split(': ', 1) for l in status.data.decode().splitlines() if ': ' in l)
+        assert int(counts['chunks_decoded']) == 1, (words, counts['chunks_decoded'])
+)");
+}
+
 TEST_F(ServeLoad, WorkEndsWhenTheClientGoes) {
   check_load(R"(
 C = 1 << 20
