@@ -66,10 +66,12 @@ class FileBody final : public Body {
       }
       const auto most =
           static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), part.range.end - offset));
-      H5_ASSIGN(const std::size_t count, read_file(*file_, offset, rest.first(most), work));
-      if (count == 0) return fail(Error(ErrorCode::Stale, "the file became shorter while it was read"));
-      range_given_ += count;
-      filled += count;
+      const auto count = read_file(*file_, offset, rest.first(most), work);
+      if (!count && filled > 0) return filled;  // the next read meets what is wrong
+      if (!count) return fail(count.error());
+      if (*count == 0) return fail(Error(ErrorCode::Stale, "the file became shorter while it was read"));
+      range_given_ += *count;
+      filled += *count;
     }
     return filled;
   }
@@ -81,9 +83,9 @@ class FileBody final : public Body {
   void skip(std::uint64_t bytes) override { range_given_ += bytes; }
   Status revalidate() const override { return file_->revalidate(); }
 
-  Result<std::size_t> read_at_once(MutableByteSpan out) override {
+  Result<std::size_t> read_at_once(MutableByteSpan out, RequestWork& work) override {
     const auto run = next_run();
-    if (!run) return std::size_t{0};
+    if (!run) return read(out, work);
     const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), run->length));
     H5_ASSIGN(const std::size_t count, run->source->read_cached(run->offset, out.first(most)));
     if (count > 0) H5_TRY(revalidate());

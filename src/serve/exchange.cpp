@@ -214,7 +214,7 @@ Status Exchange::fill() {
 bool Exchange::fill_at_once() {
   buffer_.resize(block_bytes());
   given_ = 0;
-  filled_ = answer_.body->read_at_once(buffer_).value_or(0);
+  filled_ = answer_.body->read_at_once(buffer_, *work_).value_or(0);
   return filled_ > 0;
 }
 
@@ -328,10 +328,14 @@ ssize_t Exchange::read(char* out, std::size_t most) {
     return 0;
   } else if (context_.local && !failed_ && !ended_) {
     // A copy more of what is in memory costs less than another thread's help.
-    guard_body([&]() -> Status {
-      H5_ASSIGN(count, answer_.body->read_at_once(std::as_writable_bytes(std::span(out, most))));
-      return {};
+    // What fails is met again by the job.
+    RequestWork quick(connection()->descriptor());
+    quick.begin_quick_job();
+    guard_body([&] {
+      count = answer_.body->read_at_once(std::as_writable_bytes(std::span(out, most)), quick).value_or(0);
+      return Status();
     });
+    (void)quick.end_quick_job();
   }
   if (failed_) return MHD_CONTENT_READER_END_WITH_ERROR;
   if (count > 0) {

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "h5mount/base/lru_cache.h"
 #include "h5mount/base/once_value.h"
@@ -21,14 +23,30 @@ namespace h5mount::serve {
 // decoded for one request is there for the next. Threads: any.
 class RecentFiles {
  public:
-  explicit RecentFiles(std::size_t most) : nodes_(most) {}
+  explicit RecentFiles(std::size_t most) : nodes_(most), facts_(most) {}
   void keep(front::NodeReference node) {
     const tree::NodeId id = node.id();
     if (!nodes_.find(id)) nodes_.insert(id, std::make_shared<const front::NodeReference>(std::move(node)), 1);
   }
 
+  // What is told of a file beside its bytes, in one version of the file that it is of.
+  struct Facts {
+    std::string version;
+    std::vector<std::pair<std::string, std::string>> fields;
+  };
+  // `make` is called where they are not known; without a version they are not kept.
+  template <class Make>
+  std::shared_ptr<const Facts> facts(tree::NodeId node, const std::string& version, const Make& make) {
+    auto known = facts_.find(node);
+    if (known && known->version == version && !version.empty()) return known;
+    known = std::make_shared<const Facts>(Facts{version, make()});
+    if (!version.empty()) facts_.insert(node, known, 1);
+    return known;
+  }
+
  private:
   LruCache<front::NodeReference> nodes_;
+  LruCache<Facts> facts_;
 };
 
 // A source as one request sees it. The version was taken before anything of the tree is read, so that bytes

@@ -91,5 +91,26 @@ with Serve('-o', 'passthrough', 'run') as s:
 )");
 }
 
+// They are read once for a version of the file.
+TEST_F(ServeCommand, AttributesOfAnObjectAreThoseOfTheVersion) {
+  check(R"(
+os.mkdir('run')
+def units(s, key): return s.request('HEAD', key).headers['x-amz-meta-units']
+for name, words, key in (('f.h5', ['f.h5'], '/f.h5/x'), ('run/f.h5', ['run'], '/run/f.h5/x')):
+    with h5py.File(name, 'w') as f:
+        f['x'] = np.arange(10)
+        f['x'].attrs['units'] = 'K'
+    with Serve('--s3', *words) as s:
+        assert units(s, key) == 'K' and units(s, key) == 'K'
+        tag = s.get(key).headers['ETag']
+        with h5py.File(name, 'r+') as f: f['x'].attrs['units'] = 'm'
+        time.sleep(0.1)
+        for _ in range(100):
+            if units(s, key) == 'm': break
+            time.sleep(0.1)
+        assert units(s, key) == 'm' and s.get(key).headers['ETag'] != tag
+)");
+}
+
 }  // namespace
 }  // namespace h5mount::test
