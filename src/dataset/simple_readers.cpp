@@ -122,6 +122,10 @@ class ContiguousReader final : public PlainReader {
       return fail(read.error().within(fmt::format("data of dataset at {:#x}", description().address)));
     return {};
   }
+  std::optional<StoredRun> stored_run(std::uint64_t offset) const override {
+    if (offset >= size()) return std::nullopt;
+    return StoredRun{source_, address_ + offset, size() - offset};
+  }
 
  private:
   std::shared_ptr<const io::ByteSource> source_;

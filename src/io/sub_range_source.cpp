@@ -19,6 +19,10 @@ class SubRangeSource final : public ByteSource {
           Error(ErrorCode::Truncated, "SubRange", "bytes", offset).with_detail("the part ends before"));
     return parent_->read_at(*absolute, out);
   }
+  Result<std::size_t> read_cached(std::uint64_t offset, MutableByteSpan out) const override {
+    const auto absolute = inside(offset, out.size());
+    return absolute ? parent_->read_cached(*absolute, out) : Result<std::size_t>(0);
+  }
   std::uint64_t size() const override {
     const std::uint64_t whole = parent_->size();
     const std::uint64_t left = whole > start_ ? whole - start_ : 0;

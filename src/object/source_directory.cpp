@@ -63,6 +63,7 @@ SourceEntry entry_of(const struct statx& found) {
   // The birth time is included because inode numbers are reused.
   const std::uint64_t born = (found.stx_mask & STATX_BTIME) != 0 ? nanoseconds(found.stx_btime) : 0;
   out.identity = digest({device, found.stx_ino, born, found.stx_mode & static_cast<unsigned>(S_IFMT)});
+  out.modified = static_cast<std::int64_t>(nanoseconds(found.stx_mtime));
   out.stamp =
       digest({out.identity, found.stx_size, nanoseconds(found.stx_mtime), nanoseconds(found.stx_ctime)});
   if (found.stx_nlink > 1 && out.kind == SourceEntry::Kind::File)

@@ -24,14 +24,14 @@ class TextBody final : public Body {
   std::size_t given_ = 0;
 };
 
-// Copies bytes of the file; 0 at its end.
+// Copies bytes of the file; 0 at its end. What each read finds anew may be of another version.
 Result<std::size_t> read_file(tree::OpenNode& file, std::uint64_t offset, MutableByteSpan out,
                               RequestWork& work) {
   dataset::Pieces pieces;
   H5_TRY(file.read(offset, out.size(), pieces, work.budget()));
   const auto count = static_cast<std::size_t>(pieces.total());
   H5_TRY(dataset::copy_pieces(pieces.list(), out.first(count)));
-  if (pieces.kernel_only()) H5_TRY(file.revalidate());
+  if (pieces.kernel_only() || file.direct()) H5_TRY(file.revalidate());
   return count;
 }
 
@@ -66,15 +66,44 @@ class FileBody final : public Body {
       }
       const auto most =
           static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), part.range.end - offset));
-      H5_ASSIGN(const std::size_t count, read_file(*file_, offset, rest.first(most), work));
-      if (count == 0) return fail(Error(ErrorCode::Stale, "the file became shorter while it was read"));
-      range_given_ += count;
-      filled += count;
+      const auto count = read_file(*file_, offset, rest.first(most), work);
+      if (!count && filled > 0) return filled;  // the next read meets what is wrong
+      if (!count) return fail(count.error());
+      if (*count == 0) return fail(Error(ErrorCode::Stale, "the file became shorter while it was read"));
+      range_given_ += *count;
+      filled += *count;
     }
     return filled;
   }
 
+  ByteSpan stored() const override {
+    const auto run = next_run();
+    return run ? run->source->mapped(run->offset, run->length) : ByteSpan();
+  }
+  void skip(std::uint64_t bytes) override { range_given_ += bytes; }
+  Status revalidate() const override { return file_->revalidate(); }
+
+  Result<std::size_t> read_at_once(MutableByteSpan out, RequestWork& work) override {
+    const auto run = next_run();
+    if (!run) return read(out, work);
+    const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), run->length));
+    H5_ASSIGN(const std::size_t count, run->source->read_cached(run->offset, out.first(most)));
+    if (count > 0) H5_TRY(revalidate());
+    skip(count);
+    return count;
+  }
+
  private:
+  // Where the next bytes of the file are stored, up to the end of their range.
+  std::optional<dataset::StoredRun> next_run() const {
+    if (part_ == parts_.size() || text_given_ < parts_[part_].before.size()) return std::nullopt;
+    const Range range = parts_[part_].range;
+    const std::uint64_t offset = range.begin + range_given_;
+    auto run = offset < range.end ? file_->stored_run(offset) : std::nullopt;
+    if (run) run->length = std::min(run->length, range.end - offset);
+    return run;
+  }
+
   const std::shared_ptr<const Snapshot> snapshot_;
   const std::shared_ptr<tree::OpenNode> file_;
   std::vector<FilePart> parts_;

@@ -22,6 +22,19 @@ class Body {
   // The next bytes, at most as many as `out` takes, and fewer where these took long; 0 at the end. May take
   // as long as reading a file takes.
   virtual Result<std::size_t> read(MutableByteSpan out, RequestWork& work) = 0;
+  // The next bytes as memory that only the kernel may read (io::ByteSource::mapped), where they are stored as
+  // they are; empty: `read` has them. They are of this version of the file if `revalidate` succeeds after
+  // they were copied.
+  virtual ByteSpan stored() const { return {}; }
+  virtual void skip(std::uint64_t bytes) { (void)bytes; }
+  virtual Status revalidate() const { return {}; }
+  // As many of the next bytes as can be had without waiting for anything; 0: `read` has them, or there are
+  // none.
+  // `work` is that of a quick job, which is interrupted before anything is waited for.
+  virtual Result<std::size_t> read_at_once(MutableByteSpan out, RequestWork& work) {
+    (void)out, (void)work;
+    return std::size_t{0};
+  }
 };
 using BodyPtr = std::unique_ptr<Body>;
 

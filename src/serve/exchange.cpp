@@ -3,8 +3,10 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -21,6 +23,9 @@ constexpr std::size_t kBodiesBytes = 64U << 20;
 constexpr std::size_t kLargestBuffer = 1U << 20;
 constexpr std::size_t kMinSent = 4096, kMaxSent = 64U << 10;
 static_assert(kBodyBytes >= kLargestBuffer + kMaxSent);
+// From so many bytes on what is stored as it is goes past libmicrohttpd, which then cannot keep the
+// connection.
+constexpr std::uint64_t kMinStored = 64U << 20;
 
 std::size_t buffer_bytes(std::size_t connections, std::optional<std::uint64_t> body) {
   const std::size_t share = kBodiesBytes / std::max<std::size_t>(connections, 1);
@@ -142,13 +147,16 @@ MHD_Result Exchange::advance(const char* method, const char* url, const char* ve
 // The loop does not touch the connection until the job has resumed it, which is the last that the job does.
 void Exchange::suspend_for(void (Exchange::*job)()) {
   MHD_suspend_connection(connection_);
-  JobQueue& jobs = work_->is_long() ? context_.long_jobs : context_.quick_jobs;
-  jobs.submit([this, job, connection = connection_] {
+  jobs().submit([this, job, connection = connection_] {
     work_->begin_job();
     (this->*job)();
     work_->end_job();
     MHD_resume_connection(connection);
   });
+}
+
+JobQueue& Exchange::jobs() {
+  return work_->is_long() ? context_.long_jobs : context_.quick_jobs;
 }
 
 // What is there is answered without another thread between. Targets with a query ask for more work, mostly.
@@ -168,7 +176,10 @@ void Exchange::make_answer() {
   try {
     answer_ = context_.answer(request_, *work_);
     const bool reads = request_.method != "HEAD" || answer_.reads_for_head;
-    if (reads && work_->is_quick() && !is_short(answer_)) return work_->give_up();
+    if (reads && work_->is_quick() && !is_short(answer_)) {
+      if (!fill_at_once()) work_->give_up();
+      return;
+    }
     const Status first = reads ? fill() : Status();
     if (first && !work_->timed_out()) return;
     // What cannot be read at all becomes an error's answer rather than one that is cut off.
@@ -189,7 +200,8 @@ Status Exchange::fill() {
     ended_ = true;
     return {};
   }
-  if (buffer_.empty()) buffer_.resize(buffer_bytes(context_.connections.count(), answer_.body->size()));
+  const std::size_t most = buffer_bytes(context_.connections.count(), answer_.body->size());
+  if (buffer_.size() < most) buffer_.resize(most);
   const auto count = answer_.body->read(buffer_, *work_);
   if (!count) return fail(count.error());
   filled_ = *count;
@@ -198,9 +210,23 @@ Status Exchange::fill() {
   return {};
 }
 
-void Exchange::fill_more() {
+// The same without waiting. False: there is nothing to be had so.
+bool Exchange::fill_at_once() {
+  buffer_.resize(block_bytes());
+  given_ = 0;
+  filled_ = answer_.body->read_at_once(buffer_, *work_).value_or(0);
+  return filled_ > 0;
+}
+
+std::size_t Exchange::block_bytes() const {
+  const auto size = answer_.body ? answer_.body->size() : std::uint64_t{0};
+  return std::clamp(buffer_bytes(context_.connections.count(), size) / 4, kMinSent, kMaxSent);
+}
+
+// Makes the next part of the body, or ends it where that cannot be made.
+void Exchange::guard_body(const std::function<Status()>& make) {
   try {
-    const Status done = fill();
+    const Status done = make();
     failed_ = !done;
     const bool client_is_gone =
         failed_ && done.error().code() == ErrorCode::Interrupted && !work_->timed_out();
@@ -212,15 +238,70 @@ void Exchange::fill_more() {
   }
 }
 
+void Exchange::fill_more() {
+  guard_body([this] { return fill(); });
+}
+
+// How much of a body is sent past libmicrohttpd: all but its beginning, which is in the buffer, and its end,
+// which is sent when it is known that the file has not changed: a body of two versions is never whole.
+std::uint64_t Exchange::stored_bytes(std::optional<std::uint64_t> size) const {
+  if (!context_.local || request_.method == "HEAD" || !size || *size < filled_ + kMinStored) return 0;
+  return answer_.body->stored().size() == *size - filled_ ? *size - filled_ - block_bytes() : 0;
+}
+
+// Sends what is stored from the file's own pages: the kernel copies it, nobody else. With sendfile the pages
+// themselves would wait in the sockets, on this machine until the client takes them, and could still be
+// written to after any check.
+Status Exchange::send_stored() {
+  while (stored_ > 0 && !work_->job_is_old()) {
+    const ByteSpan next = answer_.body->stored();
+    if (next.empty()) return fail(Error(ErrorCode::Stale, "the file changed while it was read"));
+    const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(next.size(), stored_));
+    const ssize_t count =
+        ::send(connection()->descriptor(), next.data(), most, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) break;
+    // EFAULT: the file was truncated.
+    if (count < 0 && errno == EFAULT) return fail(io_error(EIO, "the file was truncated while it was read"));
+    if (count < 0) return fail(Error(ErrorCode::Interrupted, "the client has gone"));
+    const auto sent = static_cast<std::uint64_t>(count);
+    answer_.body->skip(sent);
+    stored_ -= sent;
+    sent_ += sent;
+    work_->gave(sent);
+    connection()->enter(Phase::Sending);
+  }
+  return stored_ > 0 ? Status() : answer_.body->revalidate();
+}
+
+// Until all is sent, each job sends what the socket takes. The connection is suspended meanwhile.
+void Exchange::submit_stored() {
+  jobs().submit([this] {
+    work_->begin_job();
+    guard_body([this] { return send_stored(); });
+    work_->end_job();
+    const bool goes_on = stored_ > 0 && !failed_;
+    if (goes_on && context_.writable.wait(connection()->descriptor(), [this] { submit_stored(); })) return;
+    failed_ = failed_ || goes_on;
+    MHD_resume_connection(connection_);
+  });
+}
+
 MHD_Result Exchange::send() {
   const auto size = answer_.body ? answer_.body->size() : std::uint64_t{0};
   whole_ = size == filled_ && filled_ <= kMaxSent;
+  stored_ = stored_bytes(size);
+  // What libmicrohttpd sends itself is then not the length of the body, and it would name no other.
+  const std::uint64_t told = stored_ > 0 ? MHD_SIZE_UNKNOWN : size.value_or(MHD_SIZE_UNKNOWN);
   MHD_Response* const response =
       whole_ ? MHD_create_response_from_buffer(filled_, buffer_.data(), MHD_RESPMEM_PERSISTENT)
-             : MHD_create_response_from_callback(size.value_or(MHD_SIZE_UNKNOWN),
-                                                 std::clamp(buffer_.size() / 4, kMinSent, kMaxSent),
-                                                 &read_body, this, nullptr);
+             : MHD_create_response_from_callback(told, block_bytes(), &read_body, this, nullptr);
   if (response == nullptr) return MHD_NO;
+  if (stored_ > 0) {
+    constexpr int kOwnLength = MHD_RF_HTTP_1_0_COMPATIBLE_STRICT | MHD_RF_INSANITY_HEADER_CONTENT_LENGTH;
+    MHD_set_response_options(response, static_cast<MHD_ResponseFlags>(kOwnLength), MHD_RO_END);
+    MHD_add_response_header(response, "Content-Length", fmt::format("{}", *size).c_str());
+  }
   for (const auto& [name, value] : answer_.headers)
     MHD_add_response_header(response, name.c_str(), value.c_str());
   if (refused_ || context_.draining || context_.connections.crowded())
@@ -236,11 +317,28 @@ ssize_t Exchange::read_body(void* self, std::uint64_t, char* out, std::size_t mo
 }
 
 ssize_t Exchange::read(char* out, std::size_t most) {
-  if (failed_) return MHD_CONTENT_READER_END_WITH_ERROR;
+  std::size_t count = 0;
   if (given_ < filled_) {
-    const std::size_t count = std::min(most, filled_ - given_);
+    count = std::min(most, filled_ - given_);
     std::memcpy(out, buffer_.data() + given_, count);
     given_ += count;
+  } else if (stored_ > 0 && !failed_) {
+    MHD_suspend_connection(connection_);
+    submit_stored();
+    return 0;
+  } else if (context_.local && !failed_ && !ended_) {
+    // A copy more of what is in memory costs less than another thread's help.
+    // What fails is met again by the job.
+    RequestWork quick(connection()->descriptor());
+    quick.begin_quick_job();
+    guard_body([&] {
+      count = answer_.body->read_at_once(std::as_writable_bytes(std::span(out, most)), quick).value_or(0);
+      return Status();
+    });
+    (void)quick.end_quick_job();
+  }
+  if (failed_) return MHD_CONTENT_READER_END_WITH_ERROR;
+  if (count > 0) {
     sent_ += count;
     connection()->enter(Phase::Sending);
     return static_cast<ssize_t>(count);

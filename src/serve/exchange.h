@@ -15,6 +15,7 @@
 #include "h5mount/base/job_queue.h"
 #include "message.h"
 #include "site.h"
+#include "writable_wait.h"
 
 namespace h5mount::serve {
 
@@ -24,6 +25,7 @@ struct ExchangeContext {
   JobQueue& quick_jobs;
   JobQueue& long_jobs;  // of requests that have taken long before
   Connections& connections;
+  WritableWait& writable;
   bool local;  // all sources are: see OpenedSource
   std::function<void(const std::string&)> log_answer;
   std::atomic<bool> draining = false;
@@ -52,9 +54,16 @@ class Exchange {
   void new_work();
   void make_answer();
   Status fill();
+  bool fill_at_once();
+  void guard_body(const std::function<Status()>& make);
+  std::size_t block_bytes() const;
   MHD_Result send();
   void suspend_for(void (Exchange::*job)());
+  JobQueue& jobs();
   void fill_more();
+  std::uint64_t stored_bytes(std::optional<std::uint64_t> size) const;
+  void submit_stored();
+  Status send_stored();
   ssize_t read(char* out, std::size_t most);
   Connection* connection() const;
 
@@ -70,6 +79,7 @@ class Exchange {
   bool ended_ = false, failed_ = false;  // the body
   bool refused_ = false;                 // no message can be told apart after this one
   bool whole_ = false;                   // the buffer is the whole body, and is sent as it is
+  std::uint64_t stored_ = 0;  // the next bytes of the body: they are sent from the file's own pages
   std::uint64_t sent_ = 0;
 };
 

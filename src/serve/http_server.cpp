@@ -75,13 +75,15 @@ class HttpServer final : public Server {
             {options.header_deadline, options.stall_deadline, std::size_t{options.connections} / 4 * 3}),
         quick_jobs_(quick_readers()),
         long_jobs_(long_readers()),
-        context_{answer_, quick_jobs_, long_jobs_, connections_, local_, options.log_answer, false},
+        context_{answer_,   quick_jobs_, long_jobs_,         connections_,
+                 writable_, local_,      options.log_answer, false},
         check_(check_interval(), [this](Watchdog::Clock::time_point) {
           connections_.shut_late();
           return connections_.count() > 0;
         }) {}
 
   Status listen() {
+    H5_TRY(writable_.start());
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
                            (listener_.six ? MHD_USE_IPv6 : MHD_NO_FLAG);
     const unsigned loops = std::clamp(std::thread::hardware_concurrency(), 1U, kMaxLoops);
@@ -158,6 +160,7 @@ class HttpServer final : public Server {
   const bool local_;
   const std::function<Answer(const Request&, RequestWork&)> answer_;
   Connections connections_;
+  WritableWait writable_;
   JobQueue quick_jobs_, long_jobs_;
   ExchangeContext context_;
   MHD_Daemon* daemon_ = nullptr;

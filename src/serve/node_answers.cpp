@@ -52,7 +52,8 @@ class FileAnswer {
     if (auto instead = conditional_answer(request_.request, validators_)) return *std::move(instead);
     auto file = request_.snapshot->tree->open(found_.node.id(), budget());
     if (!file) return failed(file.error());
-    if (!request_.snapshot->tree->lasts(found_.node.id())) return streamed(*std::move(file));
+    if (!request_.snapshot->plain && !request_.snapshot->tree->lasts(found_.node.id()))
+      return streamed(*std::move(file));
     const auto size = size_of(**file);
     if (!size) return failed(size.error());
     return ranged(*std::move(file), *size);
@@ -70,7 +71,7 @@ class FileAnswer {
 
   // Texts of the whole tree are of the moment when they were opened; `stat` may be of a later one.
   Result<std::uint64_t> size_of(tree::OpenNode& file) const {
-    if (!file.direct()) {
+    if (!file.direct() || request_.snapshot->plain) {
       H5_ASSIGN(const tree::NodeStat stat,
                 request_.snapshot->tree->stat(found_.node.id(), tree::StatDepth::Size, budget()));
       return stat.size;
@@ -209,7 +210,9 @@ Answer answer_node(const NodeRequest& request, front::FoundNode found) {
   }
   const bool page = has_page() && !request.file.name.empty();
   if (page && query_parameter(request.query, "page")) return page_of(request, found, "./?plain");
-  return FileAnswer(request, found).make();
+  Answer out = FileAnswer(request, found).make();
+  request.snapshot->recent->keep(std::move(found.node));
+  return out;
 }
 
 }  // namespace h5mount::serve

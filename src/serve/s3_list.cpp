@@ -18,6 +18,9 @@ constexpr std::chrono::milliseconds kPageTime{1000};
 // Of what cannot be read or measured: who reads it gets the error, and nobody takes it for empty.
 constexpr std::uint64_t kUnknownSize = 1;
 constexpr std::string_view kTokenBegin = "k";  // a token is never empty
+// Of what has no tag: clients want one of every key (mountpoint-s3 takes no page without). A weak one matches
+// nothing.
+constexpr std::string_view kNoTag = "W/\"none\"";
 
 struct ListQuery {
   bool second = false;  // ListObjectsV2
@@ -163,7 +166,7 @@ class Page {
     }
     contents_ += "<Contents>" + xml_element("Key", shown(found.key)) +
                  xml_element("LastModified", xml_date(std::max(snapshot_->modified, found.stat.mtime)));
-    if (!etag.empty()) contents_ += xml_element("ETag", etag);
+    contents_ += xml_element("ETag", etag.empty() ? kNoTag : std::string_view(etag));
     contents_ += xml_element("Size", fmt::format("{}", size));
     if (query_.owner) contents_ += "<Owner><ID>h5mount</ID><DisplayName>h5mount</DisplayName></Owner>";
     contents_ += "<StorageClass>STANDARD</StorageClass></Contents>";

@@ -169,8 +169,11 @@ Answer object_answer(const Request& request, S3Bucket& bucket, std::shared_ptr<c
   }
   const Request asked = file_request(request);
   // Who reads many ranges of an object needs it once.
-  std::vector<Header> metadata;
-  if (!request.header("Range")) metadata = metadata_of(*snapshot->tree, found->node.id(), work.budget());
+  std::shared_ptr<const RecentFiles::Facts> metadata;
+  if (!request.header("Range"))
+    metadata = snapshot->recent->facts(found->node.id(), snapshot->version, [&] {
+      return metadata_of(*snapshot->tree, found->node.id(), work.budget());
+    });
   const std::string path = found->path;
   Answer out =
       answer_node({asked, {}, std::move(snapshot), "./", "./", {}, path, {}, work}, *std::move(found));
@@ -178,8 +181,8 @@ Answer object_answer(const Request& request, S3Bucket& bucket, std::shared_ptr<c
   if (out.status >= 300 && out.status != 304) return as_s3_answer(std::move(out), resource);
   if (const Status done = give_length(out, work); !done) return s3_error_answer(done.error(), resource);
   if (find_parameter(query, "partNumber")) make_part(out);
-  if (out.status == 200 || out.status == 206)
-    out.headers.insert(out.headers.end(), metadata.begin(), metadata.end());
+  if (metadata && (out.status == 200 || out.status == 206))
+    out.headers.insert(out.headers.end(), metadata->fields.begin(), metadata->fields.end());
   return out;
 }
 

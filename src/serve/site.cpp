@@ -162,8 +162,10 @@ Answer Site::answer_found(NodeRequest request, const Place& place, front::FoundN
     auto file = request.snapshot->tree->file_of(found.node.id(), request.work.budget());
     if (!file) return error_answer(file.error());
     request.snapshot = place.source->of_file(request.snapshot, *file);
-    request.file = *file ? NodeFile{front::joined_path(place.name, (*file)->path), true, (*file)->path.size()}
-                         : NodeFile{};
+    if (*file && !(*file)->plain)
+      request.file = {front::joined_path(place.name, (*file)->path), true, (*file)->path.size()};
+    else
+      request.file = {};
   }
   return answer_node(request, std::move(found));
 }
@@ -219,7 +221,7 @@ std::optional<Answer> Site::api_answer(const Request& request, std::string_view 
   if (!found) return found.error().code() == ErrorCode::NotFound ? not_found() : api_refusal(found.error());
   const auto shown = tree->file_of(found->node.id(), work.budget());
   if (!shown) return api_refusal(shown.error());
-  if (!*shown || (*shown)->path != found->path) return not_found();
+  if (!*shown || (*shown)->plain || (*shown)->path != found->path) return not_found();
   out.snapshot = place->source->of_file(*snapshot, *shown);
   out.root = found->node.id();
   out.above = found->path + "/";

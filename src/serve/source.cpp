@@ -54,6 +54,7 @@ std::shared_ptr<const Snapshot> ServedSource::snapshot_of(const Opened& opened, 
   out->shown = opened.source.shown;
   out->opening = opened.number;
   out->listings = opened.listings;
+  out->recent = opened.recent;
   out->many = !opened.source.state;
   if (out->many) return out;
   out->modified = state.modified / kSecond;
@@ -65,6 +66,7 @@ std::shared_ptr<const Snapshot> ServedSource::of_file(std::shared_ptr<const Snap
                                                       const std::optional<tree::FileOfNode>& file) {
   if (!snapshot->many || !file) return snapshot;
   auto out = std::make_shared<Snapshot>(*snapshot);
+  out->plain = file->plain;
   out->opening = file->number;
   out->modified = file->modified / kSecond;
   out->version = version_text(file->version, file->modified);

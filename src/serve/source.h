@@ -7,13 +7,47 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "h5mount/base/lru_cache.h"
 #include "h5mount/base/once_value.h"
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/front/path_walk.h"
 #include "h5mount/serve/server.h"
 #include "shared_listings.h"
 
 namespace h5mount::serve {
+
+// The files that were answered last stay known, as they do where a kernel mounts a tree: what was found and
+// decoded for one request is there for the next. Threads: any.
+class RecentFiles {
+ public:
+  explicit RecentFiles(std::size_t most) : nodes_(most), facts_(most) {}
+  void keep(front::NodeReference node) {
+    const tree::NodeId id = node.id();
+    if (!nodes_.find(id)) nodes_.insert(id, std::make_shared<const front::NodeReference>(std::move(node)), 1);
+  }
+
+  // What is told of a file beside its bytes, in one version of the file that it is of.
+  struct Facts {
+    std::string version;
+    std::vector<std::pair<std::string, std::string>> fields;
+  };
+  // `make` is called where they are not known; without a version they are not kept.
+  template <class Make>
+  std::shared_ptr<const Facts> facts(tree::NodeId node, const std::string& version, const Make& make) {
+    auto known = facts_.find(node);
+    if (known && known->version == version && !version.empty()) return known;
+    known = std::make_shared<const Facts>(Facts{version, make()});
+    if (!version.empty()) facts_.insert(node, known, 1);
+    return known;
+  }
+
+ private:
+  LruCache<front::NodeReference> nodes_;
+  LruCache<Facts> facts_;
+};
 
 // A source as one request sees it. The version was taken before anything of the tree is read, so that bytes
 // may be newer than their entity tag but never older.
@@ -25,7 +59,9 @@ struct Snapshot {
   std::int64_t modified = 0;  // seconds since 1970
   std::function<bool(const tree::NodeStat&)> shown;  // as in OpenedSource
   std::shared_ptr<SharedListings> listings;
-  bool many = false;  // it has many files: see ServedSource::of_file
+  std::shared_ptr<RecentFiles> recent;
+  bool many = false;   // it has many files: see ServedSource::of_file
+  bool plain = false;  // of one that is no HDF5 file
 };
 
 class ServedSource {
@@ -44,11 +80,15 @@ class ServedSource {
                                           const std::optional<tree::FileOfNode>& file);
 
  private:
+  // A file of many stays open as long as something of it is known, whatever max_open= says.
+  static constexpr std::size_t kRecent = 512, kRecentOfMany = 64;
   struct Opened {
     OpenedSource source;
     std::uint64_t number = 0;
     SourceState state() const { return source.state ? source.state() : SourceState{}; }
     std::shared_ptr<SharedListings> listings = std::make_shared<SharedListings>();
+    std::shared_ptr<RecentFiles> recent =
+        std::make_shared<RecentFiles>(source.state ? kRecent : kRecentOfMany);
   };
   using OpenedPtr = std::shared_ptr<const Opened>;
   using Opening = OnceValue<OpenedPtr>;

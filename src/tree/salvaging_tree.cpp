@@ -349,6 +349,9 @@ class SalvagingNode final : public OpenNode {
     return twin ? twin->read(offset, length, out, budget) : done;
   }
   Status revalidate() override { return own_->revalidate(); }
+  std::optional<dataset::StoredRun> stored_run(std::uint64_t offset) const override {
+    return own_->stored_run(offset);
+  }
   std::optional<FixedImage> fixed_image() const override { return own_->fixed_image(); }
   Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget) override {
     return own_->seek_data(offset, budget);

@@ -51,6 +51,26 @@ TEST_F(FileSourceTest, ReadsWholeOrNotAtAll) {
   EXPECT_EQ(read_text(**source, 100, 0), "");
 }
 
+// How much is in memory is the kernel's affair: nothing else may come.
+TEST_F(FileSourceTest, WhatIsInMemoryIsReadWithoutWaiting) {
+  const std::shared_ptr<ByteSource> source = *open_file_source(path_);
+  const auto cached = [](const ByteSource& of, std::uint64_t offset, std::size_t length) {
+    std::string out(length, '?');
+    const auto count = of.read_cached(offset, std::as_writable_bytes(std::span(out)));
+    return count ? out.substr(0, *count) : std::string(error_code_name(count.error().code()));
+  };
+  EXPECT_EQ(read_text(*source, 0, 10), "0123456789");
+  const std::string first = cached(*source, 2, 3);
+  EXPECT_TRUE(first == "234" || first.empty()) << first;
+  EXPECT_EQ(cached(*source, 8, 3), first.empty() ? "" : "89");
+  EXPECT_EQ(cached(*source, 100, 1), "");
+  EXPECT_EQ(cached(*source, ~std::uint64_t{0}, 1), "");
+  const auto part = make_sub_range_source(source, 2, 5);
+  EXPECT_EQ(cached(*part, 1, 4), first.empty() ? "" : "3456");
+  EXPECT_EQ(cached(*part, 1, 5), "");
+  EXPECT_EQ(cached(*make_memory_source(bytes_of("abc")), 0, 3), "");
+}
+
 TEST_F(FileSourceTest, SeesGrowthOnRefresh) {
   const auto source = open_file_source(path_);
   ASSERT_TRUE(source);

@@ -114,6 +114,25 @@ class ServeLoad(ServeTest):
             entries = s.json('/g/?list')
             assert len(entries) == 100000 and len({e['name'] for e in entries}) == 100000
 
+    def test_what_was_decoded_for_one_request_serves_the_next(self):
+        """One after the other, each on a connection of its own: nothing else holds what was decoded."""
+        os.mkdir('run')
+        numbers = np.arange(100000)
+        for name in ('f.h5', 'run/f.h5'):
+            with h5py.File(name, 'w') as f:
+                f.create_dataset('d', data=numbers, chunks=(10000,), compression='gzip')
+                f['d'].attrs['units'] = 'K'
+        for words, above, root in ((['f.h5'], '', ''), (['--s3', 'f.h5'], '/f.h5', '/f.h5'),
+                                   (['run'], '/f.h5', ''), (['--s3', 'run'], '/run/f.h5', '/run')):
+            with Serve(*words) as s:
+                for i in range(50):
+                    at = i * 8000 % 80000  # in the first chunk
+                    a = s.get(above + '/d', Range='bytes=%d-%d' % (at, at + 4095))
+                    assert a.status == 206 and a.data == numbers.tobytes()[at:at + 4096]
+                status = s.get(root + '/.h5/status').data.decode()
+                counts = dict(line.split(': ', 1) for line in status.splitlines() if ': ' in line)
+                assert int(counts['chunks_decoded']) == 1, (words, counts['chunks_decoded'])
+
     def test_work_ends_when_the_client_goes(self):
         C = 1 << 20
         with h5py.File('long.h5', 'w') as f:

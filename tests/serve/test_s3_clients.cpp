@@ -176,43 +176,5 @@ with Serve('--s3', '--s3-key-file=key', 'f.h5') as s, h5py.File('f.h5') as f:
 )");
 }
 
-// What programs that are not here ask for, one after the other, as their sources have it.
-TEST_F(S3Clients, TheRequestsOfOtherProgramsAreAnswered) {
-  check(R"(
-import re
-with Serve('--s3', 'f.h5') as s, h5py.File('f.h5') as f:
-    whole = f['deflated'][()].tobytes(); n = len(whole)
-    # DuckDB's httpfs: a glob is a listing up to its first wildcard, then HEAD, the last bytes, ranges.
-    a = s.get('/f.h5/?encoding-type=url&list-type=2&prefix=.h5%2Fnpy%2F')
-    assert a.status == 200 and b'<Key>.h5/npy/group/image.npy</Key>' in a.data
-    a = s.request('HEAD', '/f.h5/deflated')
-    assert a.headers['Accept-Ranges'] == 'bytes' and int(a.headers['Content-Length']) == n
-    assert s.get('/f.h5/deflated', Range='bytes=%d-%d' % (n - 8, n - 1)).data == whole[-8:]
-    # Hadoop's S3A: getFileStatus of a file is HEAD; of a directory HEAD is 404, and a listing of one key.
-    assert s.request('HEAD', '/f.h5/group').status == 404
-    a = s.get('/f.h5/?list-type=2&delimiter=%2F&max-keys=2&prefix=group%2F&fetch-owner=false')
-    assert a.status == 200 and b'<KeyCount>1</KeyCount>' in a.data and b'<Owner>' not in a.data
-    assert b'<KeyCount>0</KeyCount>' in s.get('/f.h5/?list-type=2&max-keys=2&prefix=nothing%2F').data
-    a = s.request('HEAD', '/f.h5/deflated')
-    b = s.get('/f.h5/deflated', Range='bytes=0-65535', If_Match=a.headers['ETag'])
-    assert b.status == 206 and b.data == whole[:65536] and b.headers['ETag'] == a.headers['ETag']
-    assert s.get('/f.h5/deflated', Range='bytes=0-9', If_Match='"another"').status == 412
-    # pyarrow: HEAD of the bucket, a listing, HEAD and ranges; the length is taken from Content-Range too.
-    assert s.request('HEAD', '/f.h5').status == 200
-    a = s.get('/f.h5?list-type=2&delimiter=%2F&encoding-type=url&max-keys=1000&prefix=group%2F')
-    assert b'<Key>group/image</Key><LastModified>20' in a.data
-    a = s.get('/f.h5/deflated', Range='bytes=%d-%d' % (n - 65536, n - 1))
-    assert a.headers['Content-Range'].endswith('/%d' % n) and a.data == whole[-65536:]
-    # mountpoint-s3: a lookup asks for the key and for what is below it at once; parts with If-Match.
-    assert s.request('HEAD', '/f.h5/deflated', x_amz_checksum_mode='ENABLED').status == 200
-    a = s.get('/f.h5?list-type=2&delimiter=%2F&max-keys=1&prefix=deflated%2F')
-    assert b'<KeyCount>0</KeyCount>' in a.data and b'<IsTruncated>false</IsTruncated>' in a.data
-    for begin in range(0, n, 300_000):
-        a = s.get('/f.h5/deflated', Range='bytes=%d-%d' % (begin, min(begin + 300_000, n) - 1),
-                  If_Match=s.request('HEAD', '/f.h5/deflated').headers['ETag'])
-        assert a.status == 206 and a.data == whole[begin:begin + 300_000]
-)");
-}
-
 }  // namespace
 }  // namespace h5mount::test

@@ -79,6 +79,12 @@ struct ByteRun {
   std::uint64_t offset = 0, bytes = 0;
 };
 
+// Bytes that lie in a source as they are, one after another.
+struct StoredRun {
+  std::shared_ptr<const io::ByteSource> source;
+  std::uint64_t offset = 0, length = 0;
+};
+
 class DatasetReader;
 using DatasetReaderPtr = std::shared_ptr<const DatasetReader>;
 
@@ -107,6 +113,11 @@ class DatasetReader {
   virtual Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const;
   // Reads into memory; the range must be inside the image.
   virtual Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const = 0;
+  // Where the bytes of the image from `offset` on are stored; nothing where they are made in another way.
+  virtual std::optional<StoredRun> stored_run(std::uint64_t offset) const {
+    (void)offset;
+    return std::nullopt;
+  }
   // Reads several ascending ranges into adjacent memory of their total size. Storage that holds more than one
   // of them is read and decoded once.
   virtual Status read_runs(std::span<const ByteRun> runs, MutableByteSpan out, RequestBudget& budget) const;

@@ -28,6 +28,13 @@ class ByteSource {
   // Io, and with Stale if the bytes of the version that was opened are no longer available.
   virtual Status read_at(std::uint64_t offset, MutableByteSpan out) const = 0;
 
+  // Fills the first of `out` with what is in memory of the bytes from `offset`, without waiting for a device
+  // or a network. Returns how many these are: 0 also where that cannot be known.
+  virtual Result<std::size_t> read_cached(std::uint64_t offset, MutableByteSpan out) const {
+    (void)offset, (void)out;
+    return std::size_t{0};
+  }
+
   // The size in bytes, as of the last call of the state's `refresh` or `stamp`.
   virtual std::uint64_t size() const = 0;
 

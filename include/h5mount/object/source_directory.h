@@ -31,6 +31,7 @@ struct SourceEntry {
   std::uint64_t blocks = 0;     // of 512 bytes
   std::uint64_t hard_link = 0;  // equal for all names of a file that has several; 0 if it has one
   std::uint64_t identity = 0;   // as long as it is the same, the name leads to the same file
+  std::int64_t modified = 0;    // nanoseconds since 1970
   std::uint64_t stamp = 0;      // differs after every change of the file or of its attributes
 };
 

@@ -3,7 +3,8 @@
 // over HTTP' says what clients get.
 //
 // Connections are served by the event loops of libmicrohttpd. What is quickly answered from local files is
-// answered there; whatever takes longer, and all of other files, is the work of other threads. A connection
+// answered there; whatever takes longer, and all of other files, is the work of other threads. Long bodies
+// that lie in a local file as they are go from its pages into the socket, without a copy here. A connection
 // has at most kConnectionBytes for its header and kBodyBytes for its body, whatever is sent; where an answer
 // is a text that is made (a listing, a description), as much again for that.
 #pragma once

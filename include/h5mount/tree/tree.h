@@ -82,6 +82,7 @@ struct FileOfNode {
   std::uint64_t version = 0;  // another one after every change of it
   std::int64_t modified = 0;  // nanoseconds since 1970
   bool replaced = false;      // the name leads to another one now; what is read is still this one's
+  bool plain = false;         // it is no HDF5 file: the node shows all of it, as it is
 };
 
 // A directory's listing, made at opendir; positions are stable for its life.
@@ -161,6 +162,12 @@ class OpenNode {
   // `read`, so that the pieces may be mixed. The kernel then drops its pages of the node, and every later
   // read fails.
   virtual Status revalidate() { return {}; }
+  // Where the bytes from `offset` on are stored, for who reads them there; `revalidate` is then to succeed
+  // after they were read. Nothing where they are computed, or where the file grows.
+  virtual std::optional<dataset::StoredRun> stored_run(std::uint64_t offset) const {
+    (void)offset;
+    return std::nullopt;
+  }
   // Returns nullopt if bytes are computed, or may change while the file is open.
   virtual std::optional<FixedImage> fixed_image() const { return std::nullopt; }
   // The error NotFound stands for ENXIO.

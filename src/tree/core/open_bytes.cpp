@@ -53,6 +53,10 @@ class OpenBytes : public OpenNode {
     return same;
   }
 
+  std::optional<dataset::StoredRun> stored_run(std::uint64_t offset) const override {
+    return opened_->image == nullptr || grows() ? std::nullopt : opened_->image->stored_run(offset);
+  }
+
   std::optional<FixedImage> fixed_image() const override {
     if (opened_->image == nullptr || !bytes_.own_file() || grows()) return std::nullopt;
     return FixedImage{opened_->shown, data_.context().environment, [keep = keep_, &data = data_] {

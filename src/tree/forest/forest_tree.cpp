@@ -140,7 +140,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     }
     if (place.kind != EntryKind::Plain) return fail({ErrorCode::Internal, "not a file"});
     H5_ASSIGN(auto source, place.in->source->open_plain(place.name));
-    return std::make_shared<PlainFile>(std::move(source));
+    return PlainFile::make(std::move(source));
   }
 
   // ---- attributes
@@ -166,7 +166,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
 
   Result<std::optional<FileOfNode>> file_of(NodeId id, RequestBudget& budget) override {
     H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
-    if (!wanted.open) return std::nullopt;
+    if (!wanted.open) return plain_file_of(id);
     H5_ASSIGN(auto file, wanted.open->tree->file_of(id, budget));
     if (!file) return file;
     file->path = wanted.open->in->path_of(wanted.open->name);
@@ -280,25 +280,23 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     });
   }
 
-  // Refuses a file that others may not read, if no kernel checks that.
+  // Both refuse what others may not do, if no kernel checks that.
+  static constexpr std::uint32_t kOthersRead = 0004, kOthersSearch = 0001;
   Status check_readable(const Place& place) {
-    constexpr std::uint32_t kOthersRead = 0004;
     if (!options_.checks_others || !place.in) return {};
     H5_ASSIGN(const ForestEntry now, place.in->source->look(place.name));
     if (now.kind == EntryKind::Symlink || (now.source.attributes.mode & kOthersRead) != 0) return {};
     return fail({ErrorCode::AccessDenied, "not all users may read it"});
   }
-  Status check_searchable(const Folder& folder) {
-    constexpr std::uint32_t kOthersSearch = 0001;
+  Status check_folder(const Folder& folder, std::uint32_t right, const char* missing) {
     if (!options_.checks_others) return {};
     H5_ASSIGN(const ForestEntry now, folder.source->look({}));
-    if ((now.source.attributes.mode & kOthersSearch) != 0) return {};
-    return fail({ErrorCode::AccessDenied, "not all users may search the directory"});
+    return (now.source.attributes.mode & right) != 0 ? Status() : fail({ErrorCode::AccessDenied, missing});
   }
 
   Result<Entry> look_up(const FolderPtr& folder, const std::string& name) {
     if (!folder) return fail(forgotten());
-    H5_TRY(check_searchable(*folder));
+    H5_TRY(check_folder(*folder, kOthersSearch, "not all users may search the directory"));
     watch_.look(folder);
     const auto now = folder->source->look(name);
     if (!now && folder == root_ && name == kHiddenName)
@@ -386,12 +384,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
 
   Result<std::shared_ptr<const DirectoryListing>> list(const FolderPtr& folder) {
     if (!folder) return fail(forgotten());
-    if (options_.checks_others) {
-      constexpr std::uint32_t kOthersRead = 0004;
-      H5_ASSIGN(const ForestEntry now, folder->source->look({}));
-      if ((now.source.attributes.mode & kOthersRead) == 0)
-        return fail({ErrorCode::AccessDenied, "not all users may read the directory"});
-    }
+    H5_TRY(check_folder(*folder, kOthersRead, "not all users may read the directory"));
     watch_.look(folder);
     H5_ASSIGN(auto items, folder->source->list());
     auto out = std::make_shared<NameList>();
@@ -447,6 +440,13 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     if (open) return Wanted{*std::move(open), std::nullopt};
     if (is_of_request(open.error())) return fail(open.error());
     return Wanted{nullptr, open.error()};
+  }
+
+  Result<std::optional<FileOfNode>> plain_file_of(NodeId id) {
+    const auto place = places_.find(id);
+    if (hidden_.has(id) || !place || place->kind != EntryKind::Plain) return std::nullopt;
+    H5_ASSIGN(const ForestEntry now, look_again(id, *place));
+    return FileOfNode{place->path(), id, now.source.stamp, now.source.modified, false, true};
   }
 
   // ---- what the watch tells

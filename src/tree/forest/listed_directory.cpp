@@ -156,6 +156,7 @@ class ListedDirectory final : public ForestDirectory {
                              one.directory ? shared_->began : one.modified};
     out.source.size = one.size;
     out.source.blocks = (one.size + 511) / 512;
+    out.source.modified = out.source.attributes.mtime * 1'000'000'000;
     const std::uint64_t place = mix_bits(fnv1a(directory_ + one.name) + (one.directory ? 1 : 0));
     const std::uint64_t version = mix_bits(mix_bits(one.version ^ one.size) ^ std::uint64_t(one.modified));
     out.source.identity = out.source.stamp = std::max<std::uint64_t>(mix_bits(place ^ version), 1);

@@ -1,5 +1,5 @@
 // A file of a forest that is shown as it is. Each read is a request, as nothing reports when it is written.
-// Threads: any.
+// Who wants the bytes of one version calls `revalidate` after each. Threads: any.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,12 @@ namespace h5mount::tree {
 
 class PlainFile final : public OpenWithoutHoles {
  public:
-  explicit PlainFile(std::shared_ptr<io::ByteSource> source) : source_(std::move(source)) {}
+  PlainFile(std::shared_ptr<io::ByteSource> source, const io::SourceStamp& opened)
+      : source_(std::move(source)), opened_(opened) {}
+  static Result<std::shared_ptr<OpenNode>> make(std::shared_ptr<io::ByteSource> source) {
+    H5_ASSIGN(const io::SourceStamp opened, source->state().stamp());
+    return std::make_shared<PlainFile>(std::move(source), opened);
+  }
 
   bool keeps_pages() const override { return false; }
   bool direct() const override { return true; }
@@ -29,11 +34,24 @@ class PlainFile final : public OpenWithoutHoles {
     return {};
   }
 
+  Status revalidate() override {
+    H5_ASSIGN(const io::SourceStamp now, source_->state().stamp());
+    if (io::same_bytes(opened_, now)) return {};
+    return fail({ErrorCode::Stale, "the file was written after it was opened"});
+  }
+
+  std::optional<dataset::StoredRun> stored_run(std::uint64_t offset) const override {
+    const std::uint64_t end = source_->size();
+    if (offset >= end) return std::nullopt;
+    return dataset::StoredRun{source_, offset, end - offset};
+  }
+
  private:
   static constexpr std::uint64_t kMaxBytes = 1U << 20;
   std::uint64_t size() const override { return source_->size(); }
 
   const std::shared_ptr<io::ByteSource> source_;
+  const io::SourceStamp opened_;
 };
 
 }  // namespace h5mount::tree

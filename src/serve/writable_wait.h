@@ -1,0 +1,37 @@
+// WritableWait: calls back once a socket takes bytes again, or is shut down, for answers that are sent
+// without libmicrohttpd. Threads: any.
+#pragma once
+
+#include <functional>
+#include <thread>
+#include <unordered_map>
+
+#include "h5mount/base/error.h"
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/base/unique_fd.h"
+
+namespace h5mount::serve {
+
+class WritableWait {
+ public:
+  WritableWait() = default;
+  ~WritableWait();  // who waits is not called any more
+  WritableWait(const WritableWait&) = delete;
+  WritableWait& operator=(const WritableWait&) = delete;
+
+  // Starts its thread.
+  Status start();
+  // Calls `then` once, from its thread, which it must not hold up. The descriptor stays open until then; a
+  // descriptor has one that waits. False: it cannot be waited for.
+  bool wait(int descriptor, std::function<void()> then);
+
+ private:
+  void run();
+
+  UniqueFd events_, end_;
+  Mutex mutex_;
+  std::unordered_map<int, std::function<void()>> waiting_ H5_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace h5mount::serve
