@@ -176,7 +176,9 @@ class ArrayGatherer {
     }
   }
 
+  // Of pages behind the end, which a header can claim by the million, not even the file's size is asked for.
   std::optional<metadata::MetadataBlock> page_at(std::uint64_t at, std::uint64_t entries) const {
+    if (at >= rescue_.end) return std::nullopt;
     auto block = rescue_.file->read(at, entries * format_->record_bytes() + 4, "ArrayPage");
     if (!block) return std::nullopt;
     format::Cursor cursor = block->cursor("ArrayPage");

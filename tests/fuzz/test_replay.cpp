@@ -8,6 +8,7 @@
 #include "check_whole_file.h"
 #include "h5mount/base/checksum.h"
 #include "h5mount/base/log.h"
+#include "h5mount/salvage/salvage.h"
 #include "line_input.h"
 #include "memory_peak.h"
 #include "mutator.h"
@@ -144,6 +145,10 @@ TEST(FrozenFindings, StayFixed) {
     walk_and_check(bytes, path.string());
     const Checksums off(false);
     walk_and_check(bytes, path.string() + " without checksums");
+    const auto salvaged = salvage::salvage_source(io::make_memory_source(bytes), {.fill = true});
+    if (!salvaged || !salvaged->report.changed) continue;
+    const WalkReport report = walk_whole_file(salvaged->source, kWholeWalk);
+    for (const std::string& violation : report.violations) ADD_FAILURE() << path << ": " << violation;
   }
 }
 
