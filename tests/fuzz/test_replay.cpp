@@ -145,7 +145,9 @@ TEST(FrozenFindings, StayFixed) {
     walk_and_check(bytes, path.string());
     const Checksums off(false);
     walk_and_check(bytes, path.string() + " without checksums");
-    const auto salvaged = salvage::salvage_source(io::make_memory_source(bytes), {.fill = true});
+    salvage::Options options;
+    options.fill = true;
+    const auto salvaged = salvage::salvage_source(io::make_memory_source(bytes), options);
     if (!salvaged || !salvaged->report.changed) continue;
     const WalkReport report = walk_whole_file(salvaged->source, kWholeWalk);
     for (const std::string& violation : report.violations) ADD_FAILURE() << path << ": " << violation;
