@@ -123,8 +123,8 @@ def main():
     if args.only:
         tests = [test for test in tests if test["name"] in args.only.split(",")]
     tests.sort(key=lambda test: -test["priority"])  # long ones first: at the end no processor is left without work
-    # Mounts that are not "parallel" run one after another: beside each other they would disturb what they measure of
-    # threads and time. What runs beside them is what is parallel.
+    # Programs that are not parallel disturb each other, as they count threads and measure time: they run one after
+    # another, while the parallel ones run beside them.
     parallel = [[test] for test in tests if test["is_parallel"]]
     serial = [test for test in tests if not test["is_parallel"]]
     outcomes = []

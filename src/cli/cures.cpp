@@ -42,13 +42,13 @@ std::string_view cure_by_salvage(const Error& error, SalvageMode mode) {
 }  // namespace
 
 std::string_view cure_of(const Error& error, SalvageMode salvage) {
-  if (error.code() == ErrorCode::FilterFailed && salvage != SalvageMode::Fill)
-    return "what its other chunks hold can be read in parts, as with /.h5/slice, or h5mount -o salvage=fill "
-           "gives the fill value for this one";
+  if (error.code() == ErrorCode::FilterFailed)
+    return salvage == SalvageMode::Fill
+               ? "what its other chunks hold can be read in parts, as with /.h5/slice"
+               : "what its other chunks hold can be read in parts, as with /.h5/slice, or h5mount -o "
+                 "salvage=fill gives the fill value for this one";
   if (const std::string_view cure = cure_by_salvage(error, salvage); !cure.empty()) return cure;
   switch (error.code()) {
-    case ErrorCode::FilterFailed:
-      return "what its other chunks hold can be read in parts, as with /.h5/slice";
     case ErrorCode::LimitExceeded:
     case ErrorCode::BudgetExceeded:
       return "that is beyond what h5mount does for a file (LIMITS in man h5mount)";

@@ -176,7 +176,8 @@ class ArrayGatherer {
     }
   }
 
-  // Of pages behind the end, which a header can claim by the million, not even the file's size is asked for.
+  // Returns nullopt at once for a page beyond the end of the file: a header can claim millions of them, and
+  // each read would ask for the file's size.
   std::optional<metadata::MetadataBlock> page_at(std::uint64_t at, std::uint64_t entries) const {
     if (at >= rescue_.end) return std::nullopt;
     auto block = rescue_.file->read(at, entries * format_->record_bytes() + 4, "ArrayPage");

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "h5mount/base/limits.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/metadata/filter_pipeline.h"
 #include "rescue.h"
@@ -11,9 +12,9 @@ namespace h5mount::salvage {
 namespace {
 
 constexpr std::uint64_t kMaxChecked = 256U << 20;  // chunks of more bytes are not decoded
-constexpr std::uint64_t kMemory = 512U << 20;      // of all threads
 
-// From the chunk's first byte to behind the last one within the dataset: a writer may cut the rest.
+// The number of bytes from the chunk's first to its last one that lies within the dataset: a writer may
+// leave out the rest.
 std::uint64_t needed_bytes(const chunk::ChunkGeometry& geometry, std::span<const std::uint64_t> offsets) {
   std::uint64_t last = 0;
   for (std::size_t d = 0; d < offsets.size(); ++d)
@@ -36,7 +37,8 @@ class ChunkCheck {
 
   std::vector<std::uint64_t> run() {
     const std::uint64_t each = 2 * geometry_.chunk_bytes + pipeline_.scratch_bytes(geometry_.chunk_bytes);
-    const auto most = std::min<std::uint64_t>({rescue_.options.threads, kMemory / each, chunks_.size()});
+    const auto most = std::min<std::uint64_t>(
+        {rescue_.options.threads, limits::kMaxDecodeAboveCache / each, chunks_.size()});
     std::vector<std::thread> threads;
     for (std::uint64_t i = 1; i < most; ++i) threads.emplace_back([this] { work(); });
     work();

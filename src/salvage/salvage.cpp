@@ -182,7 +182,8 @@ void Salvager::count_damaged_trees() {
     }
 }
 
-// Whether all chunks of a dataset decode, only decoding them tells.
+// With `fill` all datasets that have filters are looked at, not only those in trouble: only decoding a chunk
+// tells whether it can be.
 void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
   for (const DatasetTrouble& trouble : walked.datasets) rescue_dataset(rescue_, trouble, unlinked);
   if (!rescue_.options.fill) return;

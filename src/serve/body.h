@@ -29,8 +29,7 @@ class Body {
   virtual void skip(std::uint64_t bytes) { (void)bytes; }
   virtual Status revalidate() const { return {}; }
   // As many of the next bytes as can be had without waiting for anything; 0: `read` has them, or there are
-  // none.
-  // `work` is that of a quick job, which is interrupted before anything is waited for.
+  // none. `work` belongs to a quick job, which is interrupted before anything is waited for.
   virtual Result<std::size_t> read_at_once(MutableByteSpan out, RequestWork& work) {
     (void)out, (void)work;
     return std::size_t{0};

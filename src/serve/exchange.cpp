@@ -210,7 +210,7 @@ Status Exchange::fill() {
   return {};
 }
 
-// The same without waiting. False: there is nothing to be had so.
+// The same without waiting. Returns false if nothing can be had without it.
 bool Exchange::fill_at_once() {
   buffer_.resize(block_bytes());
   given_ = 0;
@@ -327,8 +327,8 @@ ssize_t Exchange::read(char* out, std::size_t most) {
     submit_stored();
     return 0;
   } else if (context_.local && !failed_ && !ended_) {
-    // A copy more of what is in memory costs less than another thread's help.
-    // What fails is met again by the job.
+    // Copying once more what is in memory costs less than handing it to another thread. An error is met again
+    // by the job.
     RequestWork quick(connection()->descriptor());
     quick.begin_quick_job();
     guard_body([&] {

@@ -80,7 +80,7 @@ class ServedSource {
                                           const std::optional<tree::FileOfNode>& file);
 
  private:
-  // A file of many stays open as long as something of it is known, whatever max_open= says.
+  // Of a file of many its tree is kept as long as one of these is of it; max_open= bounds the descriptors.
   static constexpr std::size_t kRecent = 512, kRecentOfMany = 64;
   struct Opened {
     OpenedSource source;

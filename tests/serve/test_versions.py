@@ -53,6 +53,19 @@ class ServeCommand(ServeTest):
                 with self.assertRaises(http.client.IncompleteRead):  # two versions must not look whole
                     a.read()
 
+    def test_a_body_of_a_file_that_is_truncated_is_cut_off(self):
+        N = 96 << 20
+        with h5py.File('f.h5', 'w') as f:
+            f['d'] = np.full(N, 1, 'u1')
+        with Serve('f.h5') as s:
+            c, a, first = begin(s, '/d')
+            os.truncate('f.h5', 32 << 20)
+            with self.assertRaises(http.client.IncompleteRead) as cut:
+                a.read()
+            got = first + cut.exception.partial
+            assert len(got) < N and got == b'\1' * len(got)
+            assert s.process.poll() is None
+
     def test_plain_files_of_a_directory_have_tags_and_ranges(self):
         """Files that are no HDF5 are files as well: `passthrough` shows them, with their own versions."""
         os.makedirs('run/sub')
