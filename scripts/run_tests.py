@@ -128,10 +128,12 @@ def main():
     parallel = [[test] for test in tests if test["is_parallel"]]
     serial = [test for test in tests if not test["is_parallel"]]
     outcomes = []
+    began = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         running = [pool.submit(run_programs, some, args.timeout_factor, outcomes) for some in [serial, *parallel]]
         for done in running:
             done.result()
+    print("ran for %d min %d s" % divmod(time.monotonic() - began, 60))
     passed = sum(o.passed for o in outcomes)
     failed = sum(len(o.failed) for o in outcomes)
     if passed < args.at_least:

@@ -80,7 +80,9 @@ class Server:
     def __init__(self, file, h5mount, options):
         self.place = tempfile.TemporaryDirectory(prefix="to-hdf5-")
         self.socket = os.path.join(self.place.name, "socket")
-        command = [h5mount, "--serve", f"unix:{self.socket}"] + (["-o", options] if options else []) + ["--", file]
+        # A server shows no file that FILE names unless it is told to; --cat shows those beneath FILE's directory.
+        options = ",".join(["external=beneath"] + ([options] if options else []))
+        command = [h5mount, "--serve", f"unix:{self.socket}", "-o", options, "--", file]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.runs = self.process.stdout.readline() != b""
         atexit.register(self.end)

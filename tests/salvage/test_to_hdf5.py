@@ -10,6 +10,7 @@ import argparse, os, shutil, subprocess, sys, tempfile
 
 import h5py
 import numpy as np
+from h5py import h5d, h5p, h5s, h5t
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TO_HDF5 = os.path.join(HERE, "..", "..", "scripts", "to_hdf5.py")
@@ -99,8 +100,20 @@ def own_files(comparison):
     with open(damaged, "wb") as file:
         file.write(data)
     comparison.compare(damaged, sound, "salvage")
+    # A virtual dataset of so many rows as there are other files.
+    for i in range(3):
+        with h5py.File(os.path.join(comparison.work, f"part{i}.h5"), "w") as file:
+            file["data"] = np.arange(6) + i
+    virtual = os.path.join(comparison.work, "virtual.h5")
+    with h5py.File(virtual, "w", libver="latest") as file:
+        rows = h5s.create_simple((1, 6), (h5s.UNLIMITED, 6))
+        rows.select_hyperslab((0, 0), (h5s.UNLIMITED, 1), (1, 1), (1, 6))
+        properties = h5p.create(h5p.DATASET_CREATE)
+        properties.set_virtual(rows, b"part%b.h5", b"data", h5s.create_simple((6,)))
+        h5d.create(file.id, b"joined", h5t.NATIVE_INT64, h5s.create_simple((1, 6), (h5s.UNLIMITED, 6)), properties)
+    comparison.compare(virtual)
     sparse_file(comparison)
-    return 0 if comparison.counts == {"equal": 4, "equal but for what is named": 1} else 1
+    return 0 if comparison.counts == {"equal": 5, "equal but for what is named": 1} else 1
 
 
 def chunks_of(dataset):
