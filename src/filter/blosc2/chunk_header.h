@@ -43,7 +43,7 @@ inline constexpr std::uint8_t kIntegerTruncation = 36;
 struct ChunkHeader {
   std::uint8_t version = 0;
   std::size_t header_bytes = 16;  // or 32
-  std::size_t typesize = 1;       // bytes; 1 where it is above 255
+  std::size_t typesize = 1;       // bytes; 1 if it is above 255
   std::size_t nbytes = 0;
   std::size_t blocksize = 0;
   std::size_t cbytes = 0;
@@ -61,7 +61,7 @@ struct ChunkHeader {
 };
 
 // `bytes` begin with the chunk and may extend beyond it. Guarantees: cbytes lie within `bytes`; blocksize is
-// not 0 where there are blocks.
+// not 0 if there are blocks.
 Result<ChunkHeader> decode_chunk_header(ByteSpan bytes);
 
 }  // namespace h5mount::filter::blosc

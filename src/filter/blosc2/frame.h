@@ -23,7 +23,7 @@ namespace h5mount::filter::blosc {
 
 class Frame {
  public:
-  // `limit`: the decoded bytes that the caller accepts; bounds intermediate allocations.
+  // `limit` is the number of decoded bytes that the caller accepts; it bounds intermediate allocations.
   static Result<Frame> open(ByteSpan bytes, std::uint64_t limit);
 
   std::size_t typesize() const { return typesize_; }
@@ -32,7 +32,7 @@ class Frame {
   std::uint64_t chunk_count() const { return chunk_count_; }
   std::uint64_t chunk_bytes(std::uint64_t index) const;
 
-  // The content of a metalayer; nothing where it is absent.
+  // The content of a metalayer; nullopt if there is none of that name.
   Result<std::optional<ByteSpan>> find_metalayer(std::string_view name) const;
   // Variable-length metalayers are stored compressed in the trailer: the name and the Blosc chunk of each.
   struct VariableMetalayer {
@@ -48,7 +48,7 @@ class Frame {
   Result<Chunk> open_offsets() const;
   Result<Chunk> chunk_at(std::uint64_t index, std::int64_t offset) const;
 
-  ByteSpan bytes_;  // the frame
+  ByteSpan bytes_;  // the whole frame
   ByteSpan header_;
   std::size_t metalayers_at_ = 0;
   std::size_t typesize_ = 0;
