@@ -23,7 +23,7 @@ class AwsProfiles {
  private:
   void add(const std::string& file, bool is_config);
 
-  std::map<std::string, std::map<std::string, std::string>> fields_;  // those of services: "services NAME"
+  std::map<std::string, std::map<std::string, std::string>> fields_;  // of services: "services NAME"
 };
 
 }  // namespace h5mount::remote
