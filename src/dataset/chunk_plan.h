@@ -90,7 +90,7 @@ class ChunkPlan {
                    std::uint64_t distance) const;
 
  private:
-  std::vector<std::uint64_t> grid_;  // not folded
+  std::vector<std::uint64_t> grid_;  // chunks in each dimension, not folded
   std::vector<std::uint64_t> index_dims_, index_chunk_dims_;
   std::vector<std::uint64_t> dims_, chunk_dims_, folded_grid_;
   std::uint64_t element_size_ = 1;

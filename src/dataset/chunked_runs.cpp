@@ -84,7 +84,7 @@ class WantedChunks {
   std::size_t slot_ = 0;                                  // index of the last chunk
   std::uint64_t in_reply_ = 0, last_in_chunk_ = 0;
   ByteRun before_ = {};
-  std::uint64_t distance_ = 0;  // from the run before the last to the last one
+  std::uint64_t distance_ = 0;  // bytes from the run before the last one to the last one
   ChunkPlan::Steps steps_;      // steps that are still to come
 };
 

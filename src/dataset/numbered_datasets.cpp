@@ -56,7 +56,7 @@ std::uint64_t count_numbered_datasets(const metadata::FileMetadataPtr& file, std
   if (!object || object->kind != object::ObjectKind::Group) return 0;
   const auto group = object::Group::open(file, *object);
   if (!group) return 0;
-  std::vector<bool> there;            // by number
+  std::vector<bool> there;            // whether a dataset exists, by its number
   std::optional<std::uint64_t> last;  // address of the last dataset that was met
   const auto note = [&](const format::Link& link) {
     if (!budget.spend(kStepsPerLink)) return false;

@@ -213,7 +213,7 @@ class Tree final : public BTree2 {
 
   FileMetadataPtr file_;
   format::BTree2Header header_;
-  std::uint64_t offset_;  // of the header; absolute
+  std::uint64_t offset_;  // absolute offset of the header
   mutable LruCache<LoadedNode> nodes_;
 };
 

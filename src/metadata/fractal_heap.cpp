@@ -116,7 +116,7 @@ class Heap final : public FractalHeap {
   FileMetadataPtr file_;
   format::FileSizes sizes_;
   format::FractalHeapHeader header_;
-  std::uint64_t offset_;                                    // of the header; absolute
+  std::uint64_t offset_;                                    // absolute offset of the header
   std::shared_ptr<const filter::FilterPipeline> pipeline_;  // null: no filters
   mutable LruCache<DirectBlock> direct_;
   mutable LruCache<IndirectBlock> indirect_;

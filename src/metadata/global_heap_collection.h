@@ -15,7 +15,7 @@ struct GlobalHeapCollection {
     std::uint16_t index = 0;
     std::uint64_t position = 0;  // of the object's data, from the collection's start
     std::uint64_t size = 0;
-    std::uint64_t size_offset = 0;  // of the size field; absolute
+    std::uint64_t size_offset = 0;  // absolute offset of the size field
   };
   std::uint64_t address = 0;
   std::vector<Entry> entries;                  // sorted by index

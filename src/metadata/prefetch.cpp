@@ -288,7 +288,7 @@ class Levels {
   RequestBudget& budget_;
   std::vector<Place> next_;
   std::unordered_set<std::uint64_t> seen_;
-  std::uint64_t told_ = 0;  // in bytes
+  std::uint64_t told_ = 0;  // bytes that the source was told of
 };
 
 }  // namespace

@@ -17,8 +17,8 @@
 namespace h5mount::remote {
 namespace {
 
-constexpr std::size_t kMaxKnownRecords = 1U << 17;  // of an object; what is behind them is looked up again
-constexpr std::uint64_t kMaxLookedFor = 64U << 20;  // of a range: the rest is not looked for at once
+constexpr std::size_t kMaxKnownRecords = 1U << 17;  // above this, indexes of other parts are dropped
+constexpr std::uint64_t kMaxLookedFor = 64U << 20;  // the rest of a range is not looked for at once
 constexpr std::time_t kUsedSeconds = 60;            // resolution of the time at which a file was last used
 
 std::uint32_t checksum_key(const std::string& digest) {

@@ -32,7 +32,7 @@ class DiskObject : public std::enable_shared_from_this<DiskObject> {
   struct Index {
     ino_t file = 0;
     std::uint64_t scanned = 0;
-    std::map<std::uint64_t, DiskRecord> records;  // by their begin
+    std::map<std::uint64_t, DiskRecord> records;  // by their `begin`
   };
   struct Opened {
     UniqueFd file;

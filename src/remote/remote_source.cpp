@@ -153,7 +153,7 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
   const std::shared_ptr<DiskObject> disk_;
   mutable Segments segments_;
   mutable ForwardReaders readers_;
-  mutable std::atomic<bool> used_ = false;  // since the last check for a change
+  mutable std::atomic<bool> used_ = false;  // whether it was, since the last check for a change
   std::atomic<Clock::rep> next_look_ = (Clock::now() + kLookEvery).time_since_epoch().count();
 };
 

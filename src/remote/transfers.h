@@ -43,7 +43,7 @@ struct HttpRequest {
 
 struct HttpAnswer {
   long status = 0;      // 0 if there is no answer
-  sign::Fields fields;  // of the last answer; names are in lower case
+  sign::Fields fields;  // those of the last answer; names are in lower case
   std::string body;
   std::string trouble;  // why the answer is incomplete; empty if it is complete
   std::string address;  // the server's address

@@ -36,7 +36,8 @@ std::size_t measure_deflate(ByteSpan in, std::uint64_t bytes, MutableByteSpan sc
   return result == LIBDEFLATE_SUCCESS && made == bytes ? used : 0;
 }
 
-// RFC 8878: a frame's header, then blocks of which each tells its size and whether it is the last.
+// Measures frames of RFC 8878: a header, then blocks of which each states its size and whether it is the
+// last.
 std::size_t measure_zstd(ByteSpan in, std::uint64_t, MutableByteSpan, std::uint64_t&) {
   if (in.size() < 9 || load_le<std::uint32_t>(in.data()) != 0xFD2FB528U) return 0;
   const auto descriptor = std::to_integer<unsigned>(in[4]);

@@ -12,7 +12,7 @@ constexpr std::uint64_t kBeginning = 8192;  // lower addresses count as a file's
 
 // A group that may be the root: one with a header, or the links of one whose header is gone.
 struct Candidate {
-  std::uint64_t address = format::kUndefinedAddress;  // of the group's header, or of the heap of its names
+  std::uint64_t address = format::kUndefinedAddress;  // of the group's header or of the heap with its names
   const HeadlessGroup* headless = nullptr;
 };
 

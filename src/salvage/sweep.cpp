@@ -138,7 +138,7 @@ class Sweeper {
   std::atomic<bool> stop_ = false;
   Mutex mutex_;
   std::optional<Error> error_ H5_GUARDED_BY(mutex_);
-  std::vector<std::vector<Found>> found_ H5_GUARDED_BY(mutex_);  // for each piece
+  std::vector<std::vector<Found>> found_ H5_GUARDED_BY(mutex_);  // one list for each piece
   std::size_t count_ H5_GUARDED_BY(mutex_) = 0;
   std::uint64_t done_ H5_GUARDED_BY(mutex_) = 0;
 };

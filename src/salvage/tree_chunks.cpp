@@ -20,7 +20,7 @@ bool in_grid(std::span<const std::uint64_t> scaled, std::span<const std::uint64_
 
 // ---- version 1
 
-constexpr std::size_t kEntriesAt = 6;  // in a node: 2 bytes
+constexpr std::size_t kEntriesAt = 6;  // offset of the count of entries in a node: 2 bytes
 
 // Decodes a node as if it had `entries` entries.
 Result<format::ChunkBTree1Node> decode_node1(const Rescue& rescue, const metadata::MetadataBlock& block,

@@ -18,7 +18,7 @@ struct RangeSet {
   // standard allows. Unsatisfiable: the field is understood, but no range has any bytes.
   enum class Kind { Ignored, Unsatisfiable, Satisfiable };
   Kind kind = Kind::Ignored;
-  std::vector<Range> ranges;  // in the order of the field
+  std::vector<Range> ranges;  // in the order of the field's value
 };
 
 inline constexpr std::size_t kMaxRanges = 256;

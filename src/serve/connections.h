@@ -14,9 +14,9 @@
 namespace h5mount::serve {
 
 enum class Phase : std::uint8_t {
-  Header,   // for the client to send all of its next header
-  Working,  // for this program
-  Sending,  // for the client to take what was sent
+  Header,   // waits for the client to send all of its next header
+  Working,  // waits for this program
+  Sending,  // waits for the client to take what was sent
 };
 
 class Connection {

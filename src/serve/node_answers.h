@@ -9,7 +9,7 @@ namespace h5mount::serve {
 
 // The file that a node belongs to.
 struct NodeFile {
-  std::string name;       // as the interface below /api/ knows it; empty if the node is between files
+  std::string name;       // the name in the interface below /api/; empty if the node is between files
   bool named = false;     // there are other files
   std::size_t above = 0;  // bytes of the node's path in its source that lead to the file
 };

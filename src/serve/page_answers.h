@@ -15,9 +15,9 @@ bool has_page();
 struct PagePlace {
   std::string root;    // reference to the server's root: `./`, `../`…
   std::string plain;   // reference that a browser without JavaScript follows
-  std::string name;    // of the file, as the interface below /api/ knows it
+  std::string name;    // the file's name in the interface below /api/
   bool named = false;  // whether there are other files
-  std::string path;    // of the object in its file, in HDF5's own names
+  std::string path;    // the object's path in its file, in HDF5's own names
 };
 Answer page_answer(const Request& request, const PagePlace& place, RequestWork& work);
 

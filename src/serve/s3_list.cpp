@@ -26,7 +26,7 @@ constexpr std::string_view kNoTag = "W/\"none\"";
 struct ListQuery {
   bool second = false;  // ListObjectsV2
   std::string prefix, delimiter;
-  std::string marker, token;  // as they were given
+  std::string marker, token;  // as they were in the query
   std::string after;          // the last key, or common prefix, of the page before
   std::size_t most = kMaxKeys;
   bool url = false, owner = false;

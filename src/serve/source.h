@@ -54,13 +54,13 @@ class RecentFiles {
 struct Snapshot {
   std::shared_ptr<tree::Tree> tree;
   std::shared_ptr<void> pin;
-  std::string version;        // of the file; empty if there is none, or if it is not known which
+  std::string version;        // the file's; empty if there is none, or if it is not known which
   std::uint64_t opening = 0;  // differs if the source was opened again
   std::int64_t modified = 0;  // seconds since 1970
   std::function<bool(const tree::NodeStat&)> shown;  // as in OpenedSource
   std::shared_ptr<SharedListings> listings;
   std::shared_ptr<RecentFiles> recent;
-  bool many = false;   // it has many files: see ServedSource::of_file
+  bool many = false;   // whether it has many files: see ServedSource::of_file
   bool plain = false;  // the node is of a file that is not HDF5
 };
 

@@ -19,7 +19,7 @@ namespace h5mount::filter {
 struct PluginOptions {
   std::vector<std::string> directories;       // absolute; searched in this order, files by name
   std::string helper = "/proc/self/exe";      // a program whose main calls is_plugin_helper first
-  std::chrono::milliseconds timeout{10'000};  // for one chunk
+  std::chrono::milliseconds timeout{10'000};  // for decoding one chunk
 };
 
 // Makes the registry search these directories for filters that it cannot decode. Without directories plugins

@@ -27,7 +27,7 @@ class BTree2 {
   virtual std::uint8_t type() const = 0;  // 1 … 11 (12, 13: sparse chunks)
   virtual std::uint16_t record_size() const = 0;
   virtual std::uint64_t record_count() const = 0;  // as the header states it
-  virtual std::uint64_t file_offset() const = 0;   // of the header; absolute
+  virtual std::uint64_t file_offset() const = 0;   // absolute offset of the header
 
   // Returns a negative number if the record searched for lies before `record`, 0 if it is `record`, and a
   // positive number if it lies after.

@@ -83,7 +83,7 @@ class FileMetadata {
   virtual const format::Superblock& superblock() const = 0;
   virtual format::FileSizes sizes() const = 0;
   virtual std::uint64_t base_address() const = 0;
-  virtual std::uint64_t root_address() const = 0;  // of the root group's object header
+  virtual std::uint64_t root_address() const = 0;  // address of the root group's object header
 
   // The file's bytes by address (0 = base address). Raw data is read directly from here.
   virtual const std::shared_ptr<io::ByteSource>& source() const = 0;

@@ -19,7 +19,7 @@ struct HeaderMessage {
   std::optional<std::uint16_t> creation_order;
   ByteSpan body;
   std::uint64_t offset = 0;  // absolute file offset of the body
-  format::FileSizes sizes;   // of the file
+  format::FileSizes sizes;   // the file's
   std::shared_ptr<const void> owner;
 
   bool is_shared() const { return (flags & 0x02) != 0; }

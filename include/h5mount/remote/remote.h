@@ -46,7 +46,7 @@ struct ListedName {
   std::int64_t modified = 0;  // seconds since 1970; 0: not known
 };
 struct ListQuery {
-  std::string begin;     // only names that begin so
+  std::string begin;     // only names that begin with this text are listed
   std::string next;      // ListedPage::next of the page before; empty for the first page
   unsigned most = 1000;  // largest number of names
 };

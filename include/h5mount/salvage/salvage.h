@@ -49,7 +49,7 @@ struct Options {
 
 enum class Certainty : std::uint8_t { Proven, Plausible, Guessed };
 
-// What salvage did for one object.
+// The result of salvage for one object.
 struct Finding {
   std::uint64_t address = 0;  // address of the object's header
   std::string name;           // name in lost+found; empty if the object is in its place

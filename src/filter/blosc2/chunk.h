@@ -1,8 +1,10 @@
 // One Blosc chunk, of Blosc 1 or 2, for decoding as a whole or by blocks.
 //
 //   header (chunk_header.h) | offset of each block, i32 | dictionary, if any: size, i32; bytes | blocks
-//   block: stream… one; or one for each byte of the type where the block is split stream: size, i32 | data
-//   size = the decoded size: as it is; 0: zeros; negative: a token byte, and a run of -size
+//   block:  one stream, or one for each byte of the type if the block is split
+//   stream: size, i32 | data
+//   size:   the decoded size if data is not compressed; 0: all bytes are zero; negative: a token byte
+//           follows, and all decoded bytes are -size
 //
 // Refers to the given bytes, which must outlive it; cheap to construct. Threads: const functions from any
 // thread.

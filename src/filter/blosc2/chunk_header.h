@@ -7,7 +7,7 @@
 //    4  nbytes, i32          decoded
 //    8  blocksize, i32       decoded bytes of a block; the last may be short
 //   12  cbytes, i32          of the chunk, this header included
-//   16  … where flags 1 and 4 are both set, which Blosc 1 never does:
+//   16  … if flags 1 and 4 are both set, which Blosc 1 never does:
 //       6 filter ids, codec id, codec meta, 6 filter metas, flags2b,
 //       flags2 (1 dictionary | 8 lazy | 112 special)
 //

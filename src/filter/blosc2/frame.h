@@ -5,8 +5,9 @@
 //                whether there are variable-length metalayers, the filters (extension), metalayers
 //   metalayers   array of 3: size of the index, map of name to offset from the frame's start, contents
 //   chunks       inner chunks (chunk.h)
-//   offsets a chunk of one i64 for each inner chunk: its offset from the END OF THE HEADER (the published
-//   description wrongly says from the frame's start); negative: a special value, nothing stored
+//   offsets      a chunk of one i64 for each inner chunk: its offset from the END OF THE HEADER (the
+//                published description wrongly says from the frame's start); negative: a special value,
+//                nothing stored
 //   trailer      msgpack array of 4: version, variable-length metalayers, trailer's length, fingerprint
 //
 // Refers to the given bytes, which must outlive it. Threads: const functions from any thread.

@@ -25,7 +25,7 @@ struct NdLayout {
   std::vector<std::uint64_t> block_grid;  // grid of an inner chunk's blocks
   std::size_t item_bytes = 0;
   std::uint64_t array_bytes = 0;  // without padding
-  std::uint64_t chunk_bytes = 0;  // of an inner chunk with all its padding
+  std::uint64_t chunk_bytes = 0;  // bytes of an inner chunk with all its padding
   std::uint64_t block_bytes = 0;
   std::uint64_t chunk_count = 0;
 

@@ -53,7 +53,7 @@ Result<LinkResolution> link_resolution(const ApiQuery& query);
 
 // The object that a path leads to, or a link that is not resolved.
 struct Entity {
-  std::string path;                  // as asked for
+  std::string path;                  // the path that was asked for
   tree::FileObjectPtr object;        // null if it is not resolved
   std::optional<format::Link> link;  // the last link of the path; nullopt for the root
 };

@@ -13,7 +13,7 @@ namespace h5mount::serve {
 namespace {
 
 constexpr std::uint64_t kMaxPoints = 1U << 20;
-constexpr std::uint64_t kMaxParts = 1U << 16;  // of a series
+constexpr std::uint64_t kMaxParts = 1U << 16;  // largest number of parts of a series
 
 // The position at which the part with number `part` of `parts` parts begins.
 std::uint64_t part_begin(std::uint64_t part, std::uint64_t parts, std::uint64_t count) {
