@@ -146,7 +146,7 @@ Status DecodeScratch::read(const io::ByteSource& source, std::uint64_t address, 
   reading_since_.store(nanoseconds_now());
   Status done = source.read_at(address, out);
   reading_since_.store(0);
-  // If the place is given away between these two lines, one decode more than allowed runs.
+  // If the place is given away just after this check, one decode more than allowed runs.
   if (place_given_.load()) pool_->take_place_again(*this);
   return done;
 }

@@ -81,8 +81,8 @@ class ChunkTable {
     for (const std::uint64_t number : gathered.absent)
       if (number < states_.size() && states_[number] == State::Unknown) states_[number] = State::Absent;
   }
-  // Takes chunks without a number, if there are as many as are unknown or all are unknown, and numbers them
-  // in order.
+  // Takes chunks without a number, and gives them the unknown numbers in order. To be called if there are as
+  // many as are unknown, or if all are unknown.
   void take_unnumbered(const GatheredChunks& hunted) {
     auto next = hunted.chunks.begin();
     for (std::uint64_t number = 0; number < states_.size() && next != hunted.chunks.end(); ++number)
