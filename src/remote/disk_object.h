@@ -20,9 +20,10 @@ class DiskObject : public std::enable_shared_from_this<DiskObject> {
   // `identity` distinguishes the object and version from all others.
   DiskObject(DiskCache& cache, const std::string& identity, std::uint64_t size);
 
-  // The parts of the ranges that are in the cache, in order.
+  // The places of the cached records that touch the ranges, in order; of a long range only its beginning is
+  // looked at.
   std::vector<ByteRange> found(std::span<const ByteRange> ranges);
-  // Reads the part of the range that is in the cache: whole records, in order.
+  // Reads the cached records that touch the range, whole and in order of parts.
   void read(ByteRange range, const std::function<void(std::uint64_t begin, std::string bytes)>& take);
   // Writes the bytes that are not in the cache yet, at a later time.
   void put(std::uint64_t begin, std::shared_ptr<const std::string> bytes);

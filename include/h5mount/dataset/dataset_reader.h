@@ -60,7 +60,7 @@ struct NamedSource {
 };
 struct NamedSources {
   std::vector<NamedSource> list;
-  std::uint64_t left_out = 0;  // number of files beyond the caller's bound
+  std::uint64_t left_out = 0;  // number of sources beyond the caller's bound
 };
 
 // Sources that were needed so far and do not exist; reads of them return the fill value.
