@@ -171,8 +171,8 @@ Result<std::optional<serve::S3Options>> s3_options_of(const ServeCommand& comman
 
 constexpr std::array<int, 4> kEndings = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
 
-// Blocks the signals before threads are started, so that only wait_for_ending takes them. If SIGHUP is
-// ignored (nohup), it stays ignored.
+// Blocks the signals before threads are started, so that only run_serve takes them. If SIGHUP is ignored
+// (nohup), it stays ignored.
 sigset_t block_endings() {
   sigset_t out;
   sigemptyset(&out);

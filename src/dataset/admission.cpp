@@ -9,10 +9,10 @@
 
 namespace h5mount::dataset {
 namespace {
-constexpr std::size_t kKeepBytes = 2U << 20;  // a lease's buffers are cut to this after use
-// Until one has waited so long, a thread that is running takes a free place before it. Handing every place to
-// a thread that sleeps costs a switch of threads a decode: 32 readers of chunks that take a millisecond each
-// lost a fifth of their throughput.
+constexpr std::size_t kKeepBytes = 2U << 20;  // a lease's buffers are cut to this size after use
+// As long as nobody has waited longer than this, a running thread takes a free place before those that wait.
+// Giving every place to a thread that sleeps costs a switch of threads a decode: 32 readers of chunks that
+// take a millisecond each lost a fifth of their throughput.
 constexpr std::chrono::milliseconds kPatience{50};
 
 std::int64_t nanoseconds_now() {
@@ -33,8 +33,8 @@ Admission& Admission::decodes() {
   return *decodes;
 }
 
-// A far source gives up by itself what does not answer; its places are given away before that, so that one
-// source which hangs does not hold up others.
+// A far source gives up a request that is not answered. Its readers' places are given away before that, so
+// that one source which hangs does not hold up others.
 Admission& Admission::fetches() {
   constexpr unsigned kRequests = 16;
   static auto* const fetches = new Admission(kRequests, std::chrono::seconds(2));
@@ -72,7 +72,7 @@ void Admission::wait_for_place(const DecodeMemory& memory, Line line, MutexLock&
     most_in_flight_ = std::max(most_in_flight_, in_flight_ += memory.bytes);
   else
     --free_;
-  turns.wake_next();  // there may be place for it too
+  turns.wake_next();  // there may be a place for the next one too
 }
 
 void Admission::give_place(const DecodeMemory& memory) {
@@ -85,7 +85,7 @@ void Admission::give_place(const DecodeMemory& memory) {
 
 std::unique_ptr<DecodeScratch> Admission::take(const DecodeMemory& memory) {
   MutexLock lock(mutex_);
-  // Nothing that may fail follows the wait: a place would be lost.
+  // Nothing after the wait may fail, or a place would be lost.
   leased_.reserve(leased_.size() + small_.waiting() + large_.waiting() + 1);
   std::unique_ptr<DecodeScratch> scratch;
   if (memory.bytes > kSmall || kept_.empty()) {
@@ -112,7 +112,7 @@ void Admission::give(std::unique_ptr<DecodeScratch> scratch) {
   if (!large && kept_.size() < leases_) kept_.push_back(std::move(scratch));
 }
 
-// While decodes wait, the watchdog looks at those that run.
+// Makes the watchdog look at the running decodes while others wait.
 void Admission::look_for_hanging() {
   if (check_) return check_->wake();
   try {
@@ -122,7 +122,7 @@ void Admission::look_for_hanging() {
       give_places_of_hanging();
       return true;
     });
-  } catch (const std::system_error&) {  // no thread for the watchdog now; the next one that waits asks again
+  } catch (const std::system_error&) {  // no thread could be started: the next one that waits tries again
   }
 }
 
@@ -146,7 +146,7 @@ Status DecodeScratch::read(const io::ByteSource& source, std::uint64_t address, 
   reading_since_.store(nanoseconds_now());
   Status done = source.read_at(address, out);
   reading_since_.store(0);
-  // Where the place is given away at this moment, one decode more than admitted runs.
+  // If the place is given away just after this check, one decode more than allowed runs.
   if (place_given_.load()) pool_->take_place_again(*this);
   return done;
 }

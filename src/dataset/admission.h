@@ -1,13 +1,13 @@
-// Admission: places for work on chunks, and its memory: buffers for stored bytes and for the steps between
-// filters. Decodes have places of their own, and so have reads of far sources (chunk_decode.h). Decodes that
-// need little are admitted by number; others by their bytes, so that a few large chunks cannot take all
-// memory, and small chunks never wait for large ones. Datasets whose decodes wait take turns: one with many
-// slow chunks holds up another for one of them. A thread that runs may pass those that have waited for a
-// short time only.
+// Admission: places for work on chunks, and the memory for it: buffers for stored bytes and for the steps
+// between filters. Decodes have places of their own, and so have reads of far sources (chunk_decode.h).
+// Decodes that need little memory are admitted by number; others by their bytes, so that a few large chunks
+// cannot take all memory, and small chunks never wait for large ones. Datasets whose decodes wait take turns:
+// one with many slow chunks holds up another for one of them. A thread that runs may pass those that have
+// waited for a short time only.
 //
-// The holder of a lease only reads and decodes: it never waits for another one. Where it waits for a source
-// for long, its place is given to the next decode, and it waits for a place again before it goes on: sources
-// that hang hold up nobody who does not need them.
+// The holder of a lease only reads and decodes: it never waits for another one. If it waits for a source for
+// long, its place is given to the next decode, and it waits for a place again before it goes on: a source
+// that hangs delays only those that need it.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@
 
 namespace h5mount::dataset {
 
-// What a decode needs, and what those that run together may need.
+// The bytes that a decode needs, and the bytes that all decodes which run together may need.
 struct DecodeMemory {
   std::uint64_t bytes = 0;
   std::uint64_t together = 0;
@@ -42,13 +42,13 @@ class DecodeScratch {
   MutableByteSpan plain(std::size_t bytes) { return plain_.grown(bytes); }
   void trim(std::size_t keep);  // frees memory above `keep` bytes per buffer
 
-  // ByteSource::read_at, for all that a decode reads.
+  // Reads by ByteSource::read_at; all reads of a decode go through this function.
   Status read(const io::ByteSource& source, std::uint64_t address, MutableByteSpan out);
 
  private:
   friend class Admission;
   ScratchBuffer stored_, plain_;
-  // Of the lease.
+  // Set while the scratch is leased.
   Admission* pool_ = nullptr;
   DecodeMemory memory_;
   std::atomic<std::int64_t> reading_since_ = 0;  // nanoseconds of the steady clock; 0: not reading
@@ -57,11 +57,11 @@ class DecodeScratch {
 
 class Admission {
  public:
-  // Decodes of at most so many bytes are admitted by number.
+  // Decodes of at most this many bytes are admitted by number.
   static constexpr std::uint64_t kSmall = 8U << 20;
 
   static Admission& decodes();
-  // Reads of far sources: as many as requests are in flight at once.
+  // The places for reads of far sources, which bound the requests in flight.
   static Admission& fetches();
   // `hangs_after`: how long a source may take to answer until its reader's place is given to another decode.
   explicit Admission(unsigned small_decodes,
@@ -70,7 +70,7 @@ class Admission {
     kept_.reserve(leases_);
   }
 
-  // Makes it at least so many small ones.
+  // Raises the number of small decodes that may run together to `leases`, if it is lower.
   void allow(unsigned leases);
 
   class Lease {
@@ -88,7 +88,8 @@ class Admission {
     std::unique_ptr<DecodeScratch> scratch_;
   };
 
-  // For tests: of large decodes so far; all decodes that wait now.
+  // For tests: the largest number of bytes of large decodes that ran together so far; the number of decodes
+  // that wait now.
   std::uint64_t most_bytes_in_flight() const;
   std::size_t waiting() const;
 
@@ -109,11 +110,11 @@ class Admission {
   FairTurns small_ H5_GUARDED_BY(mutex_), large_ H5_GUARDED_BY(mutex_);
   unsigned leases_ H5_GUARDED_BY(mutex_);
   unsigned free_ H5_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<DecodeScratch>> kept_ H5_GUARDED_BY(mutex_);  // with room for as many as leases
+  std::vector<std::unique_ptr<DecodeScratch>> kept_ H5_GUARDED_BY(mutex_);  // with room for one per lease
   std::vector<DecodeScratch*> leased_ H5_GUARDED_BY(mutex_);
-  std::uint64_t in_flight_ H5_GUARDED_BY(mutex_) = 0;  // bytes of large decodes
+  std::uint64_t in_flight_ H5_GUARDED_BY(mutex_) = 0;  // bytes of the large decodes that run
   std::uint64_t most_in_flight_ H5_GUARDED_BY(mutex_) = 0;
-  std::optional<Watchdog::Check> check_;  // from the first decode on that has waited
+  std::optional<Watchdog::Check> check_;  // exists once a decode has waited
 };
 
 }  // namespace h5mount::dataset

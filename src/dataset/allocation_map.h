@@ -1,7 +1,7 @@
 // AllocationMap: which row blocks of a dataset have any allocated chunk, and how many bytes the file holds
 // for the dataset. For du, SEEK_DATA and SEEK_HOLE. The index is walked once, on first use, by one caller
 // while the others wait; the result is kept as intervals of row blocks. Threads: any; no lock is held during
-// the walk. `budget`: that of the request that makes the walk or waits for it.
+// the walk. `budget` is that of the request that makes the walk or waits for it.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace h5mount::dataset {
 
 class AllocationMap {
  public:
-  // Both must outlive the map.
+  // `plan` and `index` must outlive the map.
   AllocationMap(const ChunkPlan& plan, const chunk::ChunkIndex& index) : plan_(plan), index_(index) {}
 
   Result<std::uint64_t> stored_bytes(RequestBudget& budget) const;
-  std::optional<std::uint64_t> stored_bytes_known() const;  // only where the walk was made
+  std::optional<std::uint64_t> stored_bytes_known() const;  // nullopt before the walk
 
-  // As lseek(2) SEEK_DATA and SEEK_HOLE: NotFound where no data follows, or where the offset is outside the
-  // image; the end is a hole.
+  // As lseek(2) SEEK_DATA and SEEK_HOLE: fails with NotFound if no data follows or if the offset is outside
+  // the image; the end is a hole.
   Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const;
   Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const;
 

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::uint64_t kLargeChunk = 256U << 10;  // from this size on, chunks in image order need no stripes
 constexpr std::uint64_t kDirectRun = 1U << 10;     // from this length on, a run is worth a slice of the reply
-constexpr std::uint64_t kDirectRunSequential = 16U << 10;  // the same where all workers could copy instead
+constexpr std::uint64_t kDirectRunSequential = 16U << 10;  // the same if all workers could copy instead
 
 StrategyKind choose_for_linear_chunks(const ChunkPlan& plan, bool sequential) {
   if (plan.chunk_bytes() >= kLargeChunk) return StrategyKind::Chunks;
@@ -26,12 +26,13 @@ StrategyKind choose_strategy(const StrategyFacts& facts, Access access) {
         access == Access::Sequential && !plan.linear() && plan.run_bytes() < kDirectRunSequential;
     return copied && fits ? StrategyKind::RowBlocks : StrategyKind::Direct;
   }
-  // A whole row needs every chunk of its row block, so decoding them into place costs nothing extra; and
-  // where the cache cannot hold them, a spill file saves decoding them again.
+  // A whole row needs every chunk of its row block, so decoding them into place costs nothing extra; and if
+  // the cache cannot hold the row block, a spill file saves decoding the chunks again.
   const bool whole_rows = access == Access::WholeRows && !plan.linear() && !facts.may_decode_partially;
   const bool sequential = access == Access::Sequential || whole_rows;
   const bool spills = row_block > facts.cache_bytes / 4 * 3;
-  // A chunk that the cache cannot keep would be decoded for every request, whatever their order.
+  // A chunk that the cache cannot keep would be decoded for every request, in whatever order the requests
+  // come.
   if (spills && plan.chunk_bytes() > facts.cache_bytes / 2) return StrategyKind::Spill;
   if (plan.linear()) return choose_for_linear_chunks(plan, sequential);
   if (sequential && spills) return StrategyKind::Spill;

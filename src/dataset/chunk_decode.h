@@ -16,17 +16,17 @@ namespace h5mount::dataset {
 
 class ChunkDecode {
  public:
-  // `memory`: of the largest decode.
+  // `memory`: what the largest decode needs.
   ChunkDecode(const io::ByteSource& source, const DecodeMemory& memory);
 
   // Reads stored bytes, which stay valid until the next fetch.
   Result<ByteSpan> fetch(std::uint64_t address, std::size_t bytes);
-  // The same for bytes that need no decoding.
+  // The same for bytes that need no decoding, into `out`.
   Status fetch_into(std::uint64_t address, MutableByteSpan out);
 
-  // Memory for decoded bytes, until it is asked for again.
+  // Memory for decoded bytes, valid until the next call.
   MutableByteSpan plain(std::size_t bytes);
-  // To be used after the fetch of what is decoded.
+  // Memory for the filters. To be used after the fetch of the bytes to decode.
   filter::FilterScratch& filters() { return place()->filters; }
 
  private:
@@ -36,7 +36,7 @@ class ChunkDecode {
   const DecodeMemory memory_;
   const bool far_;
   std::optional<Admission::Lease> fetched_, decoding_;
-  ScratchBuffer plain_;  // of a far source: `decoding_` comes and goes
+  ScratchBuffer plain_;  // only if the source is far, as `decoding_` comes and goes then
 };
 
 }  // namespace h5mount::dataset

@@ -53,7 +53,7 @@ class ChunkPlan {
   // "chunk (3,0), elements from (300,0)", for errors.
   std::string place_of(std::uint64_t chunk) const;
   std::span<const std::uint64_t> index_grid() const { return grid_; }
-  // True where the chunk exceeds the extent.
+  // True if the chunk exceeds the extent.
   bool is_edge(std::uint64_t chunk) const;
   // Bytes of a chunk up to and including the last element within the extent.
   std::uint64_t needed_bytes(std::uint64_t chunk) const;
@@ -79,18 +79,18 @@ class ChunkPlan {
   template <class Visit>
   void for_each_image_run(std::uint64_t offset, std::uint64_t length, Visit visit) const;
 
-  // Of runs of equal length at equal distances in the image, all in one chunk.
+  // How runs of equal length at equal distances in the image, all in one chunk, follow one another.
   struct Steps {
     std::uint64_t count = 0;     // runs behind the first one
     std::uint64_t in_chunk = 0;  // distance in the decoded chunk
   };
-  // `offset`, `in_chunk`: of the first one's `bytes`, in the image and in its chunk. A count of 0 may also
-  // mean that they lie at different distances in the chunk.
+  // `offset` and `in_chunk` are the places of the first run, of `bytes` bytes, in the image and in its chunk.
+  // A count of 0 may also mean that the runs lie at different distances in the chunk.
   Steps steps_from(std::uint64_t offset, std::uint64_t in_chunk, std::uint64_t bytes,
                    std::uint64_t distance) const;
 
  private:
-  std::vector<std::uint64_t> grid_;  // unfolded
+  std::vector<std::uint64_t> grid_;  // chunks in each dimension, not folded
   std::vector<std::uint64_t> index_dims_, index_chunk_dims_;
   std::vector<std::uint64_t> dims_, chunk_dims_, folded_grid_;
   std::uint64_t element_size_ = 1;
@@ -101,7 +101,7 @@ class ChunkPlan {
 
 template <class CopyRun>
 void ChunkPlan::for_each_chunk_run(std::uint64_t chunk, Rows rows, CopyRun copy) const {
-  // Coordinates in the folded rank: of the chunk's first element, and of a run in the chunk.
+  // Coordinates in the folded rank: `at` of the chunk's first element, `position` of a run in the chunk.
   std::uint64_t at[limits::kMaxRank], extent[limits::kMaxRank], position[limits::kMaxRank];
   row_major_place(chunk, folded_grid_, at);
   for (std::size_t i = 0; i < rank(); ++i) {
@@ -141,7 +141,7 @@ template <class Visit>
 void ChunkPlan::for_each_image_run(std::uint64_t offset, std::uint64_t length, Visit visit) const {
   const std::size_t last = rank() - 1;
   std::uint64_t element = offset / element_size_;
-  std::uint64_t within = offset % element_size_;  // reads need not start at an element
+  std::uint64_t within = offset % element_size_;  // a read need not start at an element
   while (length > 0) {
     std::uint64_t left = element, chunk = 0, in_chunk = 0, chunk_scale = 1, element_scale = 1, run = 0;
     for (std::size_t i = last + 1; i-- > 0;) {

@@ -78,7 +78,7 @@ void ChunkStore::will_read(std::span<const chunk::ChunkRecord> records) const {
   if (!ranges.empty()) source_->will_read(ranges);
 }
 
-// An index that cannot be read is met by the read of the chunk.
+// Errors of the index are ignored: the read of the chunk returns them.
 void ChunkStore::will_read(std::uint64_t first, std::uint64_t count) const {
   constexpr std::uint64_t kMaxTold = 4096;  // chunks
   if (!far() || first >= plan_.chunk_count()) return;
@@ -99,7 +99,8 @@ Status ChunkStore::check_stored(const chunk::ChunkRecord& record) const {
     return fail(Error(ErrorCode::LimitExceeded, "Chunk", "stored_size", record.address)
                     .with_found(record.stored_size)
                     .with_expected(stored_limit(plan_.chunk_bytes())));
-  // Refreshes the size: a growing file may contain the chunk although it did not when the size was read.
+  // The source's size is refreshed: a growing file may contain the chunk although it did not when the size
+  // was read.
   if (!range_within(record.address, record.stored_size, source_->size())) H5_TRY(source_->state().refresh());
   if (!range_within(record.address, record.stored_size, source_->size()))
     return fail(Error(ErrorCode::Truncated, "Chunk", "address", record.address)
@@ -127,8 +128,8 @@ Status ChunkStore::check_memory(std::uint64_t chunk, const chunk::ChunkRecord& r
                       chunk, &record));
 }
 
-// The part of a chunk that is filled: of a chunk far larger than its dataset only the part within the image,
-// so that no memory is committed for the rest.
+// The part of a chunk that is filled. If the chunk is far larger than its dataset, this is only the part
+// within the image, so that no memory is committed for the rest.
 MutableByteSpan ChunkStore::worth_filling(std::uint64_t chunk, MutableByteSpan out) const {
   constexpr std::size_t kFilledWhole = 64U << 20;
   if (out.size() <= kFilledWhole) return out;

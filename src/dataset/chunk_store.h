@@ -29,8 +29,8 @@ class ChunkStore {
   const FillPattern& fill() const { return fill_; }
   bool filtered() const { return !pipeline_->empty(); }
   bool unallocated() const { return unallocated_; }
-  // Of the decode of a chunk, for its place: stored bytes, buffers between filters, and where `aside` the
-  // decoded chunk, which a caller otherwise has memory for.
+  // The memory that decoding a chunk needs, for its place: stored bytes, buffers between filters, and the
+  // decoded chunk if `aside`; otherwise the caller has memory for it.
   DecodeMemory memory(bool aside) const;
   std::optional<Error> problem() const { return pipeline_->missing(); }
 
@@ -43,9 +43,9 @@ class ChunkStore {
   Status decode(std::uint64_t chunk, const chunk::ChunkRecord& record, MutableByteSpan out,
                 ChunkDecode& work) const;
 
-  // A run of a chunk's decoded bytes that contains [begin, end), where its filter supports blocks (Blosc2)
-  // and the run costs at most half of them: the block holds chunk bytes [Part::begin, Part::begin + size).
-  // Null: decode the chunk.
+  // A run of a chunk's decoded bytes that contains [begin, end), if the chunk's filter supports blocks
+  // (Blosc2) and at most half of the chunk's blocks need decoding. The result's block holds the chunk's bytes
+  // [Part::begin, Part::begin + size). It is null if the chunk has to be decoded whole.
   struct Part {
     cache::BlockPtr block;
     std::uint64_t begin = 0;
@@ -56,24 +56,24 @@ class ChunkStore {
 
   // Decodes several chunks in order; chunks that lie together in the file are read at once. `into(i)` returns
   // the memory for chunk first + i (chunk_bytes), or an empty span to decode into scratch memory; `done(i,
-  // bytes)` receives the decoded bytes (empty: the chunk is absent and reads as fill values).
+  // bytes)` receives the decoded bytes (empty if the chunk is absent and reads as fill values).
   template <class Into, class Done>
   Status decode_run(std::uint64_t first, std::span<const chunk::ChunkRecord> records, ChunkDecode& work,
                     Into into, Done done) const;
 
   // Tells a far source which chunks will be decoded soon; does nothing for others.
   void will_read(std::span<const chunk::ChunkRecord> records) const;
-  // The same for the chunks first, first + 1, …, a bounded number of them: looks up their records.
+  // The same for the chunks first, first + 1, …, a bounded number of them, whose records it looks up.
   void will_read(std::uint64_t first, std::uint64_t count) const;
   bool far() const { return source_->far(); }
 
-  // True where the stored bytes are the decoded ones: chunk_bytes at record.address of `source`.
+  // True if the stored bytes are the decoded ones: chunk_bytes at record.address of `source`.
   bool stored_plain(std::uint64_t chunk, const chunk::ChunkRecord& record) const;
   const io::ByteSource& source() const { return *source_; }
   const std::shared_ptr<Counters>& counters() const { return counters_; }
 
-  // Adds the chunk's location to the error: its coordinates, those of its first element and, where its record
-  // is known, the absolute offset of its stored bytes.
+  // Adds the chunk's location to the error: its coordinates, those of its first element and, if its record is
+  // known, the absolute offset of its stored bytes.
   Error located(const Error& error, std::uint64_t chunk, const chunk::ChunkRecord* record = nullptr) const;
 
  private:
@@ -88,7 +88,7 @@ class ChunkStore {
 
   std::shared_ptr<io::ByteSource> source_;
   std::shared_ptr<Counters> counters_;
-  std::uint64_t base_address_;  // of addresses in source_; for error messages
+  std::uint64_t base_address_;  // the base address of `source_`, for error messages
   ChunkPlan plan_;
   FillPattern fill_;
   std::vector<std::uint64_t> chunk_dims_;  // the dataset's rank
@@ -96,8 +96,8 @@ class ChunkStore {
   bool partial_unfiltered_;
   bool unallocated_ = false;
   std::uint64_t filter_count_;
-  std::uint64_t cache_bytes_ = 0;    // the budget of the cache
-  std::uint64_t scratch_bytes_ = 0;  // between filters
+  std::uint64_t cache_bytes_ = 0;    // the cache's budget
+  std::uint64_t scratch_bytes_ = 0;  // bytes needed between filters
   std::shared_ptr<const filter::FilterPipeline> pipeline_;
   std::unique_ptr<chunk::ChunkIndex> index_;
 };

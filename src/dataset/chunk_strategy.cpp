@@ -1,4 +1,4 @@
-// Chunks decoded whole, or in parts where their filter supports it; decoded chunks are cached unchanged.
+// Chunks are decoded whole, or in parts if their filter supports it; decoded chunks are cached unchanged.
 #include <array>
 #include <atomic>
 #include <unordered_map>
@@ -9,11 +9,11 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::uint64_t kPartialVisits = 3;  // of one chunk, before it is decoded whole
+constexpr std::uint64_t kPartialVisits = 3;  // visits to a chunk before it is decoded whole
 constexpr std::uint64_t kWorthFindingAbsent =
     1U << 20;  // absent chunks from this size on are not made into blocks
 
-// The bytes [begin, end) of a decoded chunk that contain all that a request needs.
+// The range [begin, end) of a decoded chunk that contains all bytes that a request needs.
 struct WantedPart {
   std::uint64_t chunk, begin, end;
 };
@@ -30,7 +30,7 @@ class ChunkStrategy final : public ReadStrategy,
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget& budget) const override;
 
-  // Where chunks are consecutive in the image, each is a unit of read-ahead.
+  // If chunks are consecutive in the image, each is a unit of read-ahead.
   void reader_advanced(std::uint64_t, std::uint64_t end, ReadPattern& pattern) const override {
     const ChunkPlan& plan = blocks_->plan();
     if (plan.linear()) readahead_.advance(shared_from_this(), plan.row_block_at(end - 1), pattern);
@@ -50,8 +50,8 @@ class ChunkStrategy final : public ReadStrategy,
   bool decode_in_parts(std::uint64_t chunk) const;
 
   Readahead readahead_;
-  // How often chunks were decoded in parts: a table by chunk number; an entry is the number's upper part and
-  // 8 bits of count.
+  // How often chunks were decoded in parts, in a table by chunk number: an entry is the upper part of the
+  // number and a count of 8 bits.
   mutable std::array<std::atomic<std::uint64_t>, 256> visits_{};
 };
 
@@ -69,8 +69,8 @@ bool ChunkStrategy::decode_in_parts(std::uint64_t chunk) const {
   return true;
 }
 
-// Where the whole chunk cannot be decoded, the part may be sound. Whether it can be read must not depend on
-// how often the chunk was read before.
+// Decodes the wanted part alone if the whole chunk could not be decoded. Whether a part can be read must not
+// depend on how often the chunk was read before.
 Result<ChunkStore::Part> ChunkStrategy::sound_part(const WantedPart& wanted, const Error& damage,
                                                    RequestBudget& budget) const {
   const ChunkStore& store = blocks_->store();
@@ -103,7 +103,7 @@ Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted, RequestBu
   return Part{*std::move(block), 0};
 }
 
-// A far source is told of all chunks before the first of them is waited for.
+// Tells a far source of all chunks before the first of them is waited for.
 void ChunkStrategy::tell_source(const std::vector<WantedPart>& chunks,
                                 const std::vector<std::size_t>& missing) const {
   std::vector<chunk::ChunkRecord> records;
@@ -112,7 +112,8 @@ void ChunkStrategy::tell_source(const std::vector<WantedPart>& chunks,
   blocks_->store().will_read(records);
 }
 
-// Cached chunks need no other thread: a reader down a column of tiles finds those of its last rows.
+// Chunks that are in the cache are taken in this thread: a reader down a column of tiles finds those of its
+// last rows there.
 void ChunkStrategy::load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts,
                              RequestBudget& budget) const {
   std::vector<std::size_t> missing;

@@ -56,7 +56,8 @@ cache::BlockPtr ChunkedBlocks::cached_chunk(std::uint64_t chunk) const {
 }
 
 bool ChunkedBlocks::finished(std::uint64_t first_chunk, std::uint64_t count) const {
-  // A row block may be a part of what lies at one index of the first dimension, which is rewritten together.
+  // The chunks at one index of the first dimension are rewritten together, and a row block may be only some
+  // of them. So the next chunk that is looked at is one at the following index.
   const std::uint64_t across = plan().chunk_count() / plan().index_grid()[0];
   const std::uint64_t next = ((first_chunk + count - 1) / across + 1) * across;
   if (next >= plan().chunk_count()) return false;

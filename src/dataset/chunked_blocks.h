@@ -1,6 +1,6 @@
 // ChunkedBlocks: the parts that the read strategies of one chunked dataset share: its chunks, the workers,
-// and its blocks in the cache with the owner of each. In a followed file, a block that may still change
-// belongs to this reader alone (growth.h). Threads: any.
+// and its blocks in the cache with the owner of each. In a followed file, a block whose chunks may still
+// change belongs to this reader alone (growth.h). Threads: any.
 #pragma once
 
 #include <memory>
@@ -31,13 +31,14 @@ class ChunkedBlocks {
   GrowthState* growth() const { return growth_.get(); }
 
   cache::BlockKey chunk_key(std::uint64_t chunk) const;
-  // The key of block `index` of a kind, which covers the row blocks [first, last).
+  // The key of the block with number `index` of a kind; the block covers the row blocks [first, last).
   cache::BlockKey stripe_key(BlockKind kind, std::uint64_t index, std::uint64_t first,
                              std::uint64_t last) const;
-  // The key of a block gathered from a spill file. It belongs to this reader, whether it may change or not.
+  // The key of a block gathered from a spill file. The block belongs to this reader, whether it may change or
+  // not.
   cache::BlockKey spill_key(std::uint64_t index) const;
 
-  // The whole decoded chunk, through the cache. `budget`: that of the request, or null.
+  // The whole decoded chunk, through the cache.
   Result<cache::BlockPtr> chunk_block(std::uint64_t chunk, RequestBudget& budget) const;
   // The chunk's block if it is in the cache, made by this reader or by one of an earlier snapshot; else null.
   cache::BlockPtr cached_chunk(std::uint64_t chunk) const;

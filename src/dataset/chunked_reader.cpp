@@ -24,7 +24,8 @@ ChunkedReader::ChunkedReader(object::DatasetDescription description, ChunkedBloc
       allocation_(blocks_->plan(), blocks_->store().index()),
       sequence_(std::make_shared<const ChunkSequence>(blocks_)) {
   const ChunkStore& store = blocks_->store();
-  // A far source has no pages for the kernel: its chunks are made ahead and kept, as filtered ones are.
+  // A far source has no pages for the kernel, so its chunks are decoded ahead and cached, as filtered ones
+  // are.
   const StrategyFacts facts{blocks_->plan(), store.filtered() || store.far(), store.may_decode_partially(),
                             store.unallocated(), blocks_->cache()->budget()};
   strategy(StrategyKind::Chunks);  // the fallback of the others
@@ -52,8 +53,9 @@ Status ChunkedReader::read(std::uint64_t offset, std::uint64_t length, ReadAcces
   ReadPattern* const pattern = access.pattern;
   const ReadStrategy& strategy = strategy_for(pattern != nullptr && pattern->note(offset, length), length);
   const bool forward = pattern != nullptr && pattern->forward();
-  // Read-ahead must not delay the request itself, so it waits until that is served; unless the request only
-  // waits for what is being decoded: the workers then go on to the next unit without a pause.
+  // Read-ahead must not delay the request itself, so it usually begins after the request is served. But if
+  // the request only waits for blocks that are being decoded, read-ahead begins before, and the workers go on
+  // to the next unit without a pause.
   const bool early = forward && strategy.has_begun(offset + length - 1);
   if (early) strategy.reader_advanced(offset, offset + length, *pattern);
   H5_TRY(read_with(strategy, offset, length, out, access.budget));
@@ -73,7 +75,7 @@ Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out, Reque
   if (!range_within(offset, out.size(), size()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
   const ReadStrategy* strategy = &strategy_for(false, out.size());
-  // The file's own pages are for the kernel only.
+  // Only the kernel may read the file's own pages.
   if (strategy == strategies_[static_cast<std::size_t>(StrategyKind::Direct)].get())
     strategy = strategies_[static_cast<std::size_t>(StrategyKind::Chunks)].get();
   Pieces pieces;
@@ -112,7 +114,7 @@ Result<NextReader> ChunkedReader::continued(const ReadEnvironment& environment,
       description().layout.chunk_dims == next.layout.chunk_dims) {
     H5_ASSIGN(auto reader, open(environment, file, next, this));
     NextReader out{reader, {kWholeImage}};
-    // Null where the file is stale by now, and not followed.
+    // `growth` is null if the file has become stale and is no longer followed.
     if (const GrowthState* growth = reader->blocks_->growth()) out.stale = growth->stale();
     return out;
   }

@@ -53,7 +53,7 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
   AllocationMap allocation_;
   const std::shared_ptr<const ChunkSequence> sequence_;
   std::array<ReadStrategyPtr, kStrategyKinds> strategies_;     // by kind; null: not used
-  std::array<const ReadStrategy*, kAccessKinds> by_access_{};  // of strategies_
+  std::array<const ReadStrategy*, kAccessKinds> by_access_{};  // pointers into strategies_
 };
 
 }  // namespace h5mount::dataset

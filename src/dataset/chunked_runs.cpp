@@ -1,5 +1,5 @@
-// Many short runs of a chunked dataset's image: each chunk that they touch is decoded once, by all workers;
-// or, where it is stored unfiltered and few of its bytes are needed, read in parts.
+// Reads many short runs of a chunked dataset's image: all workers decode each chunk that the runs touch,
+// once; or parts of the chunk are read, if it is stored unfiltered and few of its bytes are needed.
 #include <cstring>
 #include <optional>
 #include <unordered_map>
@@ -32,7 +32,7 @@ class WantedChunks {
  public:
   explicit WantedChunks(const ChunkPlan& plan) : plan_(plan) {}
 
-  // Each is appended to the reply.
+  // Adds a run, which is appended to the reply.
   void add(const ByteRun& run) {
     const std::uint64_t distance = run.offset - before_.offset;
     if (steps_.count > 0 && distance == distance_ && run.bytes == before_.bytes) {
@@ -47,7 +47,7 @@ class WantedChunks {
                                  ++pieces;
                                  return true;
                                });
-      // Places that follow in regular steps, as those of a column, are found without a division.
+      // The places of runs that follow in regular steps, as those of a column, are found without a division.
       const bool regular = pieces == 1 && distance == distance_ && run.bytes == before_.bytes;
       steps_ =
           regular ? plan_.steps_from(run.offset, last_in_chunk_, run.bytes, distance) : ChunkPlan::Steps();
@@ -80,12 +80,12 @@ class WantedChunks {
 
   const ChunkPlan& plan_;
   std::vector<WantedChunk> wanted_;
-  std::unordered_map<std::uint64_t, std::size_t> slots_;  // places in `wanted_` by chunk
-  std::size_t slot_ = 0;                                  // of the last chunk
+  std::unordered_map<std::uint64_t, std::size_t> slots_;  // indexes into `wanted_` by chunk
+  std::size_t slot_ = 0;                                  // index of the last chunk
   std::uint64_t in_reply_ = 0, last_in_chunk_ = 0;
   ByteRun before_ = {};
-  std::uint64_t distance_ = 0;  // from the run before that one
-  ChunkPlan::Steps steps_;      // still to come
+  std::uint64_t distance_ = 0;  // bytes from the run before the last one to the last one
+  ChunkPlan::Steps steps_;      // steps that are still to come
 };
 
 std::vector<WantedChunk> chunks_of(const ChunkPlan& plan, std::span<const ByteRun> runs) {
@@ -94,7 +94,7 @@ std::vector<WantedChunk> chunks_of(const ChunkPlan& plan, std::span<const ByteRu
   return wanted.take();
 }
 
-// Chunks that are stored unfiltered; `address`: that of the chunk.
+// Copies from a chunk that is stored unfiltered; `address` is the chunk's.
 class PlainCopies {
  public:
   PlainCopies(const ChunkStore& store, std::uint64_t address, const std::vector<Copy>& copies,
@@ -120,7 +120,7 @@ class PlainCopies {
     return out_.subspan(static_cast<std::size_t>(copy.in_reply), static_cast<std::size_t>(copy.bytes));
   }
 
-  // Copies within one span of the chunk: each read alone, or all from the whole span.
+  // Makes the copies within one span of the chunk: each by a read of its own, or all from the whole span.
   Status copy(std::size_t first, std::size_t last) {
     const std::uint64_t begin = copies_[first].in_chunk, bytes = end_of(last - 1) - begin;
     if ((last - first) * kBytesPerRead <= bytes || last - first == 1) {
@@ -140,7 +140,7 @@ class PlainCopies {
   std::uint64_t address_;
   const std::vector<Copy>& copies_;
   MutableByteSpan out_;
-  std::optional<ChunkDecode> work_;  // from the first span on
+  std::optional<ChunkDecode> work_;  // made at the first span
 };
 
 Status copy_parts(const ChunkStore& store, const WantedChunk& wanted, const chunk::ChunkRecord& record,
@@ -177,7 +177,7 @@ void tell_source(const ChunkStore& store, const std::vector<WantedChunk>& wanted
   store.will_read(records);
 }
 
-// In a followed file every block goes through the cache, which records those that may still change.
+// In a followed file every block goes through the cache, which records the blocks that may still change.
 Status copy_chunk(const ChunkedBlocks& blocks, const WantedChunk& wanted, MutableByteSpan out,
                   RequestBudget& budget) {
   H5_TRY(budget.spend(limits::kStepsPerIndexedChunk));

@@ -49,7 +49,7 @@ class ConvertedReader final : public DatasetReader {
   std::optional<Error> problem() const override { return base_->problem(); }
 
  private:
-  // Whole elements are converted; those at both ends may be needed in part.
+  // Converts the elements that the range touches, even if those at its ends are needed only in part.
   Status convert(std::uint64_t offset, MutableByteSpan out, ReadAccess access) const {
     const std::uint64_t first = offset / shown_, end = (offset + out.size() - 1) / shown_ + 1;
     const auto count = static_cast<std::size_t>(end - first);
@@ -72,7 +72,7 @@ class ConvertedReader final : public DatasetReader {
   const ReaderPtr base_;
   const ElementConversion conversion_;
   const std::uint64_t stored_, shown_;  // bytes of an element
-  const std::size_t numbers_;           // of an element
+  const std::size_t numbers_;           // numbers in an element
 };
 
 }  // namespace

@@ -57,8 +57,8 @@ class PartMap {
   DatasetPart part_;
   std::uint64_t item_;
   std::uint64_t first_;  // image offset of the first element
-  // Of the dimensions with more than one position (at least one dimension): positions, and image bytes from
-  // one to the next.
+  // The number of positions, and the bytes of the image from one to the next, of each dimension with more
+  // than one position; one entry if there is no such dimension.
   std::vector<std::uint64_t> counts_, steps_;
 };
 

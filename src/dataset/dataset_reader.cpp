@@ -23,10 +23,10 @@ namespace {
 
 constexpr std::uint64_t kStepsPerRun = 128;  // about the time of a read from memory
 constexpr std::uint64_t kMaxGap = 4U << 10;  // bytes between runs that cost less to read than to skip
-// Bytes of several runs and their gaps that are read at once.
+// The largest number of bytes that are read at once for several runs and the gaps between them.
 constexpr std::uint64_t kMaxWindow = 256U << 10;
 
-// How many runs, from the first on, fit in one window.
+// The number of runs, from the first on, that fit in one window.
 std::size_t runs_in_window(std::span<const ByteRun> runs) {
   std::size_t count = 1;
   while (count < runs.size()) {

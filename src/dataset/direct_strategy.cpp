@@ -1,4 +1,4 @@
-// Unfiltered chunks as the file's own pages: no cache and no copy in this process.
+// Unfiltered chunks are served as the file's own pages: no cache and no copy in this process.
 #include <unordered_map>
 
 #include "read_strategy.h"

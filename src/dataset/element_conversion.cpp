@@ -19,7 +19,8 @@ bool integer_like(const format::Datatype& t) {
 const format::Datatype& number_of(const format::Datatype& t) {
   return t.cls == format::DatatypeClass::Enum && t.base ? *t.base : t;
 }
-// The processor's extended format, whose leading bit is stored: it is converted to others only.
+// Whether `t` is x86's extended format, of which the leading bit is stored. It is only converted to other
+// formats, not from them.
 bool extended_float(const format::Datatype& t) {
   return t.cls == format::DatatypeClass::Float && t.order != format::ByteOrder::Vax && t.size <= 16 &&
          t.exponent_size == 15 && t.mantissa_size == 64 && t.mantissa_location == 0 &&
@@ -59,7 +60,7 @@ void swap_each(std::size_t count, const std::byte* in, std::byte* out) {
   }
 }
 
-// False for sizes that no instruction swaps.
+// Returns false for sizes that no instruction swaps.
 bool swap_all(std::size_t count, std::size_t size, const std::byte* in, std::byte* out) {
   if (size == 2)
     swap_each<std::uint16_t>(count, in, out);
@@ -121,8 +122,8 @@ Real load_extended(const format::Datatype& t, const std::byte* at) {
 }
 
 void store_real(const format::Datatype& t, Real value, std::byte* at) {
-  // IEEE formats of these two sizes are converted by the processor, which rounds to nearest even; others in
-  // code.
+  // IEEE formats of these two sizes are converted by the processor, which rounds to nearest even; others are
+  // converted below.
   if (t.size == 8 && t.mantissa_size == 52)
     return store_bits(t, std::bit_cast<std::uint64_t>(static_cast<double>(value)), at);
   if (t.size == 4 && t.mantissa_size == 23)
@@ -159,8 +160,8 @@ Wide real_to_integer(Real value) {
   return static_cast<Wide>(std::clamp(value, -kBound, kBound));
 }
 
-// Same size, no offset, opposite byte orders: libhdf5 swaps the bytes, whatever sign and precision are; for
-// floats only where all other properties are equal.
+// Whether the types have the same size, no offset, and opposite byte orders: libhdf5 then swaps the bytes,
+// whatever sign and precision are; those of floats only if all other properties are equal.
 bool differ_by_order(const format::Datatype& f, const format::Datatype& t) {
   const bool opposite = (f.order == format::ByteOrder::Little && t.order == format::ByteOrder::Big) ||
                         (f.order == format::ByteOrder::Big && t.order == format::ByteOrder::Little);
@@ -177,14 +178,14 @@ bool is_nan(const format::Datatype& t, std::uint64_t bits) {
          (bits >> t.mantissa_location & mask_of(t.mantissa_size)) != 0;
 }
 
-// Formats of the processor: libhdf5 leaves their conversion to it.
+// Whether the processor has the format, so that libhdf5 leaves its conversion to the processor.
 bool is_native(const format::Datatype& t) {
   return t.order == format::ByteOrder::Little && t.bit_offset == 0 &&
          ((t.size == 4 && t.mantissa_size == 23) || (t.size == 8 && t.mantissa_size == 52));
 }
 
-// The processor keeps the upper bits of a NaN's payload and makes it quiet; libhdf5's own conversion sets all
-// of them.
+// Converts a NaN as libhdf5 does: the processor keeps the upper bits of the payload and makes the NaN quiet;
+// libhdf5's own conversion sets all bits of it.
 void convert_nan(const format::Datatype& f, const format::Datatype& t, std::uint64_t bits, std::byte* out) {
   const std::uint64_t sign = bits >> f.sign_location & 1;
   std::uint64_t mantissa = mask_of(t.mantissa_size);

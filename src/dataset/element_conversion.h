@@ -16,12 +16,12 @@
 
 namespace h5mount::dataset {
 
-// True where both types have the same stored bytes for every value.
+// True if both types have the same stored bytes for every value.
 bool same_datatype(const format::Datatype& a, const format::Datatype& b);
 
 class ElementConversion {
  public:
-  // Nothing where there is no conversion between the two.
+  // Returns nullopt if there is no conversion between the two types.
   static std::optional<ElementConversion> make(format::DatatypePtr from, format::DatatypePtr to);
 
   bool identity() const { return identity_; }
@@ -29,8 +29,8 @@ class ElementConversion {
   void convert(std::size_t count, ByteSpan from, MutableByteSpan to) const;
 
  private:
-  // For each member of `from` its stored value and that of the member of `to` with the same name, sorted by
-  // the former.
+  // For each member of `from` the stored value, and the value of the member of `to` with the same name,
+  // sorted by the former.
   using MemberValues = std::vector<std::pair<std::string_view, std::string_view>>;
 
   ElementConversion(format::DatatypePtr from, format::DatatypePtr to, bool identity)
@@ -40,7 +40,7 @@ class ElementConversion {
 
   format::DatatypePtr from_, to_;
   bool identity_;
-  MemberValues members_;  // views into from_ and to_; only for enums
+  MemberValues members_;  // views into from_ and to_; empty unless the types are enums
 };
 
 }  // namespace h5mount::dataset

@@ -10,7 +10,7 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::size_t kMaxStretches = 4U << 20;  // of an irregular selection, held in memory
+constexpr std::size_t kMaxStretches = 4U << 20;  // held in memory for one irregular selection
 
 Error invalid(std::string_view field, std::uint64_t found, std::string why) {
   return Error(ErrorCode::InvalidValue, "Selection", field, ~std::uint64_t{0})
@@ -77,7 +77,7 @@ Status ElementSelection::make_product(const format::Selection& s, std::optional<
     const auto end = last ? checked_add(*last, axis.start) : std::nullopt;
     if (!end || *end >= dims_[i])
       return fail(invalid("start", axis.start, "the selection leaves the extent"));
-    count_ *= axis.length;  // within the extent, whose product does not overflow
+    count_ *= axis.length;  // cannot overflow: the selection is within the extent
     axes_.push_back(axis);
   }
   return {};
@@ -120,7 +120,7 @@ Status ElementSelection::make_blocks(const format::Selection& s) {
       by_linear_.push_back({linear, end[rank - 1] - start[rank - 1] + 1, 0});
     } while (next_row_major(row, [&](std::size_t i) { return end[i] - start[i] + 1; }));
   }
-  // The union in row-major order, whatever the order of the blocks; overlaps count once.
+  // Makes the union of the blocks in row-major order, whatever their own order is; overlaps count once.
   std::ranges::sort(by_linear_, {}, &Stretch::linear);
   std::size_t kept = 0;
   for (const Stretch& next : by_linear_) {
@@ -163,7 +163,7 @@ bool ElementSelection::first_row(std::uint64_t linear, std::vector<std::uint64_t
   for (std::size_t i = 0; i + 1 < dims_.size(); ++i) {
     position[i] = axes_[i].position_at_or_after(c[i]);
     if (position[i] == axes_[i].positions()) {
-      // Nothing more in this dimension: advance the one before and restart this one.
+      // There is no position left in this dimension: the dimension before is advanced, and this one restarts.
       for (std::size_t k = i; k < position.size(); ++k) position[k] = 0;
       return next_row(std::span(position).first(i));
     }
@@ -172,7 +172,7 @@ bool ElementSelection::first_row(std::uint64_t linear, std::vector<std::uint64_t
   return true;
 }
 
-// Steps the positions of the first dimensions; false after the last.
+// Advances the positions of the first dimensions; returns false after the last.
 bool ElementSelection::next_row(std::span<std::uint64_t> position) const {
   return next_row_major(position, [&](std::size_t i) { return axes_[i].positions(); }).has_value();
 }

@@ -22,8 +22,8 @@ class ElementSelection {
     std::size_t dimension;
     std::uint64_t slices;
   };
-  // `dims`: the extent, elements. Elements outside the extent are InvalidValue; irregular selections of too
-  // many stretches LimitExceeded. An unlimited selection needs a clip.
+  // `dims` is the extent in elements. Fails with InvalidValue if elements lie outside the extent, and with
+  // LimitExceeded if an irregular selection has too many stretches. An unlimited selection needs a clip.
   static Result<ElementSelection> make(const format::Selection& selection,
                                        std::span<const std::uint64_t> dims, std::optional<Clip> clip = {});
 
@@ -31,12 +31,13 @@ class ElementSelection {
   // A linear range [begin, end) outside of which nothing is selected.
   void bounds(std::uint64_t& begin, std::uint64_t& end) const;
 
-  // Stretches of selected elements within the linear range [begin, end), ascending:
-  // visit(linear, length, ordinal) -> bool.
+  // Visits the stretches of selected elements within the linear range [begin, end), ascending: visit(linear,
+  // length, ordinal) -> bool.
   template <class Visit>
   bool for_each_in_range(std::uint64_t begin, std::uint64_t end, Visit visit) const;
 
-  // Stretches of the elements with ordinals [begin, end): visit(linear, length) -> bool, in ordinal order.
+  // Visits the stretches of the elements with ordinals [begin, end): visit(linear, length) -> bool, in
+  // ordinal order.
   template <class Visit>
   bool for_each_ordinal(std::uint64_t begin, std::uint64_t end, Visit visit) const;
 
@@ -47,7 +48,7 @@ class ElementSelection {
     std::uint64_t coordinate(std::uint64_t position) const {
       return start + position / block * stride + position % block;
     }
-    // The first position whose coordinate is at least `c`; positions() where there is none.
+    // The first position whose coordinate is at least `c`; positions() if there is none.
     std::uint64_t position_at_or_after(std::uint64_t c) const {
       if (c <= start) return 0;
       const std::uint64_t k = (c - start) / stride, within = (c - start) % stride;
@@ -74,8 +75,8 @@ class ElementSelection {
   std::vector<std::uint64_t> dims_;
   std::uint64_t count_ = 0;
   bool product_ = false;
-  std::vector<Axis> axes_;               // of regular selections
-  std::vector<Stretch> by_linear_;       // of irregular ones
+  std::vector<Axis> axes_;               // only of regular selections
+  std::vector<Stretch> by_linear_;       // only of irregular selections
   std::vector<std::size_t> by_ordinal_;  // by_linear_'s indices, sorted by ordinal
 };
 
@@ -145,8 +146,8 @@ bool ElementSelection::for_each_ordinal(std::uint64_t begin, std::uint64_t end, 
   return true;
 }
 
-// Unlimited hyperslabs of virtual mappings: the unlimited dimension, the number of positions within an extent
-// of `size`, and the extent that the first `slices` positions need.
+// For unlimited hyperslabs of virtual mappings: the unlimited dimension, the number of positions within an
+// extent of `size`, and the extent that the first `slices` positions need.
 std::optional<std::size_t> unlimited_dimension(const format::Selection& selection);
 std::uint64_t slices_within(const format::Selection& selection, std::size_t dimension, std::uint64_t size);
 std::uint64_t extent_of_slices(const format::Selection& selection, std::size_t dimension,

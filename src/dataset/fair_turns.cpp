@@ -7,7 +7,7 @@
 namespace h5mount::dataset {
 
 void FairTurns::join(Turn& turn) {
-  if (!is_on(Mechanism::FairTurns)) turn.owner = nullptr;  // one line for all
+  if (!is_on(Mechanism::FairTurns)) turn.owner = nullptr;  // all owners share one line
   const auto line = std::ranges::find(lines_, turn.owner, &Line::owner);
   if (line != lines_.end())
     line->turns.push_back(&turn);

@@ -1,6 +1,7 @@
 // FairTurns: the order in which those that wait for a place get one. Each owner (a dataset) has a line of its
-// own, first come first served; the lines take turns. So one who waits is served after at most one of each
-// other owner, however many of another's wait before it. Threads: with the mutex of what is waited for held.
+// own, first come first served; the lines take turns. So whoever is first in its line is served after at most
+// one of each other owner, however many of another owner wait before it. Threads: the mutex of the places
+// must be held.
 #pragma once
 
 #include <chrono>
@@ -14,14 +15,14 @@ namespace h5mount::dataset {
 class FairTurns {
  public:
   using Clock = std::chrono::steady_clock;
-  // Stands in a line from `join` to `leave`; must outlive both.
+  // Stands in a line from `join` to `leave`, and must live until then.
   struct Turn {
     const void* owner;
-    Condition next = {};  // this may be the next one now, or there is a place
+    Condition next = {};  // notified if this may be the next turn, or if there is a place
     Clock::time_point since = Clock::now();
   };
 
-  // Of the one that is next; 0 where nobody waits.
+  // The time that the next turn has waited; 0 if nobody waits.
   Clock::duration longest_wait() const {
     return lines_.empty() ? Clock::duration(0) : Clock::now() - lines_.front().turns.front()->since;
   }
@@ -32,9 +33,9 @@ class FairTurns {
   }
 
   void join(Turn& turn);
-  // Before all others: for one that had a place and gave it away.
+  // Puts the turn before all others: for one that had a place and gave it away.
   void join_first(Turn& turn) { lines_.push_front({turn.owner, {&turn}}); }
-  // The one that is next has its place; its line goes to the end.
+  // Removes the next turn, which has got its place; its line goes to the end.
   void leave();
 
  private:
@@ -42,7 +43,7 @@ class FairTurns {
     const void* owner;
     std::deque<Turn*> turns;
   };
-  std::list<Line> lines_;  // none empty
+  std::list<Line> lines_;  // no line is empty
 };
 
 }  // namespace h5mount::dataset

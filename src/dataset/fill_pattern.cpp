@@ -10,7 +10,7 @@ constexpr std::size_t kPatternBytes = 64U << 10;
 constexpr std::size_t kZeroBytes = 1U << 20;
 
 ByteSpan zeros() {
-  // In .bss: all its pages are the kernel's one zero page, as it is never written.
+  // This array is in .bss and never written, so all its pages are the kernel's zero page.
   static const std::byte block[kZeroBytes] = {};
   return block;
 }

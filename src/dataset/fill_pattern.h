@@ -20,7 +20,7 @@ class FillPattern {
   // Appends pieces for the image bytes [offset, offset + length); the pattern's phase follows from the
   // offset.
   void append(std::uint64_t offset, std::uint64_t length, Pieces& out) const;
-  // Writes them to memory.
+  // Writes the same bytes to memory.
   void write(std::uint64_t offset, MutableByteSpan out) const;
 
  private:

@@ -5,8 +5,8 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::size_t kMaxFinished = 1U << 20;  // remembered; for others the index is read again
-constexpr std::size_t kMaxPublished = 256;      // ranges; more are joined to one that covers them
+constexpr std::size_t kMaxFinished = 1U << 20;  // remembered keys; for others the index is read again
+constexpr std::size_t kMaxPublished = 256;      // ranges; if there are more, they are joined into one
 
 }  // namespace
 

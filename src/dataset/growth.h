@@ -4,11 +4,11 @@
 //
 // A cached block is *finished* when all its chunks are allocated, and a chunk at a later index of the first
 // dimension too: writers append, so they do not write it again. Finished blocks belong to an owner that the
-// readers of all snapshots share. The others (holes, and the chunks at the end, which are rewritten as they
-// fill) belong to the reader of one snapshot and are removed with it. Their published byte ranges are
-// recorded, since the kernel keeps pages of them, which become stale: the delta of a state is what was
-// published since the one before it began, by whichever state, as the reader of an earlier one may still be
-// in use.
+// readers of all snapshots share. The other blocks (holes, and the chunks at the end, which are rewritten as
+// they fill) belong to the reader of one snapshot and are removed with it. Their published byte ranges are
+// recorded, since the kernel keeps pages of them, which become stale: the delta of a state consists of the
+// ranges published since the state before it began, by readers of any state, as those of earlier states may
+// still be in use.
 //
 // Threads: any; locks are held only for look-ups.
 #pragma once
@@ -37,23 +37,25 @@ class Growth {
 
   std::uint64_t owner() const { return owner_; }
 
-  // States are numbered from 1 on.
+  // A state's number, from 1 on, and the ranges that became stale when it began.
   struct Begun {
     std::uint64_t number = 0;
     std::vector<ByteRange> stale = {};
   };
-  // Begins a state that follows `previous` (0: the first). What was published before that is forgotten.
+  // Begins a state that follows the state `previous` (0: there is none). Ranges that were published before
+  // `previous` began are forgotten.
   Begun begin_state(std::uint64_t previous);
 
   bool finished(std::uint64_t key) const;
   void set_finished(std::uint64_t key);
 
-  // Records image bytes that a reader returned and that one of a later state may return with other contents.
+  // Records image bytes that a reader returned and that a reader of a later state may return with other
+  // contents.
   void note_published(ByteRange range);
 
  private:
   struct Published {
-    std::uint64_t state;  // the newest one at that time
+    std::uint64_t state;  // the newest state when the range was published
     ByteRange range;
   };
   std::shared_ptr<cache::BlockCache> cache_;
@@ -64,10 +66,10 @@ class Growth {
   std::vector<Published> published_ H5_GUARDED_BY(mutex_);
 };
 
-// One reader's part of a Growth. A state is the reader of one snapshot.
+// The part of a Growth that belongs to the reader of one snapshot, which is called a state.
 class GrowthState {
  public:
-  // `previous`: that of the reader of the previous snapshot, or null.
+  // `previous` is that of the reader of the previous snapshot, or null.
   GrowthState(std::shared_ptr<cache::BlockCache> cache, const GrowthState* previous);
   ~GrowthState() { cache_->erase_owner(own_); }
   GrowthState(const GrowthState&) = delete;
@@ -93,7 +95,7 @@ class GrowthState {
   std::uint64_t shared_owner() const { return growth_->owner(); }
   std::uint64_t own_owner() const { return own_; }
   void note_published(ByteRange range) { growth_->note_published(range); }
-  // What this state made stale.
+  // The ranges that became stale when this state began.
   const std::vector<ByteRange>& stale() const { return begun_.stale; }
 
  private:

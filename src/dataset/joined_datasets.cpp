@@ -56,7 +56,7 @@ class JoinedReader final : public DatasetReader {
 
   Result<std::uint64_t> storage_bytes(RequestBudget&) const override { return size(); }
   std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
-  // The earliest of the members' data.
+  // The first byte of a row in which any member has data.
   Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override {
     const std::uint64_t row = description().element_size;
     std::uint64_t first = format::kUnlimited;

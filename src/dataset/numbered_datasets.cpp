@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::uint64_t kStepsPerLink = 200, kStepsPerObject = 4000;
 
-// A name with one number in its last component.
+// A name with one number, which is in its last component.
 struct Pattern {
-  std::string group, before, after;  // without `%`; `before` and `after` the number
+  std::string group, before, after;  // without `%`; `before` and `after` enclose the number
 };
 
 std::optional<Pattern> parse(std::string_view name) {
@@ -30,7 +30,7 @@ std::optional<Pattern> parse(std::string_view name) {
   return Pattern{plain_name(group), plain_name(last.substr(0, at)), plain_name(last.substr(at + 2))};
 }
 
-// The number in a name, as numbered_name writes it.
+// The number in a name that numbered_name could have made; nullopt if there is none.
 std::optional<std::uint64_t> number_of(const Pattern& pattern, std::string_view name) {
   if (!name.starts_with(pattern.before)) return std::nullopt;
   name.remove_prefix(pattern.before.size());
@@ -56,8 +56,8 @@ std::uint64_t count_numbered_datasets(const metadata::FileMetadataPtr& file, std
   if (!object || object->kind != object::ObjectKind::Group) return 0;
   const auto group = object::Group::open(file, *object);
   if (!group) return 0;
-  std::vector<bool> there;            // by number
-  std::optional<std::uint64_t> last;  // the address of the dataset that was met last
+  std::vector<bool> there;            // whether a dataset exists, by its number
+  std::optional<std::uint64_t> last;  // address of the last dataset that was met
   const auto note = [&](const format::Link& link) {
     if (!budget.spend(kStepsPerLink)) return false;
     const auto number = link.is(format::LinkType::Hard) ? number_of(*pattern, link.name) : std::nullopt;
@@ -72,7 +72,7 @@ std::uint64_t count_numbered_datasets(const metadata::FileMetadataPtr& file, std
     there[static_cast<std::size_t>(*number)] = true;
     return true;
   };
-  // What cannot be listed is looked up by name.
+  // Errors are ignored: the caller looks up by name what could not be listed.
   (void)(*group)->for_each(note, [](const Error&) {});
   std::uint64_t count = 0;
   while (count < there.size() && there[static_cast<std::size_t>(count)]) ++count;

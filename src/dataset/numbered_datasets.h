@@ -10,8 +10,8 @@
 
 namespace h5mount::dataset {
 
-// How many datasets from number 0 on have hard links of these names without a gap, at most `most`. 0 where
-// numbers are elsewhere than once in the last component: such names have to be looked up.
+// How many datasets from number 0 on have hard links of these names without a gap, at most `most`. Returns 0
+// unless the name has its number once, in the last component: other names have to be looked up.
 std::uint64_t count_numbered_datasets(const metadata::FileMetadataPtr& file, std::string_view name,
                                       std::uint64_t most, RequestBudget& budget);
 

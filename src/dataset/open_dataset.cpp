@@ -29,7 +29,7 @@ Result<DatasetReaderPtr> open_first(const ReadEnvironment& environment, object::
   return fail(Error(ErrorCode::UnsupportedFeature, "DataLayout", "class", d.address));
 }
 
-// Whether all that the reader of the earlier description returned is still so.
+// Whether everything that the reader of the earlier description returned is still valid.
 bool stays(const object::DatasetDescription& earlier, const object::DatasetDescription& next) {
   return earlier.image_bytes == 0 ||
          (grew_at_end(earlier, next) && next.layout.cls == format::LayoutClass::Contiguous &&

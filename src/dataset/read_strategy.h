@@ -24,19 +24,20 @@ class ReadStrategy {
   virtual ~ReadStrategy() = default;
 
   // Appends the image bytes [offset, offset + length), a range within the image that is not empty. After an
-  // error `out` has no meaning. `budget`: that of the request, or null.
+  // error `out` has no meaning. `budget` is that of the request.
   virtual Status read(std::uint64_t offset, std::uint64_t length, Pieces& out,
                       RequestBudget& budget) const = 0;
 
-  // Whether it decodes chunks that a request does not touch. An error may then be that of another chunk, so
-  // the request is repeated chunk by chunk: damage affects only the requests that touch it.
+  // Whether `read` decodes chunks that a request does not touch. Its error may then be that of another chunk,
+  // so the request is repeated chunk by chunk: damage affects only the requests that touch it.
   virtual bool decodes_neighbours() const { return false; }
 
-  // Whether the byte at `offset` is decoded, or being decoded: read-ahead beyond it then delays no request.
+  // Whether the byte at `offset` is decoded or being decoded, so that read-ahead beyond it delays no request.
   virtual bool has_begun(std::uint64_t /*offset*/) const { return false; }
 
-  // To be called when a forward reader has received the bytes [offset, end), or before where `has_begun` is
-  // true of the last one: prepares what it will read next, drops what it will not read again.
+  // To be called when a forward reader has received the bytes [offset, end), or before that if `has_begun` is
+  // true of the last one: prepares the bytes that the reader will read next, and drops those that it will not
+  // read again.
   virtual void reader_advanced(std::uint64_t /*offset*/, std::uint64_t /*end*/,
                                ReadPattern& /*pattern*/) const {}
 };
@@ -61,13 +62,13 @@ inline constexpr std::size_t kAccessKinds = 3;
 struct StrategyFacts {
   const ChunkPlan& plan;
   bool filtered = false;
-  bool may_decode_partially = false;  // its filter can decode a part of a chunk
+  bool may_decode_partially = false;  // the filter can decode a part of a chunk
   bool unallocated = false;           // the file has no index of its chunks yet
   std::uint64_t cache_bytes = 0;      // the cache's budget
 };
 StrategyKind choose_strategy(const StrategyFacts& facts, Access access);
-// The strategy for the last stripe of a growing dataset, which is decoded again in every state: it should
-// decode new chunks only.
+// The strategy for the last stripe of a growing dataset. That stripe is read again in every state, so only
+// new chunks should be decoded.
 StrategyKind choose_tail_strategy(const ChunkPlan& plan);
 
 // Chunks below this size are not cached one by one: an entry in the cache costs more than decoding them.

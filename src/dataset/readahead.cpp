@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t kAheadBytes = 16U << 20;
 constexpr std::uint64_t kMaxUnitsAhead = 16;
-// Sixteen requests of 2 MiB: half of what is kept of far sources.
+// Sixteen requests of 2 MiB: half of the bytes that are kept of far sources.
 constexpr std::uint64_t kToldBytes = 32U << 20;
 constexpr std::uint64_t kMaxUnitsTold = 2048;
 
@@ -24,9 +24,9 @@ Readahead::Readahead(const std::shared_ptr<cache::BlockCache>& cache,
   if (far) far_depth_ = std::max(depth_, std::min(kToldBytes / unit_bytes, kMaxUnitsTold));
 }
 
-// The units from `next` on that the source is to be told of now: in steps that double, as most readers want
-// little, and the next one when half of the last is read. A reader that is elsewhere begins anew; one that
-// overtakes reads much at once.
+// The units from `next` on that the source is to be told of now. They are told in steps that double, as most
+// readers want little; the next step is told when half of the last one is read. A reader at another place
+// begins anew; one that overtakes reads much at once.
 std::pair<std::uint64_t, std::uint64_t> Readahead::claim_told(std::uint64_t next) const {
   const MutexLock lock(told_mutex_);
   const bool elsewhere = told_ < next ? next - told_ > far_depth_ : told_ - next > told_units_;
@@ -39,8 +39,8 @@ std::pair<std::uint64_t, std::uint64_t> Readahead::claim_told(std::uint64_t next
   return {first, told_};
 }
 
-// In the reader's thread: those of the workers may all wait for what they make. It waits for the chunks'
-// records alone, which the reader needs soon.
+// Runs in the reader's thread, as the workers' threads may all be waiting for units that they make. It waits
+// only for the chunks' records, which the reader needs soon.
 void Readahead::tell(const ReadaheadUnits& units, std::uint64_t next) const {
   auto [first, last] = claim_told(next);
   while (first < last && units.unit_cached(first)) ++first;
@@ -57,7 +57,7 @@ void Readahead::advance(const std::shared_ptr<const ReadaheadUnits>& units, std:
   for (std::uint64_t unit = first; unit < last; ++unit) {
     if (units->unit_cached(unit)) continue;
     workers_->submit([units, unit, reader_at = pattern.position(), counters = counters_] {
-      // A late job would make a unit again that was already read and dropped.
+      // If the job is late, it would make again a unit that was already read and dropped.
       if (*reader_at >= units->unit_end(unit) || units->unit_cached(unit)) return;
       Counters::add(counters->units_ahead);
       units->make_unit(unit);

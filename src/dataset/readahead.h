@@ -21,8 +21,8 @@ namespace h5mount::dataset {
 class ReadaheadUnits {
  public:
   virtual ~ReadaheadUnits() = default;
-  virtual std::uint64_t unit_end(std::uint64_t unit) const = 0;  // the image offset of its end
-  virtual bool unit_cached(std::uint64_t unit) const = 0;        // or being made
+  virtual std::uint64_t unit_end(std::uint64_t unit) const = 0;  // the image offset of the unit's end
+  virtual bool unit_cached(std::uint64_t unit) const = 0;        // also true while it is being made
   // Loads the unit into the cache. Errors are dropped: a read of these bytes reports them.
   virtual void make_unit(std::uint64_t unit) const = 0;
   // Tells a far source which bytes making the units [first, last) will read.
@@ -39,8 +39,8 @@ class Readahead {
 
   // To be called after a forward reader received bytes up to unit `current`: submits the units after it that
   // this reader has not claimed yet. Jobs keep `units` alive; a job for a unit that the reader has passed
-  // does nothing. `next`: the unit with the next byte, where it is not `current`: a reader that has all of
-  // one unit is about to need the one after, so that those made ahead are counted from there.
+  // does nothing. `next` is the unit with the next byte, if that is not in `current`: a reader that has all
+  // of one unit is about to need the one after, so the units made ahead are counted from there.
   void advance(const std::shared_ptr<const ReadaheadUnits>& units, std::uint64_t current,
                ReadPattern& pattern, std::uint64_t next = 0) const;
 
@@ -53,7 +53,8 @@ class Readahead {
   std::uint64_t unit_count_;
   std::uint64_t depth_ = 0;      // units made ahead; 0: a unit exceeds the budget
   std::uint64_t far_depth_ = 0;  // units told ahead; 0: the source is not far
-  // Of the reader that advanced last: up to where its source was told, and how much at the last time.
+  // Of the reader that advanced last: the unit up to which its source was told, and the number of units told
+  // the last time.
   mutable Mutex told_mutex_;
   mutable std::uint64_t told_ H5_GUARDED_BY(told_mutex_) = 0;
   mutable std::uint64_t told_units_ H5_GUARDED_BY(told_mutex_) = 0;

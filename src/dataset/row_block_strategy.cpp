@@ -20,13 +20,13 @@ constexpr std::uint64_t kMinStripe = 256U << 10;
 constexpr std::uint64_t kSmallStripe = 32U << 10;
 constexpr std::size_t kMaxDamaged = 4096;  // stripes remembered as damaged
 constexpr std::uint64_t kStreamedStripe = 8U << 20;
-constexpr std::uint64_t kJobBytes = 256U << 10;  // decoded by one job: far more than the cost of starting it
+constexpr std::uint64_t kJobBytes = 256U << 10;  // bytes that one job decodes, far more than its start costs
 
 class RowBlockStrategy final : public ReadStrategy,
                                public ReadaheadUnits,
                                public std::enable_shared_from_this<RowBlockStrategy> {
  public:
-  // `tail` serves the last stripe of a dataset that may grow; null for others.
+  // `tail` serves the last stripe of a dataset that may grow; it is null for others.
   RowBlockStrategy(ChunkedBlocksPtr blocks, BlockKind kind, std::uint64_t stripe_bytes, ReadStrategyPtr tail)
       : blocks_(std::move(blocks)),
         plan_(blocks_->plan()),
@@ -81,12 +81,12 @@ class RowBlockStrategy final : public ReadStrategy,
   ChunkedBlocksPtr blocks_;
   const ChunkPlan& plan_;
   BlockKind kind_;
-  std::uint64_t per_stripe_;  // row blocks
+  std::uint64_t per_stripe_;  // row blocks in a stripe
   std::uint64_t stripe_count_;
   ReadStrategyPtr tail_;  // null unless the dataset may grow
   Readahead readahead_;
   mutable Mutex damaged_mutex_;
-  mutable std::unordered_set<std::uint64_t> damaged_ H5_GUARDED_BY(damaged_mutex_);  // of stripes
+  mutable std::unordered_set<std::uint64_t> damaged_ H5_GUARDED_BY(damaged_mutex_);  // numbers of stripes
 };
 
 Status RowBlockStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& out,
@@ -129,7 +129,7 @@ Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out
   const std::uint64_t first_chunk = first_of(stripe) * plan_.chunks_per_row_block();
   const std::uint64_t count = (last_of(stripe) - first_of(stripe)) * plan_.chunks_per_row_block();
   const std::uint64_t stripe_offset = plan_.row_block_offset(first_of(stripe));
-  // Jobs of kJobBytes, or smaller ones where that leaves workers idle.
+  // Each job decodes kJobBytes, or less if workers would otherwise be idle.
   const std::uint64_t by_bytes = std::max<std::uint64_t>(1, kJobBytes / plan_.chunk_bytes());
   const std::uint64_t by_threads = divide_up(count, std::uint64_t{2} * (blocks_->workers()->threads() + 1));
   const std::uint64_t per_job = std::min(count, std::clamp<std::uint64_t>(by_threads, 1, by_bytes));
@@ -181,7 +181,8 @@ Status RowBlockStrategy::decode_chunks(Chunks chunks, std::uint64_t stripe_offse
   return blocks_->store().decode_run(chunks.first, records, work, into, done);
 }
 
-// Two stripes of this size and what is decoded into them exceed the caches, so they are written past them.
+// Two stripes of kStreamedStripe and the chunks decoded into them exceed the processor's caches, so they are
+// written past the caches.
 void RowBlockStrategy::place(std::uint64_t chunk, ByteSpan decoded, MutableByteSpan row_block) const {
   const ChunkPlan::Rows all{0, plan_.row_block_rows(chunk / plan_.chunks_per_row_block())};
   const bool streams = per_stripe_ * plan_.full_row_block_bytes() >= kStreamedStripe;

@@ -17,7 +17,7 @@ Error no_data() {
   return {ErrorCode::NotFound, "no data after this offset"};
 }
 
-// Storage that is entirely allocated, or entirely absent.
+// Reads storage that is entirely allocated, or entirely absent.
 class PlainReader : public DatasetReader {
  public:
   PlainReader(object::DatasetDescription description, bool hole)
@@ -99,7 +99,7 @@ class CompactReader final : public PlainReader {
   std::shared_ptr<const std::vector<std::byte>> bytes_;
 };
 
-// Served as the file's own pages where it is mapped: no cache and no copy in this process.
+// Serves the file's own pages if the file is mapped: no cache and no copy in this process.
 class ContiguousReader final : public PlainReader {
  public:
   ContiguousReader(const object::OpenedFilePtr& file, object::DatasetDescription d)
@@ -132,7 +132,7 @@ class ContiguousReader final : public PlainReader {
   std::uint64_t address_;
 };
 
-// External raw files, one after another. As in libhdf5, bytes beyond a raw file's end read as zeros.
+// Reads external raw files, one after another. As in libhdf5, bytes beyond a raw file's end read as zeros.
 class ExternalReader final : public PlainReader {
  public:
   ExternalReader(const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription d)
@@ -194,7 +194,7 @@ class ExternalReader final : public PlainReader {
     return NamedSource::of(name, {}, opened.error());
   }
 
-  // The error names the file.
+  // Reads part of a raw file; an error names the file.
   Status read_part(const Part& part, std::uint64_t within, MutableByteSpan out) const {
     Status done = read_file(part, within, out);
     if (done) return done;
@@ -213,7 +213,8 @@ class ExternalReader final : public PlainReader {
     return check_unchanged(part.segment->file, *source);
   }
 
-  // The file is searched again at most once per check interval, not for each piece of a request.
+  // The raw file of that name. It is looked up again at most once per check interval, not for each piece of a
+  // request.
   Result<std::shared_ptr<io::ByteSource>> raw_file(const std::string& name) const {
     const auto now = std::chrono::steady_clock::now();
     {
@@ -230,8 +231,8 @@ class ExternalReader final : public PlainReader {
     return opened;
   }
 
-  // Stale where a raw file changed after this reader first read from it. Raw files of a followed file may
-  // change as it does.
+  // Fails with Stale if a raw file changed after this reader first read from it. Raw files of a followed file
+  // may change as the file does.
   Status check_unchanged(const std::string& name, io::ByteSource& source) const {
     if (file_->followed->following()) return {};
     std::optional<io::SourceStamp> first;

@@ -1,5 +1,5 @@
-// Readers of storage that is one run of bytes or a list of them: compact, contiguous, external; and of absent
-// storage.
+// Readers of storage that is one run of bytes or a list of them (compact, contiguous, external), and of
+// absent storage.
 #pragma once
 
 #include "fill_pattern.h"
@@ -14,9 +14,9 @@ ReaderResult open_contiguous_reader(const object::OpenedFilePtr& file,
                                     object::DatasetDescription description);
 ReaderResult open_external_reader(const ReadEnvironment& environment, const object::OpenedFilePtr& file,
                                   object::DatasetDescription description);
-// Every byte is the fill value: the storage was never allocated, or the image is empty.
+// Every byte is the fill value, as the storage was never allocated or the image is empty.
 ReaderResult open_unallocated_reader(object::DatasetDescription description);
-// Reads fail with `problem`; the object can still be listed.
+// Reads fail with `problem`, but the object can still be listed.
 ReaderResult open_failing_reader(object::DatasetDescription description, Error problem);
 
 }  // namespace h5mount::dataset

@@ -103,7 +103,7 @@ Result<std::shared_ptr<cache::Block>> SparseChunk::make_block(ByteSpan encoded, 
                     .with_found(values.size())
                     .with_expected(bytes.value_or(0))
                     .with_detail("section 1 does not hold one value for each selected element"));
-  // Where the encoded extent is smaller than the chunk, its rows are shorter than the chunk's.
+  // If the encoded extent is smaller than the chunk, its rows are shorter than the chunk's.
   const bool same_rows = std::ranges::equal(extent, chunk_dims);
   std::vector<Stretch> stretches;
   bool too_many = false;
@@ -119,7 +119,7 @@ Result<std::shared_ptr<cache::Block>> SparseChunk::make_block(ByteSpan encoded, 
         at = row_major_number(place, chunk_dims);
       }
       if (!stretches.empty() && stretches.back().linear == at)
-        stretches.pop_back();  // a point listed twice: the later value counts
+        stretches.pop_back();  // a point is listed twice: the later value counts
       if (stretches.size() >= values.size() / element_size + 1) return too_many = true, false;
       stretches.push_back({at, part, ordinal});
       linear += part, ordinal += part, n -= part;

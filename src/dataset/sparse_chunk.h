@@ -3,8 +3,8 @@
 //
 //   chunk in the file     | section 0: encoded selection, checksum | section 1: values |
 //
-// Decoded, it is one flat block that the cache can charge: the stretches of defined elements, sorted by their
-// place in the chunk, and the values in the order of the selection.
+// The decoded chunk is one flat block that the cache can charge: the stretches of defined elements, sorted by
+// their place in the chunk, and the values in the order of the selection.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@
 
 namespace h5mount::dataset {
 
-// Stored positions of the two sections, from a chunk's record (section_fields).
+// The stored positions of the two sections, from a chunk's record (section_fields).
 struct SparseSections {
   struct Section {
     std::uint64_t offset = 0;  // bytes from the chunk's address
@@ -25,8 +25,8 @@ struct SparseSections {
   };
   Section selection, values;
 };
-// `filtered`: the dataset has a pipeline for any section. Errors: offsets that decrease or leave the chunk,
-// and sizes that no valid chunk has.
+// `filtered`: whether the dataset has a pipeline for any section. Fails if offsets decrease or leave the
+// chunk, or if a size is one that no valid chunk has.
 Result<SparseSections> decode_sparse_sections(const chunk::ChunkRecord& record, bool filtered,
                                               std::uint64_t chunk_bytes);
 
@@ -36,14 +36,15 @@ class SparseChunk {
   struct Stretch {
     std::uint64_t linear;   // element number in the dense chunk, row-major
     std::uint64_t length;   // elements
-    std::uint64_t ordinal;  // of the first one's value
+    std::uint64_t ordinal;  // ordinal of the first element's value
   };
 
   explicit SparseChunk(cache::BlockPtr block);
   std::span<const Stretch> stretches() const { return stretches_; }
   ByteSpan values() const { return values_; }
 
-  // `selection`: section 0 without filters; `values`: section 1. chunk_dims: elements, the dataset's rank.
+  // `selection` is section 0 without filters, `values` is section 1. chunk_dims: in elements, of the
+  // dataset's rank.
   static Result<std::shared_ptr<cache::Block>> make_block(ByteSpan selection, std::uint64_t offset,
                                                           ByteSpan values,
                                                           std::span<const std::uint64_t> chunk_dims,

@@ -6,7 +6,7 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::uint64_t kRenderBytes = 1U << 20;  // of the list, rendered at once
+constexpr std::uint64_t kRenderBytes = 1U << 20;  // bytes of the list that are rendered at once
 
 Error list_too_long() {
   return {ErrorCode::LimitExceeded, "one row of chunks holds more elements than can be listed at once"};
@@ -81,8 +81,8 @@ Result<cache::BlockPtr> SparseList::row_block_list(std::uint64_t row_block, std:
       budget);
 }
 
-// A row block may be 2^60 chunks wide while the file holds a few of them: then the file's chunks are searched
-// instead of the row block.
+// The chunks of a row block that are allocated. A row block may be 2^60 chunks wide while the file holds a
+// few of them: then the file's chunks are searched instead of the row block.
 Result<std::vector<std::uint64_t>> SparseList::allocated_chunks(std::uint64_t row_block,
                                                                 RequestBudget& budget) const {
   constexpr std::uint64_t kMaxSoughtEach = 1U << 16;

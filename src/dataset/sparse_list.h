@@ -13,7 +13,7 @@ namespace h5mount::dataset {
 
 class SparseList final : public SparseForm {
  public:
-  // `most_bytes`: of the list of one row block.
+  // `most_bytes`: the largest size of one row block's list.
   explicit SparseList(const SparseStore& store, std::uint64_t most_bytes = limits::kMaxSparseListBytes)
       : store_(store), plan_(store.plan()), most_bytes_(most_bytes) {}
 
@@ -23,7 +23,7 @@ class SparseList final : public SparseForm {
   Status read_values(std::uint64_t offset, std::uint64_t length, Pieces& out,
                      RequestBudget& budget) const override;
 
-  // The first defined byte at or after image offset `at` in its row block; the row block's end where there is
+  // The first defined byte at or after image offset `at` in its row block; the row block's end if there is
   // none. A row block that cannot be listed (damaged, or too long a list) counts as data throughout: reading
   // it returns the error.
   std::uint64_t next_defined(std::uint64_t at, RequestBudget& budget) const;
@@ -33,9 +33,9 @@ class SparseList final : public SparseForm {
  private:
   struct Counts {
     std::vector<std::uint64_t> row_blocks;  // those with any defined element, ascending
-    // Number of elements in all row blocks before; one entry more than row_blocks.
+    // The number of elements in all row blocks before; one entry more than row_blocks.
     std::vector<std::uint64_t> before;
-    // Numbers of the chunks with elements, ascending: 8 bytes for each that the file holds.
+    // The numbers of the chunks with elements, ascending: 8 bytes for each that the file holds.
     std::vector<std::uint64_t> chunks;
   };
   using CountsPtr = std::shared_ptr<const Counts>;
@@ -45,7 +45,7 @@ class SparseList final : public SparseForm {
   }
   Result<CountsPtr> count_all(RequestBudget& budget) const;
   Result<std::vector<std::uint64_t>> allocated_chunks(std::uint64_t row_block, RequestBudget& budget) const;
-  // `expected`: the number of elements, 0 where it is unknown.
+  // `expected`: the number of elements, 0 if it is unknown.
   Result<cache::BlockPtr> row_block_list(std::uint64_t row_block, std::uint64_t expected,
                                          RequestBudget& budget) const;
   Result<std::shared_ptr<cache::Block>> make_row_block_list(std::uint64_t row_block, std::uint64_t expected,

@@ -6,7 +6,7 @@ namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kMinHole = 64U << 10;        // the shortest gap that SEEK_HOLE reports
-constexpr std::uint64_t kMaxChunksAhead = 1U << 10;  // in one row block
+constexpr std::uint64_t kMaxChunksAhead = 1U << 10;  // chunks in one row block
 
 }  // namespace
 

@@ -33,7 +33,7 @@ class SparseReader final : public DatasetReader,
   std::optional<Error> problem() const override { return store_->problem(); }
   const SparseForm* sparse_form() const override { return &list_; }
 
-  // The units of read-ahead are row blocks: the chunks of one, each a block in the cache.
+  // The units of read-ahead are row blocks; each of their chunks is a block in the cache.
   std::uint64_t unit_end(std::uint64_t row_block) const override {
     return plan_.row_block_offset(row_block + 1);
   }
@@ -44,7 +44,7 @@ class SparseReader final : public DatasetReader,
   SparseReader(const ReadEnvironment& environment, object::DatasetDescription description,
                std::unique_ptr<SparseStore> store);
 
-  // The chunks that a range of the image touches, by number; null: never written.
+  // The chunks that a range of the image touches, by number; null if a chunk was never written.
   using Blocks = std::unordered_map<std::uint64_t, cache::BlockPtr>;
   Result<Blocks> blocks_of(std::uint64_t offset, std::uint64_t length, RequestBudget& budget) const;
   void assemble(const Blocks& blocks, std::uint64_t offset, MutableByteSpan out) const;

@@ -96,7 +96,7 @@ Result<std::shared_ptr<cache::Block>> SparseStore::load_section(const chunk::Chu
                                                                 const SparseSections::Section& section,
                                                                 unsigned number) const {
   auto plain = std::make_shared<cache::Block>(static_cast<std::size_t>(section.plain));
-  if (section.plain == 0) return plain;  // an empty section is empty, whatever a writer stored for it
+  if (section.plain == 0) return plain;  // whatever a writer stored for an empty section
   const auto pipeline = pipelines_.find(number);
   const bool as_stored =
       pipeline == pipelines_.end() || pipeline->second->empty() || section.filter_mask == ~0U;

@@ -34,7 +34,7 @@ class SparseStore {
   std::uint64_t owner() const { return owner_; }
   std::optional<Error> problem() const;
 
-  // The flat block of a chunk (sparse_chunk.h), through the cache; null where the chunk was never written.
+  // The flat block of a chunk (sparse_chunk.h), through the cache; null if the chunk was never written.
   Result<cache::BlockPtr> chunk_block(std::uint64_t chunk, RequestBudget& budget) const;
 
   // Visits the chunk's defined elements within the extent: visit(number of the element in the image, its
@@ -56,7 +56,7 @@ class SparseStore {
   std::shared_ptr<cache::BlockCache> cache_;
   const std::shared_ptr<Counters> counters_;
   std::shared_ptr<const io::ByteSource> source_;
-  std::uint64_t base_address_;  // of addresses in source_; for error messages
+  std::uint64_t base_address_;  // the base address of `source_`, for error messages
   ChunkPlan plan_;
   std::vector<std::uint64_t> dims_, chunk_dims_;
   std::uint64_t dataset_address_;

@@ -1,4 +1,4 @@
-// Row blocks that exceed the cache: see spilled_row_blocks.h.
+// Serves row blocks that exceed the cache; see spilled_row_blocks.h.
 #include "read_strategy.h"
 #include "spilled_row_blocks.h"
 
@@ -12,7 +12,7 @@ class SpillStrategy final : public ReadStrategy {
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget& budget) const override {
     const ChunkPlan& plan = blocks_->plan();
     if (blocks_->growth() != nullptr) {
-      // Records which of them are published.
+      // Records which row blocks are published.
       const std::uint64_t last = plan.row_block_at(offset + length - 1);
       for (std::uint64_t row_block = plan.row_block_at(offset); row_block <= last; ++row_block)
         (void)blocks_->stripe_key(BlockKind::SpillStripe, row_block, row_block, row_block + 1);

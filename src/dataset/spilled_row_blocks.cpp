@@ -13,8 +13,9 @@ constexpr std::uint64_t kStripeBytes = 4U << 20;
 
 }  // namespace
 
-// All spill files of the process. Together they take at most half of what was free; a new one replaces those
-// that were made earlier by others, so that a file with many such datasets cannot keep a disk full.
+// All spill files of the process. Together they take at most half of the space that was free; a new one
+// replaces files that other datasets made earlier, so that a file with many such datasets cannot keep a disk
+// full.
 class SpillFiles {
  public:
   using Slot = SpilledRowBlocks::Slot;
@@ -25,8 +26,8 @@ class SpillFiles {
     return files;
   }
 
-  // Counts the bytes of a file to be made; false where there is no room for it. `free`: bytes that the file
-  // system has.
+  // Counts the bytes of a file to be made; returns false if there is no room for it. `free`: bytes that are
+  // free in the file system.
   bool reserve(const std::shared_ptr<Slot>& slot, std::uint64_t bytes, std::uint64_t free) {
     for (;;) {
       std::shared_ptr<Slot> oldest;
@@ -47,7 +48,7 @@ class SpillFiles {
       if (oldest == slot) continue;
       std::shared_ptr<Spilled> dropped;
       const MutexLock lock(oldest->mutex);
-      dropped.swap(oldest->current);  // closed when its last reader is done
+      dropped.swap(oldest->current);  // the file is closed when its last reader is done
     }
   }
   void release(std::uint64_t bytes) {
@@ -58,11 +59,11 @@ class SpillFiles {
  private:
   Mutex mutex_;
   std::uint64_t held_ H5_GUARDED_BY(mutex_) = 0;
-  std::list<std::weak_ptr<Slot>> slots_ H5_GUARDED_BY(mutex_);  // of those that hold files, the oldest first
+  std::list<std::weak_ptr<Slot>> slots_ H5_GUARDED_BY(mutex_);  // the slots that hold files, the oldest first
 };
 
 SpilledRowBlocks::Spilled::~Spilled() {
-  file.reset();  // before its bytes count as free
+  file.reset();  // closed before its bytes count as free
   if (bytes > 0) SpillFiles::all().release(bytes);
 }
 
@@ -92,8 +93,8 @@ Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offse
   return Stripe{std::move(block), row_block_offset + first * plan_.row_bytes()};
 }
 
-// The row block's complete file, made by the first caller while the others wait. Where only that caller's
-// request failed, one of them makes it.
+// The row block's complete file, made by the first caller while the others wait. If it failed only because of
+// that caller's request, one of the others makes it.
 Result<std::shared_ptr<const SpilledRowBlocks::Spilled>> SpilledRowBlocks::spilled(
     std::uint64_t row_block, RequestBudget& budget) const {
   constexpr std::chrono::milliseconds kLook{50};

@@ -7,8 +7,9 @@
 //   spill file   |chunk 0 rows 0..n|chunk 1 rows 0..n| ...     stripe k = rows [k h, k h + h) of every chunk,
 //                   ^^^ stripe k      ^^^ stripe k             gathered into image order, cached as a block
 //
-// One row block at a time is kept per dataset. The file is bounded by half of the free space where it lies
-// ($TMPDIR, else /var/tmp). Threads: any; the lock is held only to look at the state.
+// One row block at a time is kept per dataset. All spill files together take at most half of the free space
+// of the directory where they lie ($TMPDIR, else /var/tmp). Threads: any; the lock is held only to look at
+// the state.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,7 @@ class SpilledRowBlocks {
     std::uint64_t offset = 0;  // image offset of its first byte
   };
   // The stripe that contains an image offset; the first call for a row block decodes all of it. Errors: those
-  // of decoding, LimitExceeded where there is not enough free space.
+  // of decoding, LimitExceeded if there is not enough free space.
   Result<Stripe> stripe_at(std::uint64_t offset, RequestBudget& budget) const;
 
  private:
@@ -40,14 +41,15 @@ class SpilledRowBlocks {
     Spilled& operator=(const Spilled&) = delete;
 
     const std::uint64_t row_block;
-    std::uint64_t bytes = 0;  // of its file, counted in the bound on all
+    std::uint64_t bytes = 0;  // size of the file, counted in the bound on all spill files
     TemporaryFile file;
     Mutex mutex;
     Condition ready;
     bool done H5_GUARDED_BY(mutex) = false;
     Status result;  // set before `done`, and not changed afterwards
   };
-  // The last row block that was decoded; others may take its place in the file system (see make_room).
+  // The last row block that was decoded. A file that another dataset makes may take its place
+  // (SpillFiles::reserve).
   struct Slot {
     Mutex mutex;
     std::shared_ptr<Spilled> current H5_GUARDED_BY(mutex);

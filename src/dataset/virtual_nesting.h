@@ -11,15 +11,15 @@ namespace h5mount::dataset {
 
 // A virtual dataset and the virtual datasets that it was opened for, as a source of a source.
 struct VirtualAncestry {
-  const void* file;       // its OpenedFile
-  std::uint64_t address;  // of its object header
-  unsigned depth;         // 1: it is not opened as a source
+  const void* file;       // the OpenedFile of the virtual dataset
+  std::uint64_t address;  // address of the virtual dataset's object header
+  unsigned depth;         // 1: not opened as a source
   std::shared_ptr<const VirtualAncestry> outer;
 };
 using VirtualAncestryPtr = std::shared_ptr<const VirtualAncestry>;
 
-// The ancestry of a virtual dataset that is opened within `outer` (may be null). Errors: Cycle where it is
-// already in `outer`, LimitExceeded where it is nested too deep.
+// The ancestry of a virtual dataset that is opened within `outer` (may be null). Fails with Cycle if it is
+// already in `outer`, and with LimitExceeded if it is nested too deep.
 Result<VirtualAncestryPtr> nest(VirtualAncestryPtr outer, const void* file, std::uint64_t address);
 
 }  // namespace h5mount::dataset

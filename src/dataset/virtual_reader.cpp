@@ -14,8 +14,8 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::uint64_t kMaxNumbered = 1U << 20;  // numbered sources searched for
-constexpr std::size_t kMaxStale = 64;             // ranges; more are joined to one
+constexpr std::uint64_t kMaxNumbered = 1U << 20;  // largest number of numbered sources that are searched for
+constexpr std::size_t kMaxStale = 64;             // ranges; if there are more, they are joined into one
 
 }  // namespace
 
@@ -52,7 +52,7 @@ Result<std::shared_ptr<const VirtualReader>> VirtualReader::open(const ReadEnvir
     if (part.view_unlimited) measure(*sources, d.space, part, budget);
     parts.push_back(std::move(part));
   }
-  // Where the request had to end, the extent is unknown: another request may determine it.
+  // If the request had to end, the extent is unknown: another request may determine it.
   H5_TRY(budget.check());
   H5_TRY(settle_extent(d, parts));
   H5_TRY(settle_views(d, parts));
@@ -82,7 +82,7 @@ void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& sp
                             RequestBudget& budget) {
   const format::VirtualMapping& mapping = part.mapping;
   const std::size_t dimension = *part.view_unlimited;
-  const std::uint64_t stored =  // slices
+  const std::uint64_t stored =  // in slices
       dimension < space.dims.size() ? slices_within(mapping.view, dimension, space.dims[dimension]) : 0;
   if (part.numbered) {
     VirtualSources::SourcePtr source;
@@ -111,8 +111,8 @@ void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& sp
     part.slices = slices_within(mapping.source, *part.source_unlimited, dims[*part.source_unlimited]);
 }
 
-// Sets the view's extent in its unlimited dimensions to what its sources fill; the header's is that of the
-// time when it was written.
+// Sets the view's extent in its unlimited dimensions to the part that its sources fill; the extent in the
+// header is that of the time when it was written.
 Status VirtualReader::settle_extent(object::DatasetDescription& d, std::vector<Part>& parts) {
   std::vector<std::uint64_t> dims = d.space.dims;
   std::vector<bool> measured(dims.size(), false);
@@ -299,8 +299,8 @@ Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::
   if (!part.view_unlimited || part.blocks == 0) return {};
   const auto& dims = description().space.dims;
   const std::size_t d = *part.view_unlimited;
-  // The blocks that can intersect the range: all, or where the numbered dimension is the slowest only those
-  // of its rows.
+  // The blocks that can intersect the range: all, or only those of its rows if the numbered dimension is the
+  // slowest.
   std::uint64_t begin = 0, end = part.blocks;
   const format::Selection& view = part.mapping.view;
   if (d == 0 && view.stride[0] > 0) {

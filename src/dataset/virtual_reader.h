@@ -24,7 +24,7 @@ class VirtualReader final : public DatasetReader,
                             public ReadaheadUnits,
                             public std::enable_shared_from_this<VirtualReader> {
  public:
-  // `previous`: the reader of the previous state, or null.
+  // `previous` is the reader of the previous state, or null.
   static Result<std::shared_ptr<const VirtualReader>> open(const ReadEnvironment& environment,
                                                            object::OpenedFilePtr file,
                                                            object::DatasetDescription description,
@@ -38,16 +38,16 @@ class VirtualReader final : public DatasetReader,
   std::optional<std::uint64_t> storage_bytes_known() const override { return 0; }
   Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override;
   Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override;
-  // The error of a source that determines the extent of an unlimited view and cannot be opened: then the
-  // extent is the header's.
+  // The error of a source that cannot be opened although it determines the extent of an unlimited view: the
+  // extent is then the header's.
   std::optional<Error> problem() const override { return problem_; }
   bool sources_changed() const override { return sources_->changed(); }
   NamedSources named_sources(std::size_t most, RequestBudget& budget) const override;
   std::size_t memory_bytes() const override { return parts_.size() * kPartBytes; }
   MissingSources missing_sources() const override { return sources_->missing(); }
 
-  // Read-ahead decodes the sources' chunks into the cache. The view's own bytes are not kept: every read asks
-  // whether the sources are what they were.
+  // Read-ahead decodes the sources' chunks into the cache. The view's own bytes are not cached, as every read
+  // checks whether the sources are unchanged.
   std::uint64_t unit_end(std::uint64_t unit) const override {
     return std::min(size(), (unit + 1) * kUnitBytes);
   }
@@ -55,19 +55,19 @@ class VirtualReader final : public DatasetReader,
   void make_unit(std::uint64_t unit) const override;
 
  private:
-  // A mapping with the arrays of its selections, by measurement.
+  // The measured size of a mapping with the arrays of its selections.
   static constexpr std::size_t kPartBytes = 1200;
 
   // One mapping. With %b in its names it stands for as many sources as the view's selection has blocks.
   struct Part {
     format::VirtualMapping mapping;
-    bool numbered = false;  // %b
+    bool numbered = false;  // %b is in its names
     std::optional<std::size_t> view_unlimited, source_unlimited;
-    std::uint64_t slices = 0;                  // unlimited: positions that the source has
-    std::uint64_t blocks = 0;                  // numbered: sources that the view's extent contains
-    std::uint64_t found = 0;                   // numbered: of these, existing sources, counted from 0 on
-    std::optional<Error> problem;              // unlimited: why the size of its source is unknown
-    std::optional<ElementSelection> view;      // not for numbered parts
+    std::uint64_t slices = 0;      // of unlimited mappings: number of positions that the source has
+    std::uint64_t blocks = 0;      // of numbered mappings: number of sources that the view's extent contains
+    std::uint64_t found = 0;       // of numbered mappings: number of existing sources from 0 on
+    std::optional<Error> problem;  // of unlimited mappings: why the size of the source is unknown
+    std::optional<ElementSelection> view;      // nullopt for numbered mappings
     std::uint64_t row_begin = 0, row_end = 0;  // linear range that the view's selection lies in
   };
 
@@ -109,7 +109,7 @@ class VirtualReader final : public DatasetReader,
   std::vector<Part> parts_;
   std::optional<Error> problem_;
   Readahead readahead_;
-  std::vector<ByteRange> stale_;  // since the previous state
+  std::vector<ByteRange> stale_;  // ranges of the image, since the previous state
 };
 
 }  // namespace h5mount::dataset

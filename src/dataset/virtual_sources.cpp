@@ -11,8 +11,8 @@ namespace h5mount::dataset {
 namespace {
 
 constexpr std::size_t kMaxSources = 128;       // kept and checked for changes; each holds its file's caches
-constexpr std::size_t kMaxInCrowd = 32;        // where many files are open
-constexpr std::size_t kMaxMissing = 1U << 16;  // counted as missing
+constexpr std::size_t kMaxInCrowd = 32;        // the same if many files are open
+constexpr std::size_t kMaxMissing = 1U << 16;  // sources that are counted as missing
 constexpr std::chrono::seconds kMissingAgain{1};
 
 template <class List>
@@ -54,7 +54,7 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
     source.error = opened.error().within("virtual source " + file_name + ":" + dataset);
   if (!source.reader && !source.error) source.absent = opened.error();
   source.was_there = before != nullptr && before->reader;
-  // Another request may still open it.
+  // The source is not kept, as another request may still open it.
   if (source.error && !opened && concerns_one_request(opened.error()))
     return std::make_shared<const Source>(std::move(source));
   if (!source.reader && source.was_there) source.stale = {kWholeImage};
@@ -76,11 +76,11 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
                                                                           object::NameUse::VirtualSource));
   metadata::FollowedFile& followed = *source.file->followed;
   if (source.file != from_) budget.allow_more(followed.source()->stored_bytes());
-  (void)followed.revalidate();  // if the file is stale, the reads fail
+  (void)followed.revalidate();  // errors are ignored: if the file is stale, its reads fail
   const metadata::FileMetadataPtr newest = followed.snapshot();
   source.snapshot = newest->number();
   source.followed = newest->following();
-  // A file that was not followed may have changed anywhere since.
+  // If the file was not followed, any of its bytes may have changed since.
   const bool known = before != nullptr && before->reader && before->file == source.file &&
                      before->followed == source.followed;
   if (known && before->snapshot == source.snapshot && !before->reader->sources_changed()) {

@@ -1,6 +1,6 @@
-// VirtualSources: the source datasets of a virtual one, opened at first use; a bounded number is kept open.
-// Their files may grow, or be created, while the virtual dataset's own file is unchanged: `changed` detects
-// it, and the sources of the next state take over from these.
+// VirtualSources: the source datasets of a virtual one, opened when they are first used; a bounded number is
+// kept open. Their files may grow, or be created, while the virtual dataset's own file is unchanged:
+// `changed` detects it, and the sources of the next state take over from these.
 //
 // Threads: any; no lock is held while opening or reading.
 #pragma once
@@ -25,28 +25,30 @@ class VirtualSources {
  public:
   struct Source {
     std::string file_name, dataset;
-    std::shared_ptr<const DatasetReader> reader;  // null: missing, reads as the fill value; or `error`
-    std::optional<Error> error;                   // it exists but cannot be opened
-    std::optional<Error> absent;                  // why it is missing
+    std::shared_ptr<const DatasetReader> reader;  // null: missing (reads return the fill value), or `error`
+    std::optional<Error> error;                   // why a source that exists cannot be opened
+    std::optional<Error> absent;                  // why the source is missing
     object::OpenedFilePtr file;
     std::uint64_t snapshot = 0;    // number of its file's newest snapshot before it was opened
     bool followed = false;         // whether that snapshot's file was followed
-    bool was_there = false;        // existed in the previous state
-    std::vector<ByteRange> stale;  // of its bytes, since the previous state
+    bool was_there = false;        // whether it existed in the previous state
+    std::vector<ByteRange> stale;  // ranges of its bytes, since the previous state
   };
   using SourcePtr = std::shared_ptr<const Source>;
 
-  // `from`: the virtual dataset's file. `before`: the sources of its previous state, or null.
+  // `from` is the virtual dataset's file; `before` are the sources of the virtual dataset's previous state,
+  // or null.
   VirtualSources(ReadEnvironment environment, object::OpenedFilePtr from, const VirtualSources* before);
 
   SourcePtr get(const std::string& file_name, const std::string& dataset, RequestBudget& budget);
 
   // How many sources from number 0 on need not be looked up one by one to find the first that is missing.
-  // `dataset`: with `%b` for the number.
+  // `dataset` contains `%b` for the number.
   std::uint64_t count_numbered(const std::string& file_name, const std::string& dataset, std::uint64_t most,
                                RequestBudget& budget) const;
 
-  // Calls `use` with the source's reader, if there is one; again with a new reader where the source was torn.
+  // Calls `use` with the source's reader, if there is one, and again with a new reader if the source was
+  // torn.
   template <class Use>
   Status use(const std::string& file_name, const std::string& dataset, RequestBudget& budget, Use&& use) {
     const SourcePtr first = get(file_name, dataset, budget);
@@ -68,13 +70,13 @@ class VirtualSources {
     });
   }
 
-  // Whether a source, or a source of a source, has changed or was created. Cheap: each file is checked at
-  // most once per its own interval, missing names once a second.
+  // Whether a source, or a source of a source, has changed or was created. Costs little: each file is checked
+  // at most once per its own interval, missing names once a second.
   bool changed() const;
-  // Whether a torn source was opened again: which of its bytes were returned before is unknown then.
+  // Whether a torn source was opened again, so that it is unknown which of its bytes were returned before.
   bool reopened() const { return reopened_; }
 
-  // The sources that were needed and are missing. Counted up to a bound.
+  // The sources that were needed and are missing, counted up to a bound.
   MissingSources missing() const;
   void note_missing(const Source& source);
 
@@ -90,12 +92,12 @@ class VirtualSources {
 
   const ReadEnvironment environment_;
   const object::OpenedFilePtr from_;
-  std::vector<SourcePtr> before_;  // until they are renewed
+  std::vector<SourcePtr> before_;  // removed once they are renewed
   std::atomic<bool> reopened_ = false;
   mutable Mutex mutex_;
   std::list<SourcePtr> kept_ H5_GUARDED_BY(mutex_);  // most recently used first
   mutable std::chrono::steady_clock::time_point missing_checked_ H5_GUARDED_BY(mutex_);
-  std::unordered_set<std::uint64_t> missing_ H5_GUARDED_BY(mutex_);  // hashes of their names
+  std::unordered_set<std::uint64_t> missing_ H5_GUARDED_BY(mutex_);  // hashes of the sources' names
   std::string first_missing_ H5_GUARDED_BY(mutex_);
 };
 

@@ -10,12 +10,12 @@ class BitReader {
  public:
   explicit BitReader(ByteSpan in) : in_(in), bits_(std::uint64_t{in.size()} * 8) {}
 
-  // True where at least `count` values of `width` bits remain. `read` does not check this.
+  // True if at least `count` values of `width` bits remain. `read` does not check this.
   bool has(std::uint64_t count, std::uint64_t width) const {
     return width == 0 || count <= (bits_ - position_) / width;
   }
 
-  // The next `width` (0 to 64) bits.
+  // Reads the next `width` (0 to 64) bits.
   std::uint64_t read(unsigned width) {
     if (width == 0) return 0;
     const std::size_t byte = static_cast<std::size_t>(position_ / 8);
@@ -28,7 +28,7 @@ class BitReader {
   }
 
  private:
-  // At the end of the input, and for values that touch nine bytes.
+  // Reads at the end of the input, and values that touch nine bytes.
   std::uint64_t read_slowly(unsigned width) {
     std::uint64_t value = 0;
     while (width > 0) {

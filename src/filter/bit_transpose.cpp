@@ -93,13 +93,13 @@ Join best_join() {
 
 constexpr std::size_t kTileBytes = 16'384;  // a tile's byte planes fit the L1 cache
 
-// Tile by tile: bit planes to byte planes, then byte planes to elements.
+// Works tile by tile: joins bit planes into byte planes, then byte planes into elements.
 void untranspose(const std::byte* planes, std::size_t count, std::size_t size, std::byte* out, Join join,
                  Unshuffle spread) {
   const std::size_t plane_bytes = count / 8;
   if (size == 1) return join(planes, plane_bytes, plane_bytes, out);
   alignas(64) std::byte tile[kTileBytes];
-  // Elements that do not fit a tile are joined some bytes at a time, directly into the output.
+  // Elements that are too large for a tile are joined some bytes at a time, directly into the output.
   if (size > kTileBytes / 64) {
     for (std::size_t byte = 0; byte < size; ++byte) {
       for (std::size_t first = 0; first < count; first += kTileBytes) {

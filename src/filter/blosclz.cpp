@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kFarDistance = 8191;
 
-// One match's length and distance. `from` points after its control byte.
+// The length and distance of a match. `from` points after the match's control byte.
 struct Match {
   std::size_t length = 0;
   std::size_t distance = 0;

@@ -1,4 +1,4 @@
-// Snappy by libsnappy: only old Blosc chunks hold it.
+// Snappy by libsnappy, which only old Blosc chunks use.
 #include "codecs.h"
 #include "filters.h"
 

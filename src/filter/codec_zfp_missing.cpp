@@ -1,4 +1,4 @@
-// Built instead of zfp.cpp where libzfp was not found.
+// Built instead of zfp.cpp if libzfp was not found.
 #include "codecs.h"
 
 namespace h5mount::filter {

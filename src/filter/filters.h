@@ -11,7 +11,7 @@ namespace h5mount::filter {
 using FilterPtr = std::shared_ptr<const Filter>;
 using Maker = Result<FilterPtr> (*)(const FilterSpec& spec, std::size_t chunk_bytes);
 
-// The registry's table refers to a factory only where its library was found, so no stubs are needed.
+// The registry's table refers to a factory only if its library was found, so no stubs are needed.
 Result<FilterPtr> make_deflate(const FilterSpec& spec, std::size_t chunk_bytes);
 Result<FilterPtr> make_shuffle(const FilterSpec& spec, std::size_t chunk_bytes);
 Result<FilterPtr> make_fletcher32(const FilterSpec& spec, std::size_t chunk_bytes);
@@ -28,7 +28,7 @@ Result<FilterPtr> make_zstd(const FilterSpec& spec, std::size_t chunk_bytes);
 Result<FilterPtr> make_jpeg_ls(const FilterSpec& spec, std::size_t chunk_bytes);
 Result<FilterPtr> make_blosc2(const FilterSpec& spec, std::size_t chunk_bytes);
 
-// FilterFailed with the message "filter: what".
+// Fails with FilterFailed and the message "filter: what".
 inline std::unexpected<Error> failed(std::string_view filter, std::string_view what) {
   return fail(Error(ErrorCode::FilterFailed, std::string(filter) + ": " + std::string(what)));
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kLanes = 16;        // words per step
 constexpr std::size_t kBlockSteps = 256;  // 65535 * 256 * 255 / 2 still fits 32 bits
 
-// Sums not yet reduced; zero only where every word is zero.
+// Sums that are not yet reduced; a sum is zero only if every word is zero.
 struct Sums {
   std::uint64_t first = 0;
   std::uint64_t second = 0;

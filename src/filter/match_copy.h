@@ -29,7 +29,7 @@ inline void copy_match(std::byte* to, const std::byte* to_end, std::size_t dista
   } else if (distance >= length) {
     std::memcpy(to, from, length);
   } else {
-    // A short pattern: the copied part doubles until it has 16 bytes or is complete.
+    // The pattern is short, so the copied part is doubled until it has 16 bytes or is complete.
     std::size_t done = 0;
     std::size_t step = distance;
     while (done < length) {

@@ -17,7 +17,8 @@
 namespace h5mount::filter {
 namespace {
 
-// Far larger than any number type. Bounds the work: a value of one stored bit can decode to this many bytes.
+// Far larger than any number type. It bounds the work: a value of one stored bit can decode to this many
+// bytes.
 constexpr std::uint32_t kMaxAtomicBytes = 1024;
 
 enum class Kind : std::uint8_t { Atomic = 1, Array = 2, Compound = 3, Verbatim = 4 };
@@ -113,7 +114,7 @@ void store_value(std::uint64_t value, const Type& type, std::byte* out) {
   std::memcpy(out, &value, type.size);
 }
 
-// Atomic types of more than eight bytes (long double): byte by byte, from the most significant.
+// Decodes atomic types of more than eight bytes (long double) byte by byte, from the most significant one.
 void decode_long(BitReader& reader, const Type& type, std::byte* out) {
   std::memset(out, 0, type.size);
   std::uint32_t top = type.bit_offset + type.precision;
@@ -168,7 +169,7 @@ bool decode_value(BitReader& reader, const Type& type, std::byte* out) {
   return false;
 }
 
-// The common case, numbers of 1, 2, 4 or 8 bytes: no calls and no checks in the loop.
+// Decodes numbers of 1, 2, 4 or 8 bytes, the common case: no calls and no checks in the loop.
 template <unsigned Size>
 void decode_numbers(BitReader& reader, const Type& type, std::size_t count, std::byte* out) {
   for (std::size_t i = 0; i < count; ++i, out += Size) {

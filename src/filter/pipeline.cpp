@@ -17,8 +17,8 @@ std::string label_of(const FilterSpec& spec) {
   return name.empty() ? fmt::format("filter {}", spec.id) : fmt::format("filter {} ({})", spec.id, name);
 }
 
-// The most bytes between two filters of a chunk, for any number of filters: the overhead that correct
-// encoders add together is far below the chunk's size.
+// The largest number of bytes between two filters of a chunk, for any number of filters: the overhead that
+// correct encoders add together is far below the chunk's size.
 std::uint64_t most_between(std::uint64_t decoded) {
   constexpr std::uint64_t kSmall = 16U << 20, kOverhead = 1U << 20;
   return decoded + std::min(decoded, std::max(kSmall, decoded / 8)) + kOverhead;
@@ -64,7 +64,8 @@ Status FilterPipeline::decode(ByteSpan stored, std::uint32_t mask, MutableByteSp
 
 Result<std::size_t> FilterPipeline::decode_up_to(ByteSpan stored, std::uint32_t mask, MutableByteSpan out,
                                                  FilterScratch& scratch) const {
-  // The steps that apply, in write order, and the maximum number of bytes that each outputs when undone.
+  // The steps whose filters are undone, in write order, and the maximum number of bytes that each returns
+  // when it is undone.
   std::array<std::size_t, limits::kMaxFilters> applied{};
   std::array<std::size_t, limits::kMaxFilters> bound{};
   std::size_t count = 0;
@@ -109,14 +110,14 @@ Result<std::size_t> FilterPipeline::decode_up_to(ByteSpan stored, std::uint32_t 
   return current.size();
 }
 
-// As decode_up_to uses them, with no filter masked out.
+// The sizes of the scratch buffers as decode_up_to uses them, if no filter is masked out.
 std::uint64_t FilterPipeline::scratch_bytes(std::uint64_t decoded) const {
   const std::uint64_t most = most_between(decoded);
   std::uint64_t bytes = decoded, buffers[2] = {0, 0};
   std::size_t buffer = 0;
-  bool outermost = true;  // it decodes into the chunk's memory
+  bool outermost = true;  // the first filter that was applied decodes into the chunk's memory
   for (const Step& step : steps_) {
-    if (step.filter == nullptr) return 0;  // it is never decoded
+    if (step.filter == nullptr) return 0;  // such a pipeline is never decoded
     if (!step.filter->decodes_in_place()) {
       if (!std::exchange(outermost, false)) {
         buffers[buffer] = std::max(buffers[buffer], bytes);

@@ -3,10 +3,9 @@
 //   minbits, u32 | width of minval, u8 | minval | … unused to byte 21 | codes (bit_reader.h)
 //
 // An element is its code plus minval, modulo the type's size (integers), or its code divided by 10^D plus
-// minval (floats); the code of all ones is the fill value, where one is defined. All integers are
-// little-endian, decoded elements are in the datatype's own order. Codes as wide as the type are the elements
-// themselves. Client data: scale type, scale factor, elements, class, size, sign, order, fill defined, fill
-// value.
+// minval (floats); the code of all ones is the fill value, if one is defined. All integers are little-endian,
+// decoded elements are in the datatype's own order. Codes as wide as the type are the elements themselves.
+// Client data: scale type, scale factor, elements, class, size, sign, order, fill defined, fill value.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -44,7 +43,7 @@ T to_order(T value, bool big_endian) {
   return load_be<T>(reinterpret_cast<const std::byte*>(&value));
 }
 
-// T: the unsigned integer of the element's size. `decode_code` converts a code to an element's bits.
+// T is the unsigned integer of the element's size. `decode_code` converts a code to an element's bits.
 template <class T, class Decode>
 void decode_codes(const Parameters& p, const Header& header, ByteSpan codes, std::byte* out,
                   Decode decode_code) {
@@ -66,7 +65,7 @@ void decode_integers(const Parameters& p, const Header& header, ByteSpan codes, 
                   [minval](std::uint64_t code) { return static_cast<T>(code + minval); });
 }
 
-// Computed in the element's own floating-point type, as libhdf5 does, so that results are bit-identical.
+// Decodes in the element's own floating-point type, as libhdf5 does, so that results are bit-identical.
 template <class Float, class Bits>
 void decode_floats(const Parameters& p, const Header& header, ByteSpan codes, std::byte* out) {
   const Float minval = std::bit_cast<Float>(static_cast<Bits>(header.minval));

@@ -1,4 +1,5 @@
-// Shuffle (filter 2): elements' bytes sorted by significance; see unshuffle.h. Client data: the element size.
+// Shuffle (filter 2): the elements' bytes are sorted by significance; see unshuffle.h. Client data: the
+// element size.
 #include "filters.h"
 #include "unshuffle.h"
 

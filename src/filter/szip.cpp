@@ -21,13 +21,13 @@ constexpr std::uint32_t kNearestNeighbourOption = 32;
 constexpr std::uint32_t kMaxBlocksPerScanline = 128;
 
 struct Coding {
-  unsigned flags = 0;            // libaec's
-  unsigned bits_per_sample = 0;  // of the stream
-  unsigned sample_bytes = 0;     // of the stream's decoded samples
-  unsigned pixel_planes = 1;     // 4 or 8: bytes of a pixel were coded as planes
-  unsigned block_size = 0;       // samples
+  unsigned flags = 0;            // libaec's flags
+  unsigned bits_per_sample = 0;  // bits of a sample in the stream
+  unsigned sample_bytes = 0;     // bytes of a decoded sample
+  unsigned pixel_planes = 1;     // 4 or 8 if the bytes of a pixel were coded as planes, else 1
+  unsigned block_size = 0;       // in samples
   unsigned blocks_per_line = 0;
-  std::size_t line_bytes = 0;  // of a scanline without and with its padding
+  std::size_t line_bytes = 0;  // bytes of a scanline: without its padding, and with it
   std::size_t padded_line_bytes = 0;
 };
 
@@ -49,7 +49,7 @@ class Stream {
     if (ready_) aec_decode_end(&stream_);
   }
 
-  // Reads up to out.size() bytes, fewer at the end of the stream; nothing on damage.
+  // Reads up to out.size() bytes, fewer at the end of the stream; returns nullopt if the stream is damaged.
   std::optional<std::size_t> read(MutableByteSpan out) {
     if (!ready_) return std::nullopt;
     stream_.next_out = reinterpret_cast<unsigned char*>(out.data());

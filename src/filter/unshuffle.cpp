@@ -8,7 +8,7 @@ namespace h5mount::filter {
 
 void unshuffle_plain(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
                      std::byte* out) {
-  // In tiles, so that the cache lines of `out` stay in the L1 cache while all planes are read.
+  // Works in tiles, so that the cache lines of `out` stay in the L1 cache while all planes are read.
   const std::size_t tile = std::max<std::size_t>(8192 / std::max<std::size_t>(size, 1), 16);
   for (std::size_t first = 0; first < count; first += tile) {
     const std::size_t last = std::min(count, first + tile);
@@ -60,7 +60,7 @@ void unshuffle_group(const std::byte* planes, std::size_t plane_stride, std::siz
   }
 }
 
-// Sizes that are not a power of two, or large: groups of 16, 8, 4, 2 planes, tile by tile.
+// For sizes that are not a power of two, or large: joins groups of 16, 8, 4, 2 planes, tile by tile.
 void unshuffle_sse2_any(const std::byte* planes, std::size_t plane_stride, std::size_t count,
                         std::size_t size, std::byte* out) {
   const std::size_t tile = std::max<std::size_t>(16'384 / size / 16 * 16, 16);

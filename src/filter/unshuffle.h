@@ -27,7 +27,8 @@ void unshuffle_avx2(const std::byte* planes, std::size_t plane_stride, std::size
                     std::byte* out);
 #endif
 
-// A whole buffer of planes and the bytes left over after them, which are not shuffled. Sizes are equal.
+// Decodes a whole buffer: planes, and after them the bytes that are left over, which are not shuffled. `in`
+// and `out` are equal in size.
 void unshuffle_buffer(ByteSpan in, std::size_t size, MutableByteSpan out);
 
 }  // namespace h5mount::filter

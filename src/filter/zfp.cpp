@@ -17,10 +17,10 @@
 namespace h5mount::filter {
 namespace {
 
-constexpr std::size_t kHeaderWords = 32;  // of 4 bytes; a header has at most 148 bits
+constexpr std::size_t kHeaderWords = 32;  // words of 4 bytes; a header has at most 148 bits
 constexpr std::size_t kSlack = 65'536;    // margin beyond the size of a valid stream
-// Decoded values per value of the field: blocks of 4 x 4 x 4 x 4 values may be mostly padding at the field's
-// edges.
+// The largest number of decoded values per value of the field: blocks of 4 x 4 x 4 x 4 values may be mostly
+// padding at the field's edges.
 constexpr std::size_t kMaxExpansion = 32;
 constexpr std::size_t kWordBytes = sizeof(std::uint64_t);  // zfp reads whole words
 
@@ -35,7 +35,7 @@ using StreamPtr = std::unique_ptr<zfp_stream, CloseStream>;
 using BitsPtr = std::unique_ptr<bitstream, CloseStream>;
 using FieldPtr = std::unique_ptr<zfp_field, CloseStream>;
 
-// Stream and field as the header describes them; empty where the header is invalid.
+// Stream and field as the header describes them.
 struct Opened {
   StreamPtr stream;
   FieldPtr field;
@@ -61,7 +61,7 @@ std::optional<std::uint64_t> field_bytes(const zfp_field& field) {
   return bytes;
 }
 
-// Decodes `in` into `size` bytes. `stream` and `field` are set up except for their buffers.
+// Decodes `in` to `size` bytes of `out`. `stream` and `field` are set up except for their buffers.
 Status decompress(zfp_stream* stream, zfp_field* field, std::size_t size, ByteSpan in, MutableByteSpan out) {
   const std::size_t most = zfp_stream_maximum_size(stream, field);
   if (most > kMaxExpansion * size + kSlack) return failed("zfp", "a rate beyond what the values can take");

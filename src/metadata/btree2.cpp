@@ -8,7 +8,7 @@ namespace h5mount::metadata {
 
 namespace {
 
-// Holds some 250 nodes of 512 bytes (links), or all nodes of two levels of chunks.
+// The cache holds some 250 nodes of 512 bytes (links), or all nodes of two levels of chunks.
 constexpr std::size_t kNodeCacheBytes = 256U << 10;
 
 struct LoadedNode {
@@ -34,7 +34,8 @@ std::string_view node_name(unsigned level) {
   return level == 0 ? format::kBTree2LeafNode : format::kBTree2InternalNode;
 }
 
-// The number of records of a node before the one searched for; `equal`: the record after them is that one.
+// The number of a node's records that lie before the record searched for; `equal`: the next record is the one
+// searched for.
 struct Position {
   std::size_t before = 0;
   bool equal = false;
@@ -109,7 +110,7 @@ class Tree final : public BTree2 {
   // A walk in key order, one step a level: child 0, record 0, child 1, …
   class Walk {
    public:
-    // Both functions outlive the walk. They are pointers because a reference member would bind to the
+    // Both functions must outlive the walk. They are pointers because a reference member would bind to the
     // temporary that is made from a lambda or a null pointer. Without `damaged` the first error ends the
     // walk.
     Walk(const Tree& tree, const Visit* visit, const Damaged* damaged)
@@ -180,7 +181,7 @@ class Tree final : public BTree2 {
     return format::btree2_node_bytes(header_, file_->sizes(), level, child.record_count);
   }
 
-  // A child without records is sound: deletions leave it.
+  // Checks a child. A child without records is sound: deletions leave such nodes.
   Status check(const format::BTree2Child& child, unsigned level) const {
     if (const Status status = format::check_btree2_child(header_, child, level); !status)
       return fail(status.error().within(format::kBTree2Header, offset_));
@@ -212,7 +213,7 @@ class Tree final : public BTree2 {
 
   FileMetadataPtr file_;
   format::BTree2Header header_;
-  std::uint64_t offset_;  // absolute, of the header
+  std::uint64_t offset_;  // absolute offset of the header
   mutable LruCache<LoadedNode> nodes_;
 };
 

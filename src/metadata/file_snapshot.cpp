@@ -74,7 +74,7 @@ Result<MetadataBlock> FileSnapshot::read_up_to(std::uint64_t address, std::uint6
   H5_ASSIGN(const std::uint64_t left, bytes_left(address, length, structure));
   auto whole = read_bytes(address, std::min(length, left), structure);
   if (whole || whole.error().code() != ErrorCode::Truncated) return whole;
-  // A source may have gaps: the longest part before the next one.
+  // If the source has a gap, the longest part before the gap is read.
   std::uint64_t most = std::min(length, left);
   for (std::uint64_t there = 0; most - there > 1;) {
     const std::uint64_t middle = there + (most - there) / 2;
@@ -85,7 +85,7 @@ Result<MetadataBlock> FileSnapshot::read_up_to(std::uint64_t address, std::uint6
   return whole;
 }
 
-// Bytes from `address` to the end of the file, or of the image where that extends further.
+// The number of bytes from `address` to the end of the file, or of the image if that extends further.
 Result<std::uint64_t> FileSnapshot::bytes_left(std::uint64_t address, std::uint64_t wanted,
                                                std::string_view structure) const {
   const auto offset = checked_add(parts_->base, address);
@@ -93,7 +93,7 @@ Result<std::uint64_t> FileSnapshot::bytes_left(std::uint64_t address, std::uint6
     return fail(Error(ErrorCode::OutOfRange, structure, "address", address).with_detail("undefined address"));
   std::uint64_t size = parts_->file->size();
   if (*offset >= size || wanted > size - *offset) {
-    H5_TRY(parts_->file->state().refresh());  // it may have grown
+    H5_TRY(parts_->file->state().refresh());  // the file may have grown
     size = parts_->file->size();
   }
   std::uint64_t left = *offset < size ? size - *offset : 0;

@@ -25,7 +25,7 @@ struct SnapshotParts {
         caches(memory) {}
 
   const std::shared_ptr<io::ByteSource> file;
-  const std::uint64_t base;                      // of addresses: the superblock's offset
+  const std::uint64_t base;                      // base of addresses: the superblock's offset
   const std::shared_ptr<io::ByteSource> source;  // `file` from its base address on
   format::Superblock superblock;
   ImageOverlay overlay;
@@ -35,9 +35,9 @@ struct SnapshotParts {
 
 class FileSnapshot final : public FileMetadata {
  public:
-  // The first snapshot: loads the superblock extension into `parts`.
+  // Makes the first snapshot: loads the superblock extension into `parts`.
   static Result<FileMetadataPtr> open_first(const std::shared_ptr<SnapshotParts>& parts, bool following);
-  // A later snapshot of the same file. Reads nothing.
+  // Makes a later snapshot of the same file, without reading.
   FileMetadataPtr next(bool following) const;
 
   const format::Superblock& superblock() const override { return parts_->superblock; }
@@ -67,7 +67,7 @@ class FileSnapshot final : public FileMetadata {
   const std::shared_ptr<SnapshotParts> parts_;
   const std::uint64_t number_;
   const bool following_;
-  std::unique_ptr<SharedMessages> shared_messages_;  // refers to this
+  std::unique_ptr<SharedMessages> shared_messages_;  // refers to this snapshot
 };
 
 }  // namespace h5mount::metadata

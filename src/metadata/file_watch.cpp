@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// Nanoseconds. File times advance by ticks of the kernel's clock: a second write within a tick does not
+// In nanoseconds. File times advance by ticks of the kernel's clock: a second write within a tick does not
 // change them.
 constexpr std::int64_t kTick = 20'000'000;
 constexpr std::int64_t kLately = 3'000'000'000;
@@ -68,8 +68,8 @@ void FileWatch::check(bool at_once, const Changed& changed) {
   log_transition(before, apply(*stamp, changed));
 }
 
-// True where there is nothing more to do. Bytes read within the clock tick of a change may be older than a
-// second change in that tick, so `changed` is called once more when the tick is over.
+// Returns true if there is nothing more to do. Bytes read within the clock tick of a change may be older than
+// a second change in that tick, so `changed` is called once more when the tick is over.
 bool FileWatch::settled(const io::SourceStamp& stamp, const Changed& changed) {
   const MutexLock lock(mutex_);
   if (stamp != seen_) return false;
@@ -122,7 +122,7 @@ FileWatch::State FileWatch::state_after(State before, const io::SourceStamp& sta
   return before == State::Quiet ? State::Stale : before;  // a followed file: its writer has closed it
 }
 
-// What helps where the mount does not take up the new file itself.
+// The advice to the user, if the mount does not take up the new file itself.
 std::string_view FileWatch::remedy() const {
   return options_.keep_replaced ? "" : "; mount it again, or with -o reload, which takes up the new file";
 }

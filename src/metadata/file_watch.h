@@ -28,7 +28,7 @@ class FileWatch {
     return options.follow == Follow::Always || (options.follow == Follow::Auto && swmr_writer);
   }
 
-  // `opened`: the stamp taken before the first byte of the file was read.
+  // `opened` is the stamp taken before the first byte of the file was read.
   FileWatch(std::shared_ptr<io::ByteSource> file, std::uint64_t superblock_place,
             const MetadataOptions& options, bool following, const io::SourceStamp& opened);
 
@@ -55,14 +55,14 @@ class FileWatch {
   const std::uint64_t place_;
   const MetadataOptions options_;
   std::atomic<State> state_;
-  // Nanoseconds of the steady clock: file times may be of another machine's clock, or of one that was set
-  // back.
+  // In nanoseconds of the steady clock, as file times may be of another machine's clock, or of one that was
+  // set back.
   std::atomic<std::int64_t> next_check_ = 0;
   std::atomic<std::int64_t> change_seen_;
   Mutex mutex_;
   io::SourceStamp seen_ H5_GUARDED_BY(mutex_);
   SuperblockBytes superblock_seen_ H5_GUARDED_BY(mutex_);
-  // Bytes read since the last change may be older than a second change in the same tick.
+  // Whether bytes read since the last change may be older than a second change in the same tick.
   bool racy_ H5_GUARDED_BY(mutex_) = false;
 };
 

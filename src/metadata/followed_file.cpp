@@ -77,7 +77,7 @@ Result<FileMetadataPtr> FollowedFile::current() {
   return snapshot();
 }
 
-// Where several threads met the same torn structure, one takes the next snapshot and all use it.
+// If several threads met the same torn structure, one takes the next snapshot and all use it.
 FileMetadataPtr FollowedFile::snapshot_after(const FileMetadataPtr& torn) {
   (void)revalidate_now();
   FileMetadataPtr newest = newest_.load();

@@ -14,7 +14,8 @@ namespace h5mount::metadata {
 
 namespace {
 
-// Sixteen direct blocks of the usual largest size; all indirect blocks, even of very large heaps.
+// Room for sixteen direct blocks of the usual largest size, and for all indirect blocks, even of very large
+// heaps.
 constexpr std::size_t kDirectCacheBytes = 1U << 20;
 constexpr std::size_t kIndirectCacheBytes = 256U << 10;
 
@@ -27,7 +28,7 @@ struct DirectPlace {
   std::uint64_t address = format::kUndefinedAddress;
   std::uint64_t offset = 0;       // in heap space
   std::uint64_t size = 0;         // bytes of heap space, prefix included
-  std::uint64_t stored_size = 0;  // filtered heaps only
+  std::uint64_t stored_size = 0;  // only in filtered heaps
   std::uint32_t filter_mask = 0;
 
   bool holds(std::uint64_t at) const { return at >= offset && at - offset < size; }
@@ -35,8 +36,8 @@ struct DirectPlace {
 
 // A direct block with its filters undone, from its signature on.
 struct DirectBlock {
-  std::vector<std::byte> decoded;      // filtered heaps
-  std::optional<MetadataBlock> plain;  // others
+  std::vector<std::byte> decoded;      // of filtered heaps
+  std::optional<MetadataBlock> plain;  // of other heaps
   std::uint64_t file_offset = 0;
   ByteSpan bytes() const { return plain ? plain->bytes() : ByteSpan(decoded); }
 };
@@ -115,7 +116,7 @@ class Heap final : public FractalHeap {
   FileMetadataPtr file_;
   format::FileSizes sizes_;
   format::FractalHeapHeader header_;
-  std::uint64_t offset_;                                    // absolute, of the header
+  std::uint64_t offset_;                                    // absolute offset of the header
   std::shared_ptr<const filter::FilterPipeline> pipeline_;  // null: no filters
   mutable LruCache<DirectBlock> direct_;
   mutable LruCache<IndirectBlock> indirect_;
@@ -135,11 +136,11 @@ Result<DirectPlace> Heap::locate(std::uint64_t offset) const {
   return root;
 }
 
-// Terminates: indirect blocks have fewer rows on each level.
+// The loop ends, as indirect blocks have fewer rows on each level.
 Result<DirectPlace> Heap::locate_below_root(std::uint64_t offset) const {
   const format::DoublingTable& table = header_.table;
   std::uint64_t address = header_.root_address;
-  std::uint64_t base = 0;  // of the indirect block, in heap space
+  std::uint64_t base = 0;  // start of the indirect block, in heap space
   unsigned rows = header_.root_rows;
   while (true) {
     const format::DoublingTable::Entry entry = table.entry_at(offset - base);
@@ -164,8 +165,8 @@ Result<DirectPlace> Heap::locate_below_root(std::uint64_t offset) const {
 Result<IndirectBlockPtr> Heap::load_indirect(std::uint64_t address, std::uint64_t offset,
                                              unsigned rows) const {
   if (auto held = indirect_.find(address); held && held->offset == offset && held->rows == rows) return held;
-  // Below kMaxNodeBytes: a row has at most 32,768 entries of 20 bytes, and the widths leave few rows in a
-  // 64-bit space.
+  // This is below kMaxNodeBytes: a row has at most 32,768 entries of 20 bytes, and the widths leave few rows
+  // in a 64-bit space.
   const std::uint64_t bytes = header_.indirect_block_bytes(sizes_, rows);
   H5_ASSIGN(MetadataBlock block, file_->read(address, bytes, kIndirect));
   format::Cursor cursor = block.cursor(kIndirect);
@@ -317,8 +318,8 @@ void Heap::read_many(ByteSpan heap_ids, const Visit& visit) const {
   }
 }
 
-// The block that contains `offset`, not from the cache and not kept in it: each is used once. `place`
-// receives its position, or becomes empty.
+// Reads the block that contains `offset`, neither from the cache nor into it, as each block is used once.
+// `place` receives the block's position, or becomes empty.
 Result<DirectBlockPtr> Heap::next_block(std::uint64_t offset, DirectPlace& place) const {
   place = {};
   auto located = locate(offset);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kName = "GlobalHeapCollection";
 constexpr std::uint64_t kKeptWhole = 1U << 20;
 
-// The header of the object at `position`; `left`: the collection's bytes from `position` on.
+// The header of the object at `position`; `left` is the number of the collection's bytes from `position` on.
 Result<format::GlobalHeapObjectHeader> header_at(const FileMetadata& file,
                                                  const GlobalHeapCollection& collection,
                                                  std::uint64_t position, std::uint64_t left) {
@@ -29,8 +29,8 @@ Result<format::GlobalHeapObjectHeader> header_at(const FileMetadata& file,
   return format::decode_global_heap_object(cursor, left);
 }
 
-// Terminates: every object has at least a header. Indexes are 16 bits wide, so a collection with more objects
-// than that is damaged.
+// The loop ends, as every object has at least a header. Indexes are 16 bits wide, so a collection with more
+// objects than that is damaged.
 Status find_objects(const FileMetadata& file, GlobalHeapCollection& collection, std::uint64_t size) {
   const std::size_t header_bytes = format::global_heap_header_bytes(file.sizes());
   std::uint64_t position = header_bytes;
@@ -73,7 +73,7 @@ Result<std::shared_ptr<const GlobalHeapCollection>> load_global_heap_collection(
   auto collection = std::make_shared<GlobalHeapCollection>();
   collection->address = address;
   if (size <= kKeptWhole) {
-    // Where the file ends within the collection, the objects before that end can still be read one by one.
+    // If the file ends within the collection, the objects before that end can still be read one by one.
     if (auto whole = file.read(address, size, kName))
       collection->whole = std::make_shared<const MetadataBlock>(*std::move(whole));
     else if (whole.error().code() != ErrorCode::Truncated)

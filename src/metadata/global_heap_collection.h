@@ -13,12 +13,12 @@ namespace h5mount::metadata {
 struct GlobalHeapCollection {
   struct Entry {
     std::uint16_t index = 0;
-    std::uint64_t position = 0;  // of its data, from the collection's start
+    std::uint64_t position = 0;  // of the object's data, from the collection's start
     std::uint64_t size = 0;
-    std::uint64_t size_offset = 0;  // of the size field, absolute
+    std::uint64_t size_offset = 0;  // absolute offset of the size field
   };
   std::uint64_t address = 0;
-  std::vector<Entry> entries;                  // by index
+  std::vector<Entry> entries;                  // sorted by index
   std::shared_ptr<const MetadataBlock> whole;  // null: read objects from the file
   std::optional<Error> damage;                 // the error that ended the walk; objects after it are unknown
 

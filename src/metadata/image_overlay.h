@@ -14,13 +14,14 @@ class ImageOverlay {
   static Result<ImageOverlay> load(const FileMetadata& file, const format::CacheImageMessage& message);
 
   bool empty() const { return entries_.empty(); }
-  // Overwrites `bytes`, read at `address`, with those of the image; true where the image has all of them.
+  // Overwrites `bytes`, which were read at `address`, with those of the image; returns true if the image has
+  // all of them.
   bool apply(std::uint64_t address, MutableByteSpan bytes) const;
-  // The end of the run of adjacent entries that contains `address`; nothing where none does.
+  // The end of the run of adjacent entries that contains `address`; `address` itself if no entry does.
   std::uint64_t end_of_run(std::uint64_t address) const;
 
  private:
-  // The entries' spans point into it: moving preserves them, copying would not.
+  // The entries' spans point into this block: moving preserves them, copying would not.
   std::vector<std::byte> block_;
   std::vector<format::CacheImageEntry> entries_;  // ordered by address
 

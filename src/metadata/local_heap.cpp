@@ -63,7 +63,7 @@ Result<std::string> LocalHeap::text(std::uint64_t offset) const {
   }
 }
 
-// Terminates although a list may lead back to itself: blocks do not overlap, so together they fit in the
+// The loop ends even if the list leads back to itself: blocks do not overlap, so together they fit in the
 // segment.
 std::vector<LocalHeap::FreeBlock> LocalHeap::free_blocks() const {
   std::vector<FreeBlock> out;

@@ -1,4 +1,5 @@
-// A file's decoded structures, cached for the functions of this module; bounded with those of all files.
+// The caches of a file's decoded structures, for the functions of this module; bounded together with those of
+// all files.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@ struct MetadataCaches {
   explicit MetadataCaches(const std::shared_ptr<SharedCache>& memory)
       : collections(memory), shared_headers(memory) {}
 
-  // By snapshot (FileMetadata::number) and address.
+  // Cached by snapshot (FileMetadata::number) and address.
   CachePart<GlobalHeapCollection> collections;
   // Headers of committed datatypes and other shared messages: thousands of attributes may share one. Other
   // headers are not cached: a walk of the file needs each once.

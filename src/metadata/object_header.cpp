@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kHeader = "ObjectHeader";
 constexpr std::string_view kContinuation = "ObjectHeaderContinuation";
 constexpr std::string_view kContinuationMessage = "ObjectHeaderContinuationMessage";
-constexpr std::uint64_t kFirstRead = 512;  // holds most headers whole; a read loads a whole window anyway
+constexpr std::uint64_t kFirstRead = 512;  // holds most headers whole; every read loads a whole window anyway
 
 class HeaderLoader {
  public:
@@ -39,7 +39,8 @@ class HeaderLoader {
     std::uint64_t address, length;
   };
 
-  // Version 1 has no checksums: a size that was decreased by damage is detected only by missing messages.
+  // Checks the number of messages. Version 1 has no checksums: a size that was decreased by damage is
+  // detected only by missing messages.
   void check_count() {
     if (prefix_.version != 1 || message_count_ >= prefix_.message_count) return;
     note_damage(
@@ -49,7 +50,7 @@ class HeaderLoader {
             .with_detail("messages are missing"));
   }
 
-  // The first of several errors is reported.
+  // Keeps the first of several errors.
   void note_damage(Error error) {
     if (!header_->damage) header_->damage = std::move(error);
   }
@@ -168,7 +169,8 @@ class HeaderLoader {
     return {};
   }
 
-  // After a damaged continuation message its chunk is missing; the messages after it are not affected.
+  // Notes the next chunk. If the continuation message is damaged, its chunk is missing; the messages after it
+  // are not affected.
   Status take_continuation(const HeaderMessage& message) {
     format::Cursor cursor = message.cursor(kContinuationMessage);
     auto next = format::decode_header_continuation(cursor, prefix_.version);

@@ -17,9 +17,9 @@
 namespace h5mount::metadata {
 namespace {
 
-// The bytes that a walk asks for before it knows how many there are.
+// The sizes that a walk reads before it knows the structure's size.
 constexpr std::uint64_t kHeaderGuess = 512;
-constexpr std::uint64_t kGroupNodeGuess = 33, kSymbolsGuess = 8;  // entries
+constexpr std::uint64_t kGroupNodeGuess = 33, kSymbolsGuess = 8;  // in entries
 
 constexpr std::size_t kMaxStructures = 1U << 16;
 constexpr std::uint64_t kMaxBytes = 64U << 20;
@@ -59,16 +59,16 @@ class Levels {
   }
 
  private:
-  // Adds what the structure leads to.
+  // Adds the structures that a decoded one leads to.
   using Decode = std::function<void(const MetadataBlock&)>;
   struct Place {
     std::uint64_t address, bytes;
-    Decode decode;  // null: it leads nowhere
+    Decode decode;  // null if it leads nowhere
   };
-  // Of a record of a B-tree.
+  // Called with each record of a B-tree.
   using OnRecord = std::function<void(format::Cursor record)>;
 
-  // A structure that was met before is left out, as it may lead back to itself.
+  // Adds a structure. One that was met before is left out, as it may lead back to itself.
   void expect(std::uint64_t address, std::uint64_t bytes, Decode decode) {
     if (address == format::kUndefinedAddress || !seen_.insert(address).second) return;
     expect_more(address, bytes, std::move(decode));
@@ -78,7 +78,8 @@ class Levels {
     told_ += bytes;
     next_.push_back({address, bytes, std::move(decode)});
   }
-  // With the bytes that `block` turned out to need: now, or in the next level where it has fewer.
+  // Calls `decode` with the `needed` bytes that the structure turned out to have: now, or in the next level
+  // if `block` has fewer.
   void with(const MetadataBlock& block, std::uint64_t address, std::uint64_t needed, const Decode& decode) {
     if (needed > block.bytes().size())
       expect_more(address, needed, decode);
@@ -86,7 +87,8 @@ class Levels {
       decode(block);
   }
 
-  // Whole blocks of the source, as its cache reads no less; blocks that touch become one range.
+  // Tells the source of the level's structures, in whole blocks, as the source's cache reads no less; blocks
+  // that touch become one range.
   void tell(const std::vector<Place>& level) const {
     const std::uint64_t block = source_.block_bytes(), base = file_.base_address();
     std::vector<ByteRange> ranges;
@@ -170,7 +172,7 @@ class Levels {
         add_symbols(child);
     };
     for (const std::uint64_t child : node->children) add_child(child);
-    if (node->unused) add_child(node->unused->child);  // a walk looks there for a name that is missing
+    if (node->unused) add_child(node->unused->child);  // a walk looks there for a missing name
   }
 
   void add_symbols(std::uint64_t address) {
@@ -286,7 +288,7 @@ class Levels {
   RequestBudget& budget_;
   std::vector<Place> next_;
   std::unordered_set<std::uint64_t> seen_;
-  std::uint64_t told_ = 0;  // bytes
+  std::uint64_t told_ = 0;  // bytes that the source was told of
 };
 
 }  // namespace

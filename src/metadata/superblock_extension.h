@@ -14,7 +14,7 @@ struct SuperblockExtension {
   std::optional<format::BTreeKValues> k;
   std::optional<format::SharedMessageTableMessage> shared_message_table;
   std::optional<format::CacheImageMessage> cache_image;
-  std::vector<Error> damage;  // of messages that could not be decoded; the others are present
+  std::vector<Error> damage;  // errors of messages that could not be decoded; the others are present
 };
 
 Result<SuperblockExtension> load_superblock_extension(const FileMetadata& file, std::uint64_t address);

@@ -12,18 +12,18 @@ namespace {
 constexpr std::string_view kTree = "GroupBTree1Node";
 constexpr std::string_view kSymbols = "SymbolTableNode";
 
-// The largest number of children of a node: from the superblock's K, or where that is 0, all that the 16-bit
-// count can hold.
+// The largest number of children of a node: from the superblock's K, or if that is 0, the largest number that
+// the 16-bit count can hold.
 std::uint64_t most_entries(std::uint16_t k) {
   return k == 0 ? 65'535 : 2 * std::uint64_t{k};
 }
 
-// Entries of a node that are read at once: the default number, so most nodes need one read.
+// The number of a node's entries that are read at once: the default number, so most nodes need one read.
 constexpr std::uint64_t kUsualTreeEntries = 32;
 constexpr std::uint64_t kUsualSymbolEntries = 8;
 
-// The node at `address` with as many entries as the count in its first bytes states, cut to the end of the
-// file. The first read assumes `usual` entries.
+// Reads the node at `address` with as many entries as the count in its first bytes states, cut to the end of
+// the file. The first read assumes `usual` entries.
 template <class Count, class Bytes>
 Result<MetadataBlock> read_counted(const FileMetadata& file, std::uint64_t address, std::uint64_t usual,
                                    std::string_view name, const Count& count, const Bytes& bytes) {
@@ -35,7 +35,7 @@ Result<MetadataBlock> read_counted(const FileMetadata& file, std::uint64_t addre
   return file.read_up_to(address, needed, name);
 }
 
-// The bytes of one entry more than the node uses: a wrong count may have excluded a valid entry.
+// The size of the node with one entry more than it uses: a wrong count may have excluded a valid entry.
 std::uint64_t with_first_unused(format::FileSizes sizes, std::uint64_t entries) {
   return format::group_btree1_node_bytes(sizes, entries + 1);
 }
@@ -58,7 +58,7 @@ Result<format::GroupBTree1Node> SymbolTable::load_node(std::uint64_t address,
   return format::decode_group_btree1_node(cursor, most, level);
 }
 
-// Levels fall by one, so every path down ends.
+// The level is one lower than the parent's, so every path down ends.
 Result<format::GroupBTree1Node> SymbolTable::load_child(std::uint64_t address,
                                                         std::uint8_t parent_level) const {
   return load_node(address, static_cast<std::uint8_t>(parent_level - 1));
@@ -76,8 +76,8 @@ Result<std::vector<format::SymbolTableEntry>> SymbolTable::load_symbols(std::uin
 
 // ---- search
 
-// The child whose range of keys contains `name`: the first whose right key is not less; children.size() for
-// none.
+// The child whose range of keys contains `name`: the first whose right key is not less; children.size() if
+// there is none.
 Result<std::size_t> SymbolTable::child_for(const format::GroupBTree1Node& node, std::string_view name) const {
   std::size_t low = 0, high = node.children.size();
   while (low < high) {
@@ -137,7 +137,7 @@ Status SymbolTable::check_unused(const format::GroupBTree1Node& root) const {
   return fail(too_few_entries(root));
 }
 
-// The name offsets of the first unused entry; an error where it is not a valid successor of the last entry.
+// The name offsets of the first unused entry; an error if it is not a valid successor of the last entry.
 Result<std::vector<std::uint64_t>> SymbolTable::load_unused(const format::GroupBTree1Node& root) const {
   const std::uint64_t left = root.keys.back(), right = root.unused->key;
   std::vector<std::uint64_t> names;
@@ -217,7 +217,7 @@ struct SymbolTable::Walk {
     std::size_t next = 0;
   };
   const SymbolTable& table;
-  const Visit* visit;      // both functions outlive the walk
+  const Visit* visit;      // both functions must outlive the walk
   const Damaged* damaged;  // may be an empty function
   WalkGuard guard;
   std::vector<Step> steps;

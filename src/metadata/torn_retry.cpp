@@ -27,7 +27,7 @@ bool TornRetry::again(const Error& error, FileMetadataPtr& snapshot) {
 }
 
 bool TornRetry::pause(const Error& error) {
-  // A file that is not being written is damaged, not torn.
+  // A file that has not changed lately is damaged, not torn.
   if (!file_.changed_lately()) return false;
   PauseBudget& pauses = budget_.pauses();
   if (pauses.spent_ms >= file_.retry_for().count() || !budget_.check()) {

@@ -1,7 +1,7 @@
-// Ends walks over trees whose nodes lead back to each other. Falling levels end a loop, but not a lattice: 64
-// levels of nodes whose children are all the same node are 2^64 steps. So no node may be visited twice. Since
-// nodes of a sound file do not overlap, together they are no larger than the file: that bounds the walk
-// beyond the addresses that the set can hold.
+// WalkGuard: ends walks over trees whose nodes lead back to each other. Falling levels end a loop, but not a
+// lattice: 64 levels of nodes whose children are all the same node are 2^64 steps. So no node may be visited
+// twice. Since nodes of a sound file do not overlap, together they are no larger than the file: that bounds
+// the walk beyond the addresses that the set can hold.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ class WalkGuard {
  public:
   explicit WalkGuard(const FileMetadata& file) : file_(file) {}
 
-  // Called before a node of `bytes` at `address` is read. 0 where its size is not known yet; `charge` is then
-  // called for it after the read.
+  // To be called before a node of `bytes` bytes at `address` is read. `bytes` is 0 if its size is not known
+  // yet; `charge` is then to be called after the read.
   Status enter(std::uint64_t address, std::uint64_t bytes, std::string_view structure) {
     if (met_.size() < kRemembered && !met_.insert(address).second)
       return fail(Error(ErrorCode::Cycle, structure, "address", file_.base_address() + address)
@@ -34,7 +34,7 @@ class WalkGuard {
   }
 
  private:
-  static constexpr std::uint64_t kMinNode = 4;  // a signature: a node that cannot be read is charged too
+  static constexpr std::uint64_t kMinNode = 4;  // a signature: nodes that cannot be read are charged too
   static constexpr std::size_t kRemembered = 1U << 18;  // at most some 10 MiB
   const FileMetadata& file_;
   std::uint64_t bytes_ = 0;

@@ -1,9 +1,9 @@
 // Reads of metadata in aligned windows: structures lie together, so one read loads the next ones too.
 //
-// A read larger than a window bypasses the cache. Where a window cannot be read whole (it contains a bad
-// sector), the requested bytes are read alone. The source says how large a window is. All snapshots of a file
-// share the cache; each finds only the windows that were read for it. Windows are bounded together with what
-// else is kept decoded, of all files. Threads: any; no lock is held while reading.
+// A read larger than a window bypasses the cache. If a window cannot be read whole (it contains a bad
+// sector), the requested bytes are read alone. The source states how large a window is. All snapshots of a
+// file share the cache; each finds only the windows that were read for it. Windows share their bound with
+// everything else that is kept decoded of all files. Threads: any; no lock is held while reading.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,11 @@ class WindowCache {
   WindowCache(std::shared_ptr<io::ByteSource> source, std::shared_ptr<SharedCache> memory)
       : source_(std::move(source)), window_bytes_(source_->block_bytes()), windows_(std::move(memory)) {}
 
-  // `snapshot`: FileMetadata::number.
+  // `snapshot` is FileMetadata::number.
   Status read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out);
 
  private:
-  // Not initialised: it is read into at once.
+  // The bytes are not initialised, as they are read into at once.
   class Window {
    public:
     explicit Window(std::size_t size)
@@ -35,7 +35,8 @@ class WindowCache {
     std::unique_ptr<std::byte[]> data_;
     std::size_t size_;
   };
-  // Copies the part of `out` that window `number` covers; false where the window ends before that part does.
+  // Copies the part of `out` that window `number` covers; returns false if the window ends before that part
+  // does.
   bool copy_from(const Window& window, std::uint64_t number, std::uint64_t offset, MutableByteSpan out) const;
   Status fetch(std::uint64_t snapshot, std::uint64_t first, std::uint64_t last, std::uint64_t offset,
                MutableByteSpan out);

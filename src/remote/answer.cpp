@@ -30,7 +30,7 @@ struct ContentRange {
   std::uint64_t begin, end, length;
 };
 
-// "bytes 0-1048575/73400320"
+// Reads, for example, "bytes 0-1048575/73400320".
 std::optional<ContentRange> parse_content_range(std::string_view text) {
   if (!take(text, "bytes ")) return {};
   const auto first = take_number(text);
@@ -42,7 +42,7 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   return ContentRange{*first, *last + 1, *length};
 }
 
-// "bytes */73400320"
+// Reads, for example, "bytes */73400320".
 std::optional<std::uint64_t> length_of_unsatisfied(std::string_view text) {
   if (!take(text, "bytes */")) return {};
   return take_number(text);
@@ -59,7 +59,8 @@ Judged again(std::string why) {
   return {Verdict::Again, std::move(why), {}};
 }
 
-// Whether both name the same version. A validator that the first answer had and this one lacks says nothing.
+// Returns nullopt if the answer is of the known version. If only one of the two has a validator, the versions
+// cannot be compared, so the request is to be repeated.
 std::optional<Judged> judge_version(const Wanted& wanted, const Version& now) {
   if (!wanted.known) return {};
   const Version& then = *wanted.known;

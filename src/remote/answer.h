@@ -1,4 +1,4 @@
-// What an answer to a request for a range means.
+// The meaning of an answer to a request for a range.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace h5mount::remote {
 
-// What every answer must say again.
+// The version of an object, which every answer must state again.
 struct Version {
   std::uint64_t length = 0;
-  std::string entity_tag, modified;  // empty: the server names none
+  std::string entity_tag, modified;  // empty if the server states none
 };
 
-// The range that was asked for; `known`: the object's version, nothing before the first answer.
+// The range that was asked for. `known`: the object's version; nullopt before the first answer.
 struct Wanted {
   std::uint64_t begin, end;
   std::optional<Version> known;
@@ -22,24 +22,24 @@ struct Wanted {
 };
 
 enum class Verdict : std::uint8_t {
-  Bytes,     // its body is what was asked for
-  Again,     // it is broken, or the server cannot answer now
-  Redirect,  // it leads elsewhere
+  Bytes,     // the answer's body is what was asked for
+  Again,     // the answer is broken, or the server cannot answer now
+  Redirect,  // the answer leads elsewhere
   Denied,    // 401, 403
   Gone,      // 404, 410
-  Changed,   // it is of another version
+  Changed,   // the answer is of another version
   NoRanges,  // the server sends the whole object, which is large
-  Refused,   // it will not be answered otherwise
+  Refused,   // the server will not answer otherwise
 };
 
 struct Judged {
   Verdict verdict;
-  std::string why;  // for people; empty where it has what was asked for
-  Version version;  // of Bytes
+  std::string why;  // for people; empty if the answer has what was asked for
+  Version version;  // only for Bytes
 };
 
-// By status and fields alone.
-Judged judge_failure(long status, const HttpAnswer& answer);  // one that is neither 200 nor 206
+// Judges an answer by status and fields alone.
+Judged judge_failure(long status, const HttpAnswer& answer);  // for any status but 200 and 206
 Judged judge(const Wanted& wanted, long status, const HttpAnswer& answer);
 
 }  // namespace h5mount::remote

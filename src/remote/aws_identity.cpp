@@ -37,8 +37,8 @@ bool AwsIdentity::take_region(const HttpAnswer& answer) {
   return true;
 }
 
-// The bucket stands in the path where the endpoint is one's own, and where its dots would not fit a
-// certificate.
+// The URL has the bucket in its path if the endpoint is configured, or if dots in the bucket's name would not
+// fit a certificate.
 Url AwsIdentity::place_of(const Url& s3) const {
   const std::string key = sign::encode_path(s3.target);
   const bool in_path = !endpoint_.empty() || s3.host.contains('.');

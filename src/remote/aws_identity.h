@@ -1,5 +1,5 @@
-// Where S3 is asked: the region and endpoint that AWS's own tools would use, and what is signed for them.
-// Threads: any.
+// The region and endpoint that S3's requests go to, as AWS's own tools would choose them, and the signatures
+// for them. Threads: any.
 #pragma once
 
 #include <functional>
@@ -18,15 +18,15 @@ class AwsIdentity {
  public:
   AwsIdentity(const Options& options, const AwsProfiles& profiles);
 
-  // Where an object is, in the region that is known by now.
+  // The URL of an object, in the region that is known by now.
   Url place_of(const Url& s3) const;
-  // The header fields of a GET of `url`; it is not signed where there are no credentials.
+  // The header fields for a GET of `url`. Without credentials the request is not signed.
   Result<sign::Fields> sign(const Url& url, const std::optional<sign::Credentials>& credentials,
                             std::int64_t now) const;
-  // Empty where nobody says which.
+  // The region that is configured; empty if none is.
   const std::string& configured_region() const { return configured_; }
 
-  // Whether an answer says that the bucket is in another region, which is then known.
+  // Whether an answer says that the bucket is in another region, which is then used.
   bool take_region(const HttpAnswer& answer);
 
  private:

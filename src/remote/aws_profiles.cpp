@@ -21,7 +21,8 @@ std::string file_named(const char* variable, const char* name) {
   return home.empty() ? home : home + "/.aws/" + name;
 }
 
-// "[profile NAME]" of config, "[NAME]" of credentials, "[default]" of both, "[services NAME]".
+// The name of a section: "[profile NAME]" of config, "[NAME]" of credentials, "[default]" of both, "[services
+// NAME]".
 std::string section_name(std::string_view line, bool is_config) {
   const std::string_view name = trimmed_line(line.substr(1, line.find(']') - 1));
   constexpr std::string_view kProfile = "profile ";
@@ -56,7 +57,7 @@ std::string AwsProfiles::endpoint(const std::string& profile, const std::string&
   return field(profile, "endpoint_url");
 }
 
-// Of the same field the file that is added last counts: that of credentials.
+// If both files have a field, the value of the file that is added last counts, which is credentials.
 void AwsProfiles::add(const std::string& file, bool is_config) {
   std::ifstream lines(file);
   std::string line, section, nested;

@@ -1,5 +1,4 @@
-// What the files of AWS's tools say of profiles: ~/.aws/config and ~/.aws/credentials. Threads: any, after
-// read.
+// The profiles in the files of AWS's tools: ~/.aws/config and ~/.aws/credentials. Threads: any, after read.
 #pragma once
 
 #include <map>
@@ -7,24 +6,24 @@
 
 namespace h5mount::remote {
 
-// A variable of the environment; empty where there is none.
+// A variable of the environment; empty if it is not set.
 std::string aws_environment(const char* name);
 
 class AwsProfiles {
  public:
-  // Files that are missing or cannot be read are empty.
+  // Reads both files. A file that is missing or cannot be read counts as empty.
   static AwsProfiles read();
 
   bool has(const std::string& profile) const { return fields_.contains(profile); }
-  // Empty where there is none. A field of a nested section is "s3.endpoint_url".
+  // The value of a field; empty if there is none. A field of a nested section is "s3.endpoint_url".
   std::string field(const std::string& profile, const std::string& name) const;
-  // The endpoint of a service: of the profile's own `services` section, else the one for all.
+  // The endpoint of a service: from the profile's own `services` section, else the one for all services.
   std::string endpoint(const std::string& profile, const std::string& service) const;
 
  private:
   void add(const std::string& file, bool is_config);
 
-  std::map<std::string, std::map<std::string, std::string>> fields_;  // those of services: "services NAME"
+  std::map<std::string, std::map<std::string, std::string>> fields_;  // of services: "services NAME"
 };
 
 }  // namespace h5mount::remote

@@ -12,7 +12,8 @@
 namespace h5mount::remote {
 namespace {
 
-// A thousand keys of 1,024 bytes, each of three when it is encoded, and what is told of each.
+// Suffices for a thousand keys of 1,024 bytes, which are up to three times as long when encoded, and the
+// facts of each.
 constexpr std::size_t kMaxPageBytes = 8U << 20;
 constexpr unsigned kMaxRegions = 3;
 
@@ -35,7 +36,7 @@ class Listing {
   }
 
  private:
-  // An answer from the bucket's own region, to credentials that are not out of date.
+  // Gets an answer from the bucket's own region; if credentials are refused, they are renewed once.
   Result<HttpAnswer> ask(Clock::duration left) {
     for (unsigned regions = 0;; ++regions) {
       H5_ASSIGN(HttpRequest request, signed_request());
@@ -92,7 +93,7 @@ class Listing {
     const Judged judged = judge_failure(answer.status, answer);
     again_ = judged.verdict == Verdict::Again;
     if (judged.verdict == Verdict::Denied) return fail(failure(ErrorCode::AccessDenied, judged.why));
-    // A bucket that is not there is no empty directory, which ENOENT would be taken for.
+    // The code is not NotFound: a bucket that does not exist must not be taken for an empty directory.
     return fail(failure(ErrorCode::Io, judged.why.empty() ? "it leads elsewhere" : judged.why));
   }
 
@@ -102,11 +103,11 @@ class Listing {
 
   ClientParts& client_;
   const Url prefix_;
-  const std::string whole_;  // what keys begin with
+  const std::string whole_;  // the beginning of all keys
   const ListQuery query_;
-  std::optional<sign::Credentials> used_;  // the last request was signed with
+  std::optional<sign::Credentials> used_;  // signed the last request
   bool renewed_ = false;
-  bool again_ = false;  // asking again may help
+  bool again_ = false;  // whether asking again may help
 };
 
 }  // namespace

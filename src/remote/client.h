@@ -1,4 +1,4 @@
-// What all sources of a client share.
+// The parts that all sources of a client share.
 #pragma once
 
 #include <atomic>
@@ -15,16 +15,16 @@
 
 namespace h5mount::remote {
 
-// Bytes of a source that have come, or are under way.
+// Bytes of a source that have come or are being fetched.
 struct Segment {
   Segment(std::uint64_t from, std::uint64_t to, bool is_ahead) : begin(from), end(to), ahead(is_ahead) {}
   const std::uint64_t begin, end;
-  const bool ahead;  // nobody has asked for it yet
-  // The rest is guarded by ClientParts::mutex.
-  std::shared_ptr<const std::string> bytes;  // null: under way, or dropped
+  const bool ahead;  // fetched before anybody asked for it
+  // The members below are guarded by ClientParts::mutex.
+  std::shared_ptr<const std::string> bytes;  // null: being fetched, failed, or dropped
   std::optional<Error> error;
   bool done = false;
-  std::list<std::shared_ptr<Segment>>::iterator kept;  // valid while `bytes`
+  std::list<std::shared_ptr<Segment>>::iterator kept;  // valid while `bytes` is not null
   Condition came;
 };
 using SegmentPtr = std::shared_ptr<Segment>;
@@ -37,18 +37,18 @@ struct ClientParts {
         disk(std::move(kept_on_disk)),
         identity(chosen, profiles),
         credentials(chosen, {chosen, profiles, identity.configured_region()}, transfers) {}
-  // What callbacks use is still there while they end.
+  // Ends the transfers first, as their callbacks use the other members.
   ~ClientParts() { transfers.end(); }
 
   static constexpr unsigned kMaxAtOnce = 16;
-  static constexpr std::uint64_t kMaxKeptBytes = 64U << 20;  // that have come or are under way
+  static constexpr std::uint64_t kMaxKeptBytes = 64U << 20;  // of bytes that have come or are being fetched
 
   const Options options;
   const HostSecrets secrets;
-  const std::unique_ptr<DiskCache> disk;  // null: nothing is kept there
+  const std::unique_ptr<DiskCache> disk;  // null: nothing is kept on disk
   std::atomic<std::uint64_t> requests = 0, bytes = 0, retries = 0;
 
-  Mutex mutex;                                      // of all segments of all sources
+  Mutex mutex;                                      // guards all segments of all sources
   std::list<SegmentPtr> kept H5_GUARDED_BY(mutex);  // the least recently used first
   std::uint64_t held_bytes H5_GUARDED_BY(mutex) = 0;
 

@@ -58,7 +58,7 @@ std::optional<Issued> CredentialChain::of_environment(const Options& options) {
 
 Result<std::optional<Issued>> CredentialChain::get(Transfers& transfers) {
   until_ = Clock::now() + timeout_;
-  profiles_ = AwsProfiles::read();  // keys are renewed by whoever writes the files
+  profiles_ = AwsProfiles::read();  // whoever writes the files may have renewed the keys
   H5_ASSIGN(auto found, of_profile(transfers, profile_, 0));
   if (found) return found;
   if (const std::string file = aws_environment("AWS_WEB_IDENTITY_TOKEN_FILE"); !file.empty())
@@ -106,7 +106,7 @@ Result<std::optional<Issued>> CredentialChain::of_role_source(Transfers& transfe
                                                               const std::string& profile,
                                                               unsigned depth) {  // NOLINT(misc-no-recursion)
   const std::string from = profiles_.field(profile, "source_profile");
-  if (from == profile) {  // its own keys take its role
+  if (from == profile) {  // the profile's own keys take its role
     const std::string key = profiles_.field(profile, "aws_access_key_id");
     return Issued{{key, profiles_.field(profile, "aws_secret_access_key"),
                    profiles_.field(profile, "aws_session_token")},
@@ -176,8 +176,8 @@ Result<std::optional<Issued>> CredentialChain::ask_sts(Transfers& transfers, sig
   return issued;
 }
 
-// Of the addresses that are no server's of the internet, those of AWS's own services only: a name in the
-// environment leads to no other.
+// Asks the container's service. A URL in the environment is used only if it is https, or if its address is
+// this machine's or that of one of AWS's own services.
 Result<std::optional<Issued>> CredentialChain::of_container(Transfers& transfers) const {
   std::string place = aws_environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   if (const std::string relative = aws_environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
@@ -203,7 +203,8 @@ Result<std::optional<Issued>> CredentialChain::of_container(Transfers& transfers
   return issued;
 }
 
-// It is asked last and by one short try, as most machines have none: version 2, by a token of its own.
+// Asks EC2's metadata service, version 2, which needs a token. This comes last, by one short try, as most
+// machines have no such service.
 Result<std::optional<Issued>> CredentialChain::of_ec2(Transfers& transfers) const {
   if (aws_environment("AWS_EC2_METADATA_DISABLED") == "true") return std::nullopt;
   std::string base =
@@ -231,7 +232,7 @@ Result<std::optional<Issued>> CredentialChain::of_ec2(Transfers& transfers) cons
   return issued;
 }
 
-// No redirect is followed: the request may have a secret, and the answer has one.
+// Follows no redirect: the request may contain a secret, and so does the answer.
 Result<std::string> CredentialChain::ask(Transfers& transfers, HttpRequest request, const std::string& what,
                                          unsigned tries) const {
   request.most_bytes = kMaxIssuedText;

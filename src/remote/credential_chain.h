@@ -1,6 +1,6 @@
-// Where the credentials of S3's requests come from, asked in the order of AWS's own tools: the environment,
-// a profile (its role, keys or program), a web identity, the container's service, EC2's. A profile that the
-// user names goes before the environment. Threads: one at a time; it waits.
+// The sources of credentials for S3, asked in the order of AWS's own tools: the environment, a profile (its
+// role, keys or program), a web identity, the container's service, EC2's. A profile that the user names goes
+// before the environment. Threads: one at a time; the functions wait.
 #pragma once
 
 #include "aws_profiles.h"
@@ -14,12 +14,13 @@ class CredentialChain {
  public:
   CredentialChain(const Options& options, AwsProfiles profiles, std::string region);
 
-  // Starts the programs that the profile names. Errors: the profile that the user names is in no file.
+  // Starts the programs that the profile names. Fails if the profile that the user names is in no file.
   Status prepare();
 
-  // Those of the environment, which need not be waited for and never change.
+  // The credentials in the environment, which need no waiting and never change.
   static std::optional<Issued> of_environment(const Options& options);
-  // Nothing: there are none, and requests are not signed. Errors: of what is configured and fails.
+  // Returns nullopt if there are no credentials; requests are then not signed. Fails if a source that is
+  // configured fails.
   Result<std::optional<Issued>> get(Transfers& transfers);
 
  private:
@@ -35,15 +36,15 @@ class CredentialChain {
   Found of_ec2(Transfers& transfers) const;
 
   Found ask_sts(Transfers& transfers, sign::Fields form, const sign::Credentials* signer) const;
-  // Its body. `what`: for messages; `tries`: at most.
+  // Returns the answer's body. `what`: for messages; `tries`: the largest number of tries.
   Result<std::string> ask(Transfers& transfers, HttpRequest request, const std::string& what,
                           unsigned tries) const;
 
   std::chrono::milliseconds time_left() const;
 
   std::chrono::seconds timeout_;
-  Clock::time_point until_;      // of what is asked for now
-  std::string named_, profile_;  // by the user; and the one that is used
+  Clock::time_point until_;      // end of the time for the present call of get
+  std::string named_, profile_;  // the one that the user names; the one that is used
   AwsProfiles profiles_;
   std::string region_;
   std::map<std::string, std::unique_ptr<CredentialProgram>> programs_;  // by profile

@@ -9,7 +9,7 @@
 namespace h5mount::remote {
 namespace {
 
-constexpr std::int64_t kRenewBefore = 300;  // seconds
+constexpr std::int64_t kRenewBefore = 300;  // in seconds
 constexpr std::chrono::seconds kBetweenRenewals{10}, kBetweenRefusals{60};
 
 bool equal_credentials(const sign::Credentials& a, const sign::Credentials& b) {
@@ -93,7 +93,8 @@ bool CredentialKeeper::renew(const std::optional<sign::Credentials>& used) {
   return true;
 }
 
-// Where new ones cannot be had, those before are used until they expire.
+// Asks for credentials when they are wanted. If no new ones can be had, the old ones are used until they
+// expire.
 void CredentialKeeper::run() {
   MutexLock lock(mutex_);
   for (;;) {

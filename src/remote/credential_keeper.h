@@ -1,5 +1,5 @@
 // The credentials that requests are signed with: asked for when the first request needs them, renewed in a
-// thread of their own before they expire, and anew where a server has refused them. Threads: any.
+// thread of the keeper before they expire, and asked for again if a server has refused them. Threads: any.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace h5mount::remote {
 
 class CredentialKeeper {
  public:
-  // Nothing: requests are not signed.
+  // Credentials, or nullopt if requests are not signed.
   using Given = Result<std::optional<sign::Credentials>>;
   using Ready = std::function<void(const Given&)>;
 
@@ -25,11 +25,12 @@ class CredentialKeeper {
 
   // As CredentialChain::prepare; to be called while this process may start programs.
   Status prepare();
-  // Calls `ready` at once where there are credentials, else from the keeper's thread.
+  // Calls `ready` at once if it is known which credentials there are, else from the keeper's thread.
   void give(Ready ready);
-  Given wait();  // not from a callback of the transfers
+  Given wait();  // not to be called by a callback of the transfers
 
-  // A server has refused `used`. Whether there may be others now; they are asked for once in a while only.
+  // To be called if a server has refused `used`. Returns whether there may be other credentials now; they are
+  // asked for only once in a while.
   bool renew(const std::optional<sign::Credentials>& used);
 
  private:
@@ -37,14 +38,14 @@ class CredentialKeeper {
   void want() H5_REQUIRES(mutex_);
   bool usable(std::int64_t now) const H5_REQUIRES(mutex_);
 
-  CredentialChain chain_;  // of the thread
+  CredentialChain chain_;  // used by the thread
   Transfers& transfers_;
   Mutex mutex_;
   Condition changed_;
   bool known_ H5_GUARDED_BY(mutex_) = false, wanted_ H5_GUARDED_BY(mutex_) = false;
-  bool fixed_ H5_GUARDED_BY(mutex_) = false;  // asking again gives the same
+  bool fixed_ H5_GUARDED_BY(mutex_) = false;  // asking again would give the same
   bool stop_ H5_GUARDED_BY(mutex_) = false, prepared_ H5_GUARDED_BY(mutex_) = false;
-  std::optional<Issued> issued_ H5_GUARDED_BY(mutex_);  // while `known_`
+  std::optional<Issued> issued_ H5_GUARDED_BY(mutex_);  // valid while `known_`
   std::vector<Ready> waiting_ H5_GUARDED_BY(mutex_);
   Clock::time_point ask_after_ H5_GUARDED_BY(mutex_), refused_after_ H5_GUARDED_BY(mutex_);
   std::thread thread_ H5_GUARDED_BY(mutex_);

@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t kMaxPrinted = 64U << 10;
 constexpr std::string_view kEnd = "\nh5mount-end ";
 
-// For each line that it reads the shell runs its words, with its own socket as their output, and tells how
-// they ended. It ends with the socket, and with it what it runs: `timeout` bounds that.
+// For each line that it reads, the shell runs its words with its own socket as their output, and then reports
+// how they ended. The shell ends with the socket; `timeout` bounds the program that it runs.
 constexpr const char* kScript =
     "while IFS= read -r time; do timeout -k 1 \"$time\" \"$@\" >&0 </dev/null 2>/dev/null; "
     "printf '\\nh5mount-end %03d\\n' $? >&0; done";

@@ -1,6 +1,6 @@
-// The program that a profile's `credential_process` names, which prints credentials as JSON. It is run by a
-// shell that is started at once, as long as this process may start programs, and told to run it when
-// credentials are wanted. Threads: one at a time.
+// The program that a profile's `credential_process` names, which prints credentials as JSON. A shell runs it:
+// the shell is started early, while this process may still start programs, and is told to run the program
+// when credentials are wanted. Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,11 @@ namespace h5mount::remote {
 
 class CredentialProgram {
  public:
-  // `command`: as the profile has it, words with double quotes around those that have spaces.
+  // `command` is as in the profile: words, with double quotes around those that have spaces.
   static Result<std::unique_ptr<CredentialProgram>> start(const std::string& command);
 
-  // What the program prints. Errors: Io, TimedOut; they show nothing of what it has printed.
+  // Runs the program and returns what it prints. Errors: Io, TimedOut; they show nothing of what it has
+  // printed.
   Result<std::string> run(std::chrono::milliseconds time);
 
  private:

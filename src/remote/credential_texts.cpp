@@ -16,7 +16,7 @@ bool is_token(const std::string& text) {
   return std::ranges::all_of(text, [](unsigned char c) { return c > ' ' && c < 0x7F; });
 }
 
-// What would not fit into a header field is not what AWS issues.
+// Returns nullopt for credentials that would not fit into a header field, which AWS does not issue.
 std::optional<Issued> if_whole(Issued issued) {
   const sign::Credentials& has = issued.credentials;
   if (has.access_key.empty() || has.secret_key.empty()) return std::nullopt;

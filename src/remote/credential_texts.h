@@ -1,4 +1,5 @@
-// What services and programs that issue credentials are asked, and what they say. Threads: pure functions.
+// Requests to services that issue credentials, and the answers of these and of programs. Threads: pure
+// functions.
 #pragma once
 
 #include <optional>
@@ -12,10 +13,11 @@ namespace h5mount::remote {
 
 struct Issued {
   sign::Credentials credentials;
-  std::int64_t expires = 0;  // seconds since 1970; 0: it is not known
+  std::int64_t expires = 0;  // seconds since 1970; 0: not known
 };
 
-// Nothing where the text has no credentials. `token`: the name of the session token, which differs.
+// Reads credentials; returns nullopt if the text has none. `token` is the name of the session token, which
+// differs.
 std::optional<Issued> credentials_of_json(const std::string& text, const std::string& token);
 std::optional<Issued> credentials_of_xml(const std::string& text);
 
@@ -23,8 +25,8 @@ std::optional<Issued> credentials_of_xml(const std::string& text);
 Result<sign::Fields> sign_form(const Url& at, const HttpRequest& request, const sign::Credentials& signer,
                                const std::string& region);
 
-// Whether a service there may be asked for credentials: by https, or at this machine's and the container
-// services' own addresses.
+// Whether a service at that URL may be asked for credentials: by https, or at the addresses of this machine
+// and of the container services.
 bool may_give_credentials(const Url& at);
 
 }  // namespace h5mount::remote

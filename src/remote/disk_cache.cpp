@@ -25,22 +25,22 @@ namespace {
 
 constexpr std::uint64_t kMaxPartBytes = 64U << 20;
 constexpr std::uint64_t kMaxWaitingBytes = 64U << 20;
-constexpr std::uint64_t kFileBlock = 4096;  // what a file's length is rounded up to on a disk
+constexpr std::uint64_t kFileBlock = 4096;  // a file takes whole blocks of this size on a disk
 constexpr std::chrono::milliseconds kTurnPause{5}, kLongestTurn{500};
-constexpr std::chrono::seconds kTurnAgain{10};  // after others have had theirs for too long
+constexpr std::chrono::seconds kTurnAgain{10};  // after other programs have held the lock for too long
 constexpr const char* kLock = "lock";
 constexpr const char* kTag = "CACHEDIR.TAG";
 constexpr std::string_view kTagText = "Signature: 8a477f597d28d172789f06886806bc55\n";
 
 constexpr int kOpenFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-// Whether it is a file of the cache, by its name.
+// Whether a file belongs to the cache, by its name.
 bool is_part(std::string_view name) {
   return name.size() > 33 && name[32] == '-' &&
          name.substr(0, 32).find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// How many bytes there are is written into the file that is locked, so that nobody needs to count them.
+// The number of bytes in the cache. It is stored in the locked file, so that nobody needs to count them.
 struct Total {
   std::uint64_t bytes, check;
 };
@@ -96,7 +96,7 @@ Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string& directory,
     return fail({ErrorCode::UnsupportedFeature,
                  "this h5mount was built without libcrypto, which disk_cache= "
                  "needs"});
-  // ~/.cache may not be there yet; what else is wrong the next line tells.
+  // ~/.cache may not exist yet; any other error shows in the next line.
   (void)::mkdir(directory.substr(0, directory.rfind('/')).c_str(), 0700);
   H5_ASSIGN(UniqueFd fd, open_own_directory(directory));
   const UniqueFd tag(::openat(fd.get(), kTag, O_WRONLY | O_CREAT | O_EXCL | kOpenFlags, 0600));
@@ -168,7 +168,8 @@ bool DiskCache::make_room(const UniqueFd& turn, std::uint64_t bytes) const {
   return space.free >= needed && write_total(turn.get(), *total + bytes);
 }
 
-// Returns how many bytes there are then.
+// Drops the files that were used least recently until at most `most` bytes remain and `free_bytes` are free
+// in the file system. Returns the number of bytes that remain.
 std::uint64_t DiskCache::drop_oldest(std::uint64_t most, std::uint64_t free_bytes) const {
   const std::vector<PartFile> parts = list_parts(directory_.get());
   std::uint64_t total = 0;

@@ -17,9 +17,9 @@
 namespace h5mount::remote {
 namespace {
 
-constexpr std::size_t kMaxKnownRecords = 1U << 17;  // of an object; what is behind them is looked up again
-constexpr std::uint64_t kMaxLookedFor = 64U << 20;  // of a range: no more of it is asked for at a time
-constexpr std::time_t kUsedSeconds = 60;            // how exactly it is known when a file was used
+constexpr std::size_t kMaxKnownRecords = 1U << 17;  // above this, indexes of other parts are dropped
+constexpr std::uint64_t kMaxLookedFor = 64U << 20;  // the rest of a range is not looked for at once
+constexpr std::time_t kUsedSeconds = 60;            // resolution of the time at which a file was last used
 
 std::uint32_t checksum_key(const std::string& digest) {
   return lookup3_checksum(std::as_bytes(std::span(digest)));
@@ -33,7 +33,7 @@ DiskObject::DiskObject(DiskCache& cache, const std::string& identity, std::uint6
       key_(checksum_key(sign::sha256_hex(identity))),
       size_(size) {}
 
-// With the size of parts, which another mount may have chosen otherwise.
+// The name contains the size of parts, as another mount may use another size.
 std::string DiskObject::name_of(std::uint64_t part) const {
   return fmt::format("{}-{}-{}", name_, std::countr_zero(cache_.part_bytes()), part);
 }
@@ -50,8 +50,8 @@ void DiskObject::drop(std::uint64_t part) {
   indexes_.erase(part);
 }
 
-// Returns how many records there are; nothing where they are too many or overlap, which no writer leaves.
-// What another thread has learnt meanwhile stays.
+// Adds records to the index; returns how many it has then. Returns nullopt if they are too many or overlap,
+// which no writer leaves. Records that another thread has added meanwhile remain.
 std::optional<std::size_t> DiskObject::learn(std::uint64_t part, ino_t file, std::uint64_t from,
                                              const ScannedRecords& scanned) {
   const MutexLock lock(mutex_);
@@ -118,7 +118,7 @@ std::vector<DiskRecord> DiskObject::records_in(std::uint64_t part, ino_t file, B
 
 std::vector<ByteRange> DiskObject::found(std::span<const ByteRange> ranges) {
   std::vector<ByteRange> out;
-  std::map<std::uint64_t, ino_t> files;  // 0: there is none
+  std::map<std::uint64_t, ino_t> files;  // 0: there is no file
   for (const ByteRange& range : ranges) {
     std::uint64_t end = std::min(range.end, size_);
     if (end > range.begin) end = std::min(end - range.begin, kMaxLookedFor) + range.begin;
@@ -173,8 +173,8 @@ void DiskObject::keep(std::uint64_t begin, std::string_view bytes) {
 bool DiskObject::keep_in(const UniqueFd& turn, std::uint64_t part, std::uint64_t begin,
                          std::string_view bytes) {
   auto opened = open_part(part, O_RDWR | O_CREAT);
-  if (!opened) opened = open_part(part, O_RDWR | O_CREAT);  // a damaged one is gone now
-  // What a program left that ended in the middle of a record is cut off.
+  if (!opened) opened = open_part(part, O_RDWR | O_CREAT);  // a damaged file is removed by now
+  // Cuts off the unfinished record of a program that ended while it wrote.
   if (!opened || ::ftruncate(opened->file.get(), static_cast<off_t>(opened->end)) != 0) return false;
   std::uint64_t at = begin;
   const std::uint64_t end = begin + bytes.size();
@@ -197,7 +197,7 @@ bool DiskObject::keep_in(const UniqueFd& turn, std::uint64_t part, std::uint64_t
 
 bool DiskObject::add(const UniqueFd& turn, std::uint64_t part, Opened& to, std::uint64_t begin,
                      std::string_view bytes) {
-  constexpr std::uint64_t kNewFile = 4096;  // its last block is used whole
+  constexpr std::uint64_t kNewFile = 4096;  // a file's last block is used whole
   const std::uint64_t needed = kRecordHeaderBytes + bytes.size() + (to.end == 0 ? kNewFile : 0);
   if (to.count >= kMaxRecords || !cache_.make_room(turn, needed)) return false;
   const auto record = append_record(to.file.get(), to.end, key_, begin, bytes);

@@ -1,4 +1,4 @@
-// DiskObject: what is in a disk cache of one object, at one version. Threads: any.
+// DiskObject: the bytes of one version of one object in a disk cache. Threads: any.
 #pragma once
 
 #include <functional>
@@ -17,33 +17,34 @@ namespace h5mount::remote {
 
 class DiskObject : public std::enable_shared_from_this<DiskObject> {
  public:
-  // `identity`: all that tells it from any other object and version.
+  // `identity` distinguishes the object and version from all others.
   DiskObject(DiskCache& cache, const std::string& identity, std::uint64_t size);
 
-  // Which of the bytes are there, in order.
+  // The places of the cached records that touch the ranges, in order; of a long range only its beginning is
+  // looked at.
   std::vector<ByteRange> found(std::span<const ByteRange> ranges);
-  // What is there of the range: whole records, in order.
+  // Reads the cached records that touch the range, whole and in order of parts.
   void read(ByteRange range, const std::function<void(std::uint64_t begin, std::string bytes)>& take);
-  // Keeps what is not there yet, later.
+  // Writes the bytes that are not in the cache yet, at a later time.
   void put(std::uint64_t begin, std::shared_ptr<const std::string> bytes);
 
  private:
-  // What is known of a file by now.
+  // The part of a file's index that is known by now.
   struct Index {
     ino_t file = 0;
     std::uint64_t scanned = 0;
-    std::map<std::uint64_t, DiskRecord> records;  // by their begin
+    std::map<std::uint64_t, DiskRecord> records;  // by their `begin`
   };
   struct Opened {
     UniqueFd file;
     ino_t identity = 0;
-    std::uint64_t end = 0;  // of its last whole record
-    std::size_t count = 0;  // of records
+    std::uint64_t end = 0;  // end of the last whole record
+    std::size_t count = 0;  // number of records
   };
 
   std::string name_of(std::uint64_t part) const;
   ByteRange range_of(std::uint64_t part) const;
-  // Brings the index up to date. Nothing where there is no sound file.
+  // Opens the file of a part and brings its index up to date. Returns nullopt if there is no sound file.
   std::optional<Opened> open_part(std::uint64_t part, int flags);
   std::optional<std::size_t> learn(std::uint64_t part, ino_t file, std::uint64_t from,
                                    const ScannedRecords& scanned);

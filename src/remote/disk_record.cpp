@@ -11,13 +11,13 @@
 namespace h5mount::remote {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x31'43'35'68;  // a file by another byte order, or another form, has none
+constexpr std::uint32_t kMagic = 0x31'43'35'68;  // files of another byte order or form have another number
 
 struct Header {
   std::uint32_t magic, length;
   std::uint64_t begin;
-  std::uint32_t sum;         // of the bytes
-  std::uint32_t unused = 0;  // so that nothing in it is undefined
+  std::uint32_t sum;         // checksum of the bytes
+  std::uint32_t unused = 0;  // no byte of the header is undefined
   std::uint32_t own_sum = 0, unused_too = 0;
 };
 static_assert(sizeof(Header) == kRecordHeaderBytes);
@@ -80,7 +80,7 @@ std::optional<DiskRecord> append_record(int file, std::uint64_t file_bytes, std:
   const std::size_t whole = sizeof header + bytes.size();
   if (::pwritev(file, parts, 2, static_cast<off_t>(file_bytes)) == static_cast<ssize_t>(whole))
     return DiskRecord{begin, begin + bytes.size(), file_bytes + sizeof header, header.sum};
-  // Where this fails too, the next writer does it.
+  // If this fails too, the next writer cuts the file.
   if (::ftruncate(file, static_cast<off_t>(file_bytes)) != 0) return std::nullopt;
   return std::nullopt;
 }

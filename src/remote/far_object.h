@@ -1,5 +1,6 @@
-// FarObject: one object of a server at the version that was opened: where it is asked for, and what its
-// answers must say. Fetch: the bytes of one range of it, with its tries, redirects and deadline.
+// FarObject: one object of a server at the version that was opened: the URL that it is asked for by, and the
+// version that answers must have. Fetch: the bytes of one range of it, with its tries, redirects and
+// deadline.
 #pragma once
 
 #include <functional>
@@ -21,7 +22,7 @@ class FarObject {
   const Url& asked() const { return asked_; }
   std::string shown() const { return asked_.shown(); }
 
-  // Where it is to be asked for: what redirects led to, else the user's own URL.
+  // The URL to ask for: the one that redirects led to, else the user's own.
   Url location() const;
   bool redirected() const;
   void set_location(const Url& url, bool only_public);
@@ -31,13 +32,13 @@ class FarObject {
   std::optional<Version> version() const;
   void set_version(Version version);
 
-  // Once another version was seen, for good.
+  // To be called if another version was seen; the object then stays stale.
   void make_stale();
   bool stale() const { return stale_.load(std::memory_order_acquire); }
   Error stale_error() const;
 
-  // After a request that got nothing within its time, the next ones have one short try until one gets
-  // something.
+  // Set after a request that got nothing within its time: later requests have one short try, until one of
+  // them gets something.
   void set_silent(bool silent) { silent_.store(silent, std::memory_order_relaxed); }
   bool silent() const { return silent_.load(std::memory_order_relaxed); }
 
@@ -52,9 +53,9 @@ class FarObject {
 };
 
 using FetchDone = std::function<void(Result<std::string>)>;
-// Fetches [begin, end) of the object, or, where its version is not known yet, what there is of it, and then
-// calls `done`, in a thread that must not wait. Errors: Stale, AccessDenied, NotFound (an object that is not
-// there, before its version is known), Io.
+// Fetches [begin, end) of the object, or as much of it as exists if its version is not known yet, and then
+// calls `done` in a thread that must not wait. Errors: Stale, AccessDenied, NotFound (the object does not
+// exist, and its version is not known yet), Io.
 void fetch(std::shared_ptr<FarObject> object, std::uint64_t begin, std::uint64_t end, bool urgent,
            FetchDone done);
 

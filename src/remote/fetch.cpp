@@ -124,7 +124,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     }
   }
 
-  // What came before an answer broke is of that version too, so that the next try asks for the rest.
+  // Bytes that came before an answer broke are of the right version too, so the next try asks for the rest.
   void take(const Judged& judged, HttpAnswer& answer) {
     if (!object_->version()) object_->set_version(judged.version);
     end_ = std::min(end_, judged.version.length);
@@ -143,7 +143,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     client_.retries.fetch_add(1, std::memory_order_relaxed);
     const auto pause = pause_before(tries_, answer);
     if (pause >= time_left()) {
-      if (answer.status == 0) object_->set_silent(true);  // no try fits into what is left of the time
+      if (answer.status == 0) object_->set_silent(true);  // the remaining time is too short for another try
       return give_up();
     }
     client_.transfers.later(pause, [self = shared_from_this()] { self->attempt(); });
@@ -168,7 +168,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     attempt();
   }
 
-  // Once a request: where a redirect led may have expired.
+  // Goes back to the user's URL, once per request: the URL that a redirect led to may have expired.
   bool renew() {
     if (std::exchange(renewed_, true) || !object_->redirected()) return false;
     object_->forget_location();
@@ -194,7 +194,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   FetchDone done_;
   std::string body_;
   std::string why_;
-  std::optional<sign::Credentials> used_;  // the last request was signed with
+  std::optional<sign::Credentials> used_;  // signed the last request
   unsigned tries_ = 0, hops_ = 0;
   bool renewed_ = false, asked_anew_ = false, hop_is_public_ = false;
   Clock::time_point useful_at_ = Clock::now(), sent_at_;

@@ -28,8 +28,8 @@ Result<HostSecrets> HostSecrets::load(const std::string& headers_file) {
   return out;
 }
 
-// "machine HOST login USER password SECRET", in any order of the last two. A `default` entry would be sent to
-// whatever host a redirect names, so it is not taken.
+// Reads entries "machine HOST login USER password SECRET", with the last two in any order. A `default` entry
+// is not used, as it would be sent to any host that a redirect names.
 void HostSecrets::read_netrc() {
   std::ifstream file(netrc_path());
   std::string word, host;

@@ -1,5 +1,5 @@
-// What is sent to one host alone: the user and password of a URL and of ~/.netrc, and the lines of a file of
-// headers. Threads: any, after load.
+// Secrets that are sent to one host only: the user and password of a URL and of ~/.netrc, and the lines of a
+// file of headers. Threads: any, after load.
 #pragma once
 
 #include <map>
@@ -14,11 +14,12 @@ namespace h5mount::remote {
 
 class HostSecrets {
  public:
-  // `headers_file`: may be empty. Errors: Io and InvalidValue of that file, AccessDenied where other users
-  // may read it.
+  // `headers_file` may be empty. Fails with Io or InvalidValue for that file, and with AccessDenied if other
+  // users may read it.
   static Result<HostSecrets> load(const std::string& headers_file);
 
-  // Adds to a request to `hop` what is for its host. `asked`: the user's URL, whose user is for its origin.
+  // Adds the secrets for the host of `hop` to a request to it. `asked` is the user's URL, whose user and
+  // password are for its origin.
   void add(const Url& asked, const Url& hop, HttpRequest& out) const;
 
  private:

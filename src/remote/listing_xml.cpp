@@ -14,7 +14,7 @@ Error no_page(std::string_view why) {
   return {ErrorCode::Io, "the answer is no list of keys: " + std::string(why)};
 }
 
-// Texts that are encoded as forms are: `+` is a space.
+// Decodes a text that is encoded as in forms, where `+` is a space.
 std::string decode_form(std::string text) {
   std::ranges::replace(text, '+', ' ');
   return sign::decode_percent(text);
@@ -44,7 +44,7 @@ class PageParser {
     ListedName rest;
   };
 
-  // Elements are told by their place: "Key" in "Contents" in "ListBucketResult".
+  // Elements are identified by their place: "Key" in "Contents" in "ListBucketResult".
   void begin(int depth, std::string_view element) {
     if (depth == 1) listing_ = element == "ListBucketResult";
     if (depth != 2) return;

@@ -7,7 +7,7 @@
 
 namespace h5mount::remote {
 
-// `prefix`: what was asked for, which all keys must begin with. Errors: Io, for what is no such page.
+// `prefix` is the requested one, with which all keys must begin. Fails with Io if the text is no such page.
 Result<ListedPage> parse_listing(std::string_view xml, std::string_view prefix);
 
 }  // namespace h5mount::remote

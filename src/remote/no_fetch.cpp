@@ -1,4 +1,4 @@
-// In place of all else, where the build has no libcurl, expat or nlohmann-json.
+// Built instead of the other files if libcurl, expat or nlohmann-json is missing.
 #include "h5mount/remote/remote.h"
 
 namespace h5mount::remote {

@@ -20,7 +20,7 @@ bool begins_with(std::string_view name, std::string_view prefix) {
   return equal_names(name.substr(0, prefix.size()), prefix);
 }
 
-// The parameters by which the owner of an object lets others read it for a while. Short names are such only
+// The parameters by which the owner of an object lets others read it for a while. Short names count only
 // beside the signature that they belong to.
 struct Signing {
   std::string_view signature;

@@ -1,4 +1,4 @@
-// What tells one object of a server, at one version, from every other.
+// The identity of one version of one object of a server.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace h5mount::remote {
 
-// The URL without its user and what signs it, validators and length; a text of any length, which may be
-// secret. Empty where the server does not say which version it is: a weak tag may name several, and a time
-// with which an object may still be written again.
+// The URL without its user and signature, the validators and the length; a text of any length, which may be
+// secret. Empty if the server does not state the version precisely: several versions may have the same weak
+// tag, or a time at which the object may still be written.
 std::string object_identity(const FarObject& object);
-// The URL's part of it.
+// The part of the identity that comes from the URL.
 std::string unsigned_url(const Url& url);
 
 }  // namespace h5mount::remote

@@ -23,11 +23,12 @@ std::shared_ptr<DiskObject> on_disk(const FarObject& object) {
   return std::make_shared<DiskObject>(*cache, identity, object.version()->length);
 }
 
-// Finds readers that go forward through bytes that nobody announced: of each the place that it will read
-// next, and how much was asked for ahead of it. The window doubles from a block on.
+// Finds readers that move forward through bytes that nobody announced. For each it keeps the offset that the
+// reader will read next, and how far bytes were asked for ahead of it. The window doubles, from one block on.
 class ForwardReaders {
  public:
-  // `range` was read and had to be waited for, or was fetched ahead. Returns what to ask for behind it.
+  // To be called if `range` was read and had to be waited for, or was fetched ahead. Returns the range to ask
+  // for behind it.
   ByteRange next(ByteRange range) {
     const MutexLock lock(mutex_);
     for (Reader& reader : readers_) {
@@ -102,7 +103,7 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
   }
 
  private:
-  // An answer of another version makes the object stale; it is not waited for.
+  // Asks for a byte without waiting for it: an answer of another version makes the object stale.
   void look_for_change() {
     if (!object_->client().options.looks_for_changes || !used_.load(std::memory_order_relaxed)) return;
     const Clock::rep now = Clock::now().time_since_epoch().count();
@@ -113,7 +114,7 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     fetch(object_, 0, 1, false, [](const Result<std::string>&) {});
   }
 
-  // All of it may be more than is kept.
+  // Reads a range that may be larger than the bytes that are kept, piece by piece.
   Status read_pieces(std::uint64_t offset, MutableByteSpan out) const {
     while (!out.empty()) {
       const ByteRange rest{offset, offset + out.size()};
@@ -134,7 +135,8 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     for (const ByteRange& part : parts) segments_.ask({&part, 1}, true);
   }
 
-  // What was dropped since it came, which takes many other reads, is asked for again.
+  // Copies a segment's part of the range. If the segment was dropped since it came, after many other reads,
+  // its bytes are asked for again.
   Status copy(const SegmentPtr& part, ByteRange range, MutableByteSpan out) const {
     const std::uint64_t begin = std::max(part->begin, range.begin), end = std::min(part->end, range.end);
     H5_ASSIGN(const auto bytes, segments_.wait(part));
@@ -145,13 +147,13 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     return {};
   }
 
-  const std::shared_ptr<const void> client_;  // keeps it alive
+  const std::shared_ptr<const void> client_;  // keeps the client alive
   const std::shared_ptr<FarObject> object_;
   const std::uint64_t size_;
   const std::shared_ptr<DiskObject> disk_;
   mutable Segments segments_;
   mutable ForwardReaders readers_;
-  mutable std::atomic<bool> used_ = false;  // since it was last looked for a change
+  mutable std::atomic<bool> used_ = false;  // whether it was, since the last check for a change
   std::atomic<Clock::rep> next_look_ = (Clock::now() + kLookEvery).time_since_epoch().count();
 };
 

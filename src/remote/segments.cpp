@@ -9,13 +9,13 @@ namespace h5mount::remote {
 namespace {
 
 constexpr std::uint64_t kBlock = 64U << 10;
-constexpr std::uint64_t kMaxGap = 64U << 10;  // between ranges that are one request
+constexpr std::uint64_t kMaxGap = 64U << 10;  // between ranges that are joined to one request
 constexpr std::uint64_t kMaxRequest = 8U << 20;
-// What is wanted together is cut into as many requests as may be under way, as one connection alone is slow,
-// but for pieces that take no longer to come than to be asked for.
+// Bytes that are wanted together are cut into as many requests as may be under way, as a single connection is
+// slow. But pieces are not so small that they take no longer to come than to be asked for.
 constexpr std::uint64_t kLeastPiece = 2U << 20;
 
-// Until no more than `most` bytes are held, as far as they have come.
+// Drops segments that have come until at most `most` bytes are held.
 void drop_oldest(ClientParts& client, std::uint64_t most) H5_REQUIRES(client.mutex) {
   while (client.held_bytes > most && !client.kept.empty()) {
     const SegmentPtr oldest = client.kept.front();
@@ -33,12 +33,12 @@ void keep(ClientParts& client, const SegmentPtr& segment, Bytes bytes) H5_REQUIR
   segment->kept = client.kept.insert(client.kept.end(), segment);
 }
 
-// Neither under way nor there: it failed, or was dropped.
+// Whether the segment's fetch failed, or its bytes were dropped.
 bool is_void(const Segment& segment) {
   return segment.done && segment.bytes == nullptr;
 }
 
-// The parts of ranges that are in none of `there`; both are in order.
+// The parts of `ranges` that are not in `there`; both are in order.
 std::vector<ByteRange> without(const std::vector<ByteRange>& ranges, const std::vector<ByteRange>& there) {
   if (there.empty()) return ranges;
   std::vector<ByteRange> out;
@@ -88,7 +88,7 @@ void Segments::add(std::uint64_t begin, const Bytes& bytes) {
   drop_oldest(client_, ClientParts::kMaxKeptBytes);
 }
 
-// What is on the disk of a range is added as it is there, but for what has come meanwhile or is under way.
+// Adds the bytes of a range that are on the disk, except those that have come meanwhile or are being fetched.
 void Segments::load(ByteRange range) {
   if (!disk_) return;
   disk_->read(range, [this](std::uint64_t begin, const std::string& bytes) { add_loaded(begin, bytes); });
@@ -107,7 +107,8 @@ void Segments::add_loaded(std::uint64_t begin, const std::string& bytes) {
   drop_oldest(client_, ClientParts::kMaxKeptBytes);
 }
 
-// Forgets what is void on the way.
+// The parts of the range that have not come and are not being fetched. Segments that failed or were dropped
+// are removed on the way.
 Segments::Missing Segments::missing_in(ByteRange range) {
   Missing out;
   range.end = std::min(range.end, size_);
@@ -147,7 +148,7 @@ std::vector<SegmentPtr> Segments::make(const Missing& missing, bool ahead, bool 
   for (const ByteRange& range : missing) wanted += range.end - range.begin;
   const std::uint64_t piece = std::clamp(wanted / ClientParts::kMaxAtOnce, kLeastPiece, kMaxRequest);
   for (const ByteRange& range : missing) {
-    const std::uint64_t length = range.end - range.begin;  // cut into equal pieces
+    const std::uint64_t length = range.end - range.begin;  // is cut into equal pieces
     const std::uint64_t step = divide_up(length, divide_up(length, piece));
     for (std::uint64_t begin = range.begin; begin < range.end;) {
       const std::uint64_t end = std::min(begin + step, range.end);

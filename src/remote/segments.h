@@ -1,5 +1,5 @@
-// Segments: which bytes of one source have come or are under way, without overlaps. All of a client's sources
-// share a bound; what was used least recently is dropped. Threads: any.
+// Segments: which bytes of one source have come or are under way, without overlaps. All sources of a client
+// share a bound; the segments that were used least recently are dropped. Threads: any.
 #pragma once
 
 #include <map>
@@ -14,18 +14,18 @@ namespace h5mount::remote {
 
 class Segments {
  public:
-  // `disk`: what was kept of it; null where nothing is.
+  // `disk`: the object in the disk cache; null if there is no such cache.
   Segments(std::shared_ptr<FarObject> object, std::uint64_t size, std::shared_ptr<DiskObject> disk)
       : object_(std::move(object)), client_(object_->client()), size_(size), disk_(std::move(disk)) {}
   ~Segments();
   Segments(const Segments&) = delete;
   Segments& operator=(const Segments&) = delete;
 
-  // Those that cover the range, in order; what is missing comes from the disk cache, or is asked for, in
-  // requests of at most kMaxRequest and in whole blocks where it is little: what lies beside it is often
-  // wanted next. `missed`: whether anything was.
+  // The segments that cover the range, in order. Missing bytes come from the disk cache, or are asked for, in
+  // requests of at most kMaxRequest. A short range is extended to whole blocks, as adjacent bytes are often
+  // wanted next. `missed`: whether bytes had to be asked for.
   std::vector<SegmentPtr> cover(ByteRange range, bool& missed);
-  // Asks for what is missing of the ranges, neighbours in one request, as long as the bound allows.
+  // Asks for the missing bytes of the ranges, adjacent ones in one request, as long as the bound allows it.
   void ask(std::span<const ByteRange> ranges, bool ahead);
   void add(std::uint64_t begin, const std::shared_ptr<const std::string>& bytes);
 

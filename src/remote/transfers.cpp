@@ -55,8 +55,8 @@ struct Transfers::Transfer {
   CURL* handle = nullptr;
   std::size_t field_bytes = 0;
   bool told = false, too_long = false, not_wanted = false;
-  Clock::time_point useful_at;   // when it last got something useful
-  std::size_t useful_bytes = 0;  // how much it had then
+  Clock::time_point useful_at;   // when it last received enough bytes
+  std::size_t useful_bytes = 0;  // how many bytes it had then
 
   ~Transfer() {
     curl_slist_free_all(headers);
@@ -76,7 +76,7 @@ struct Transfers::Transfer {
     const std::string_view line(text, size);
     self.field_bytes += size;
     if (self.field_bytes > kMaxFieldBytes) return 0;
-    if (line.starts_with("HTTP/")) {  // of a proxy, or "100 Continue", another one follows
+    if (line.starts_with("HTTP/")) {  // a proxy's answer, or "100 Continue", is followed by another one
       self.answer.fields.clear();
       return size;
     }
@@ -106,7 +106,7 @@ struct Transfers::Transfer {
     return size;
   }
 
-  // Before the request is sent.
+  // Called before the request is sent.
   static int on_connected(void* self_pointer, char* address, char*, int, int) {
     auto& self = *static_cast<Transfer*>(self_pointer);
     self.answer.address = address;
@@ -268,7 +268,7 @@ void Transfers::finish(CURL* handle, CURLcode code) {
   HttpAnswer& answer = transfer->answer;
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer.status);
   curl_multi_remove_handle(handles_.multi, handle);
-  // An answer that nobody wants to read on is whole as far as it is of interest.
+  // If the receiver did not want the body, there is no trouble: the status and fields suffice.
   if (code != CURLE_OK && !transfer->not_wanted) {
     answer.trouble = transfer->too_long ? "its body is longer than what was asked for"
                                         : std::string(curl_easy_strerror(code));
@@ -296,7 +296,7 @@ void Transfers::refuse(Transfer& transfer) {
   transfer.done(std::move(transfer.answer));
 }
 
-// Whoever waits for them goes on.
+// Ends all transfers, so that those who wait for them continue.
 void Transfers::end_all() {
   while (!active_.empty()) finish(active_.begin()->first, CURLE_ABORTED_BY_CALLBACK);
   {
@@ -327,8 +327,7 @@ void Transfers::run() {
       const auto until = std::chrono::ceil<std::chrono::milliseconds>(due_.begin()->first - now);
       wait = std::clamp(until, std::chrono::milliseconds(0), wait);
     }
-    // Where all that was under way has ended at once, nothing else would wake this thread for those that
-    // wait.
+    // If all active transfers ended at once, nothing else would wake this thread to start the waiting ones.
     if (!waiting_.empty() && active_.size() < most_at_once_) wait = {};
     curl_multi_poll(handles_.multi, nullptr, 0, static_cast<int>(wait.count()), nullptr);
   }

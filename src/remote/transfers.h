@@ -1,8 +1,8 @@
 // Transfers: HTTP requests by libcurl, on one thread that has one pool of connections. It knows no retries,
 // no redirects and no credentials: one request in, one answer out.
 //
-// Threads: `start` and `later` may be called from any thread; callbacks run in the transfers' own, and must
-// not wait.
+// Threads: `start` and `later` may be called from any thread; callbacks run in the transfers' own thread, and
+// must not wait.
 #pragma once
 
 #include <curl/curl.h>
@@ -28,28 +28,28 @@ using Clock = std::chrono::steady_clock;
 struct HttpRequest {
   std::string url;
   sign::Fields headers;
-  std::string user, password;  // of HTTP's own authentication; empty: none
+  std::string user, password;  // for HTTP's own authentication; empty: none
   std::string method = "GET";
-  std::string body;                   // of a POST
-  bool direct = false;                // by no proxy
+  std::string body;                   // only of a POST
+  bool direct = false;                // use no proxy
   std::size_t most_bytes = 0;         // a body that is longer ends the transfer
-  std::chrono::milliseconds silence;  // a try that gets under 1,000 bytes a second for so long is given up
-  bool fresh = false;                 // on a new connection
-  bool only_public = false;           // not to a loopback or private address
-  // Told of each piece of the body, and of the answer's status and fields before the first one; false ends
-  // the transfer. May be null.
+  std::chrono::milliseconds silence;  // a try that gets under 1,000 bytes a second for this long is given up
+  bool fresh = false;                 // use a new connection
+  bool only_public = false;           // fail if the address is a loopback or private one
+  // Called with the answer's status and fields before the first piece of the body; if it returns false, the
+  // transfer ends. May be null.
   std::function<bool(long status, const sign::Fields& fields)> on_fields;
 };
 
 struct HttpAnswer {
-  long status = 0;      // 0: there is none
-  sign::Fields fields;  // of the last answer, names in lower case
+  long status = 0;      // 0 if there is no answer
+  sign::Fields fields;  // those of the last answer; names are in lower case
   std::string body;
-  std::string trouble;  // why there is no whole answer; empty: there is one
-  std::string address;  // of the server
+  std::string trouble;  // why the answer is incomplete; empty if it is complete
+  std::string address;  // the server's address
   bool refused_private = false;
 
-  // The first field of that name (lower case); null: none.
+  // The first field of that name (in lower case); null if there is none.
   const std::string* field(std::string_view name) const;
 };
 
@@ -57,13 +57,13 @@ class Transfers {
  public:
   explicit Transfers(unsigned most_at_once);
   ~Transfers();
-  // Ends what is under way, and what is started later: the callbacks are called with a trouble.
+  // Ends all transfers, and those that are started later: their callbacks are called with a trouble.
   void end();
   Transfers(const Transfers&) = delete;
   Transfers& operator=(const Transfers&) = delete;
 
   using Done = std::function<void(HttpAnswer)>;
-  // `urgent`: somebody waits for it, so it goes before those that wait for a connection.
+  // `urgent`: somebody waits for the answer, so the request goes before others that wait for a connection.
   void start(HttpRequest request, Done done, bool urgent);
   void later(Clock::duration delay, std::function<void()> call);
   // Starts a request and waits for its answer; not for callbacks.

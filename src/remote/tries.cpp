@@ -15,7 +15,7 @@ std::chrono::milliseconds jittered(std::chrono::milliseconds pause) {
       std::uniform_int_distribution<std::int64_t>(pause.count() / 2, pause.count())(generator));
 }
 
-// Seconds, as most servers write it; dates are not heeded.
+// The pause that the server asks for, in seconds as most servers write it; dates are ignored.
 std::chrono::milliseconds retry_after(const HttpAnswer& answer) {
   const std::string* const text = answer.field("retry-after");
   unsigned seconds = 0;

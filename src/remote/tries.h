@@ -1,4 +1,4 @@
-// How often what failed is tried again, and after which pauses. Threads: pure functions.
+// The number of tries after failures, and the pauses between them. Threads: pure functions.
 #pragma once
 
 #include "transfers.h"
@@ -7,8 +7,8 @@ namespace h5mount::remote {
 
 inline constexpr unsigned kMaxTries = 4;
 
-// Before the try that follows `tries` of them, the last of which got `answer`: growing, jittered, and what
-// the server asks for.
+// The pause after `tries` tries, the last of which got `answer`: it grows, has jitter, and is at least as
+// long as the server asks for.
 std::chrono::milliseconds pause_before(unsigned tries, const HttpAnswer& answer);
 
 }  // namespace h5mount::remote

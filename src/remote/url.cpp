@@ -29,7 +29,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// A request line has neither spaces, control bytes nor bytes over 127.
+// Encodes the bytes that a request line may not contain: spaces, control bytes and bytes over 127.
 std::string sendable(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, text.find('#'))) {

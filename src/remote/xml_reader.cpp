@@ -37,7 +37,7 @@ struct XmlReading {
     static_cast<XmlReading*>(self_pointer)->text.append(text, static_cast<std::size_t>(length));
   }
 
-  // Entities of its own are how a small document becomes a large one.
+  // A document type could declare entities, by which a small document becomes a large one.
   static void on_doctype(void* self_pointer, const XML_Char*, const XML_Char*, const XML_Char*, int) {
     static_cast<XmlReading*>(self_pointer)->stop("it declares a document type");
   }

@@ -12,7 +12,7 @@ class AddressTable {
  public:
   static constexpr std::uint8_t kMaxValue = 3;
 
-  // False where the address has a value already, which stays. Precondition: value <= kMaxValue.
+  // Returns false if the address has a value already, which is kept. Precondition: value <= kMaxValue.
   bool add(std::uint64_t address, std::uint8_t value = 0) {
     if (4 * (size_ + 1) > 3 * slots_.size()) grow();
     std::uint64_t& slot = slots_[place_of(slots_, address)];
@@ -30,7 +30,7 @@ class AddressTable {
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  // In no order.
+  // Visits all addresses in no particular order.
   template <class Visit>
   void for_each(const Visit& visit) const {
     for (const std::uint64_t slot : slots_)
@@ -42,7 +42,8 @@ class AddressTable {
   static constexpr std::uint64_t kFree = 0;
   static constexpr std::size_t kFewest = 64;
 
-  // Of the address, or a free one. The number of slots is a power of two, and some are free.
+  // The slot of the address, or the free slot for it. The number of slots is a power of two, and some are
+  // free.
   static std::size_t place_of(const std::vector<std::uint64_t>& slots, std::uint64_t address) {
     const std::size_t mask = slots.size() - 1;
     std::uint64_t hash = address * 0x9E37'79B9'7F4A'7C15U;

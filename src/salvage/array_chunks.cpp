@@ -1,5 +1,5 @@
-// Chunks that the blocks of fixed and extensible arrays tell. Each block names its array's header, and has a
-// checksum: so what they say is proven.
+// Finds chunks in the blocks of fixed and extensible arrays. Each block names its array's header and has a
+// checksum, so its contents are proven.
 #include <algorithm>
 #include <map>
 #include <unordered_set>
@@ -82,7 +82,7 @@ class ArrayGatherer {
   }
 
  private:
-  // Where the elements of a data block begin, those of the index block not counted.
+  // Where the elements of a data block begin; `first` does not count the elements of the index block.
   struct Place {
     unsigned super_block = 0;
     std::uint64_t first = 0;
@@ -105,7 +105,8 @@ class ArrayGatherer {
     }
   }
 
-  // The elements of a block that its checksum does not confirm: what was overwritten in it is not told.
+  // Takes the elements of a block that its checksum does not confirm: nothing tells which of its bytes were
+  // overwritten.
   void take_unproven(std::uint64_t address, std::uint64_t first, std::uint64_t count) {
     if (count > order_.end() || address >= rescue_.end) return;
     const auto block = rescue_.file->read(address, count * format_->record_bytes(), "ArrayBlock");
@@ -133,7 +134,7 @@ class ArrayGatherer {
       if (!header) return;
       if (take_fixed_block(*header)) return;
     }
-    // A block of which even the signature is gone is where the header says.
+    // If even the signature of the data block is gone, the block is at the address that the header states.
     const auto block = rescue_.file->read(layout_.address, format::fixed_array_header_bytes(rescue_.sizes()),
                                           "FixedArrayHeader");
     if (!block) return;
@@ -147,7 +148,7 @@ class ArrayGatherer {
       take_unproven(header->data_block_address + header->body_at, 0, header->entry_count);
   }
 
-  // False where its checksum does not confirm it.
+  // Returns false if the block's checksum does not confirm it.
   bool take_fixed_block(const format::FixedArrayHeader& header) {
     const std::uint64_t at = header.data_block_address;
     const auto block = rescue_.file->read(at, header.data_block_bytes, "FixedArrayDataBlock");
@@ -161,7 +162,8 @@ class ArrayGatherer {
     return true;
   }
 
-  // `bitmap`: which pages were written; null where that is not known, and each page speaks for itself.
+  // `bitmap` tells which pages were written; it is null if that is not known, and then each page's checksum
+  // decides.
   void take_pages(std::uint64_t at, const format::FixedArrayHeader& header, const std::byte* bitmap) {
     for (std::uint64_t page = 0; page < header.page_count; ++page) {
       const std::uint64_t first = page * header.page_entries;
@@ -226,7 +228,7 @@ class ArrayGatherer {
     }
   }
 
-  // An index block that is damaged is where the header says.
+  // Takes the damaged index block at the address that the header states.
   void take_named_index_block(const format::ExtensibleArrayHeader& made) {
     const auto block = rescue_.file->read(
         layout_.address, format::extensible_array_header_bytes(rescue_.sizes()), "ExtensibleArrayHeader");
@@ -306,9 +308,10 @@ class ArrayGatherer {
     }
   }
 
-  // Where the elements of a data block begin. libhdf5 counts the offsets of blocks that the index block leads
-  // to by the block's number in it, so that some are those of blocks of a super block too: what leads to the
-  // block decides, and where nothing does, it is not believed.
+  // Where the elements of a data block begin. libhdf5 counts the offset of a block that the index block leads
+  // to by the block's number in the index block, so that some such offsets are also those of blocks of a
+  // super block. The block that leads to the data block decides; if none does and both are possible, the data
+  // block is not used.
   std::optional<Place> place_of(std::uint64_t address, std::uint64_t stored,
                                 const format::ExtensibleArrayHeader& header) const {
     std::optional<Place> direct, in_super;
@@ -371,7 +374,8 @@ class ArrayGatherer {
   const ArrayOrder order_;
   const std::optional<format::ChunkRecordFormat> format_;
   const format::ArrayOfChunks expected_;
-  // Addresses of data blocks: what leads to them, where their elements belong, and which were sound.
+  // Addresses of data blocks: those that an index block or a super block leads to, those that were sound, and
+  // where the elements of each begin.
   std::unordered_set<std::uint64_t> in_index_block_, in_super_block_, taken_;
   std::map<std::uint64_t, Place> led_;
   bool any_index_block_ = false;

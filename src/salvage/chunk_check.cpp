@@ -1,4 +1,5 @@
-// Chunks that do not decode. Only decoding tells: with Options::fill each stored chunk is decoded once.
+// Finds chunks that cannot be decoded. Only decoding tells: with Options::fill each stored chunk is decoded
+// once.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -11,7 +12,7 @@
 namespace h5mount::salvage {
 namespace {
 
-constexpr std::uint64_t kMaxChecked = 256U << 20;  // chunks of more bytes are not decoded
+constexpr std::uint64_t kMaxChecked = 256U << 20;  // larger chunks are not decoded
 
 // The number of bytes from the chunk's first to its last one that lies within the dataset: a writer may
 // leave out the rest.

@@ -1,5 +1,5 @@
-// Chunks without an index: recognised by decoding to exactly a chunk. What they were is guessed: they are
-// placed in the order of their addresses.
+// Finds chunks without an index: a place is a chunk if it decodes to exactly the size of one. Which chunks
+// they were is guessed: they are numbered in the order of their addresses.
 #include <libdeflate.h>
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace h5mount::salvage {
 namespace {
 
 constexpr std::uint64_t kBlock = 4U << 20;
-constexpr std::uint64_t kMaxHunted = 256U << 20;  // chunks of more bytes are not hunted
+constexpr std::uint64_t kMaxHunted = 256U << 20;  // larger chunks are not looked for
 constexpr std::uint64_t kStepsPerTry = 64;
 
-// The length of a compressed stream that begins at `in` and decodes to `bytes`; 0 where there is none. Adds
-// to `work` where it has to decode; a stream that is none usually ends after a few bytes.
+// The length of a compressed stream that begins at `in` and decodes to `bytes`; 0 if there is none. Adds to
+// `work` if it has to decode; bytes that are no stream usually fail after a few.
 using Measure = std::size_t (*)(ByteSpan in, std::uint64_t bytes, MutableByteSpan scratch,
                                 std::uint64_t& work);
 
@@ -36,7 +36,8 @@ std::size_t measure_deflate(ByteSpan in, std::uint64_t bytes, MutableByteSpan sc
   return result == LIBDEFLATE_SUCCESS && made == bytes ? used : 0;
 }
 
-// RFC 8878: a frame's header, then blocks of which each tells its size and whether it is the last.
+// Measures frames of RFC 8878: a header, then blocks of which each states its size and whether it is the
+// last.
 std::size_t measure_zstd(ByteSpan in, std::uint64_t, MutableByteSpan, std::uint64_t&) {
   if (in.size() < 9 || load_le<std::uint32_t>(in.data()) != 0xFD2FB528U) return 0;
   const auto descriptor = std::to_integer<unsigned>(in[4]);
@@ -68,7 +69,7 @@ std::size_t measure_blosc2(ByteSpan in, std::uint64_t, MutableByteSpan, std::uin
   return length >= 32 && length <= in.size() ? static_cast<std::size_t>(length) : 0;
 }
 
-// The filter's own frame: the decoded size, the size of a block, then blocks after their sizes.
+// The frame of the LZ4 filter: the decoded size, the size of a block, then blocks after their sizes.
 std::size_t measure_lz4(ByteSpan in, std::uint64_t bytes, MutableByteSpan, std::uint64_t& work) {
   if (in.size() < 16 || load_be<std::uint64_t>(in.data()) != bytes) return 0;
   const auto block = load_be<std::uint32_t>(&in[8]);
@@ -85,13 +86,13 @@ std::size_t measure_lz4(ByteSpan in, std::uint64_t bytes, MutableByteSpan, std::
   return at;
 }
 
-// The streams that this pipeline writes; null where nothing tells them from noise.
+// Measures the streams that this pipeline writes; null if nothing distinguishes them from random bytes.
 Measure measure_for(std::span<const format::FilterDescription> filters, bool& checksum) {
   checksum = !filters.empty() && filters.back().id == format::kFletcher32;
   if (checksum) filters = filters.first(filters.size() - 1);
   if (filters.empty()) return nullptr;
   for (const format::FilterDescription& inner : filters.first(filters.size() - 1))
-    if (inner.id != format::kShuffle) return nullptr;  // others change the size that is compressed
+    if (inner.id != format::kShuffle) return nullptr;  // other filters change the size that is compressed
   switch (filters.back().id) {
     case format::kDeflate:
       return measure_deflate;
@@ -108,8 +109,8 @@ Measure measure_for(std::span<const format::FilterDescription> filters, bool& ch
   }
 }
 
-// Filters that keep a chunk's size, and a checksum: such a chunk is looked for only where a gap between
-// others begins.
+// Whether the filters keep a chunk's size and end with a checksum. Such chunks are looked for only from the
+// beginning of a gap between other structures.
 bool keeps_size(std::span<const format::FilterDescription> filters) {
   return !filters.empty() && filters.back().id == format::kFletcher32 &&
          std::ranges::all_of(filters.first(filters.size() - 1),
@@ -158,7 +159,7 @@ class Hunt {
     }
   }
 
-  // Chunks of a known size, one behind the other.
+  // Takes chunks of a known size, one behind the other, from the beginning of the gap.
   void hunt_from(const Range& gap) {
     const std::uint64_t stored = bytes_ + trailer_;
     for (std::uint64_t at = gap.begin; range_within(at, stored, gap.end); at += stored) {
@@ -173,7 +174,8 @@ class Hunt {
     return rescue_.made->read_at(at, buffer_);
   }
 
-  // Looks at the first `stop` bytes of the buffer; returns how far it came, 0 where the budget is spent.
+  // Looks at the first `stop` bytes of the buffer; returns the number of bytes that it has passed, or 0 if
+  // the budget is spent.
   std::uint64_t hunt_in_block(std::uint64_t address, std::uint64_t stop) {
     std::uint64_t at = 0;
     while (at < stop && out_.chunks.size() < wanted_) {
@@ -216,7 +218,7 @@ GatheredChunks hunt_chunks(Rescue& rescue, const DatasetTrouble& trouble,
   const auto& filters = trouble.description.pipeline.filters;
   const Measure measure = measure_for(filters, checksum);
   if ((measure == nullptr && !keeps_size(filters)) || geometry.chunk_bytes > kMaxHunted) return {};
-  if (!rescue.spend(geometry.chunk_bytes)) return {};  // room for one, which the file alone claims to need
+  if (!rescue.spend(geometry.chunk_bytes)) return {};  // the memory for one chunk, whose size the file claims
   const auto pipeline = metadata::make_filter_pipeline(filters, geometry.chunk_bytes);
   if (!pipeline) return {};
   return Hunt(rescue, geometry, **pipeline, measure, checksum, wanted).run();

@@ -1,5 +1,5 @@
-// ClaimingMetadata: reads of a file that remember what was read, so that a walk over it tells which
-// structures somebody leads to. Threads: one at a time.
+// ClaimingMetadata: reads of a file that remember what was read, so that a walk through it tells which
+// structures are referred to. Threads: one at a time.
 #pragma once
 
 #include "claims.h"
@@ -27,7 +27,8 @@ class ClaimingMetadata final : public metadata::FileMetadata {
     if (block) claims_.add(address, length);
     return block;
   }
-  // The length is not known yet: the signature is claimed, and with it the structure.
+  // The structure's length is not known yet, so only its signature is claimed, which suffices to know that
+  // the structure is referred to.
   Result<metadata::MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
                                              std::string_view structure) const override {
     auto block = file_->read_up_to(address, length, structure);
@@ -36,7 +37,7 @@ class ClaimingMetadata final : public metadata::FileMetadata {
   }
 
  private:
-  static constexpr std::uint64_t kClaiming = 1ULL << 62;  // in the numbers of such snapshots
+  static constexpr std::uint64_t kClaiming = 1ULL << 62;  // set in the numbers of these snapshots
   static constexpr std::uint64_t kSignature = 16;
   const metadata::FileMetadataPtr file_;
   Claims& claims_;

@@ -1,5 +1,6 @@
-// Claims: the ranges of the address space that somebody has a right to, as a sorted list that is made when it
-// is first asked for. Threads: `add` one at a time, `contains` and `gaps` from any after `settle`.
+// Claims: the ranges of the address space that structures and data take up. `settle` sorts them; before that,
+// ranges that were added may be missed. Threads: `add` one at a time, `contains` and `gaps` from any after
+// `settle`.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ class Claims {
     if (ranges_.size() >= settle_at_) settle();
   }
 
-  // Sorts and joins what was added.
+  // Sorts the ranges and joins those that touch or overlap.
   void settle() {
     std::ranges::sort(ranges_, {}, &Range::begin);
     std::vector<Range> joined;
@@ -37,7 +38,7 @@ class Claims {
     settle_at_ = std::max<std::size_t>(kMinSettled, 2 * ranges_.size());
   }
 
-  // The claimed parts of [begin, end), clipped to it.
+  // Visits the claimed parts of [begin, end).
   template <class Visit>
   void within(std::uint64_t begin, std::uint64_t end, const Visit& visit) const {
     auto at = std::ranges::upper_bound(ranges_, begin, {}, &Range::begin);
@@ -52,7 +53,7 @@ class Claims {
   }
   bool contains(std::uint64_t at) const { return touches(at, at + 1); }
 
-  // What lies between the claims, below `end`.
+  // The ranges between the claims, below `end`.
   std::vector<Range> gaps(std::uint64_t end) const {
     std::vector<Range> out;
     std::uint64_t at = 0;

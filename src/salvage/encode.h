@@ -1,5 +1,5 @@
-// Writes structures of the format as bytes: what salvage puts in the place of what is lost. The readers
-// decode and check all of it as they do with any file.
+// Encodes the structures that salvage puts in the place of lost ones. The readers decode and check all of
+// them as they do with any file.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class Writer {
     out_.resize(out_.size() + count);
     return *this;
   }
-  // The checksum of all that was written.
+  // Appends the checksum of everything written so far.
   Writer& checksum();
   std::size_t size() const { return out_.size(); }
   std::vector<std::byte> take() { return std::move(out_); }
@@ -57,15 +57,15 @@ struct NewMessage {
   std::vector<std::byte> body;
 };
 
-// The messages of a header, without those of the types in `without`.
+// The messages of a header, without those whose types are in `without`.
 std::vector<NewMessage> messages_of(const metadata::ObjectHeader& header,
                                     std::span<const format::MessageType> without);
 
-// The continuation block of a header of that version and flags that has these messages.
+// A continuation block with these messages, for a header of that version and flags.
 std::vector<std::byte> encode_continuation(std::uint8_t version, std::uint8_t flags,
                                            std::span<const NewMessage> messages);
-// Chunk 0 as it stands (`old`, whole), with nothing in it but the message that leads to that continuation.
-// Nothing where it does not fit.
+// Chunk 0 with the bytes of `old`, which is the whole chunk, but with no message except the one that leads to
+// the continuation. Returns nullopt if that message does not fit.
 std::optional<std::vector<std::byte>> encode_chunk0(ByteSpan old, format::FileSizes sizes,
                                                     std::uint64_t continuation, std::uint64_t bytes,
                                                     std::size_t messages);
@@ -73,13 +73,13 @@ std::optional<std::vector<std::byte>> encode_chunk0(ByteSpan old, format::FileSi
 std::vector<std::byte> encode_header(std::span<const NewMessage> messages);
 
 NewMessage encode_continuation_message(std::uint64_t address, std::uint64_t bytes, format::FileSizes sizes);
-// Links that lie in the header itself.
+// The message of a group whose links are in its header.
 NewMessage encode_link_info(bool tracked, bool indexed, format::FileSizes sizes);
-// The messages of a group that has these links in its header, but for those too long for a message.
+// The messages of a group that has these links in its header, except links that are too long for a message.
 std::vector<NewMessage> encode_links(std::span<const format::Link> links, bool tracked, bool indexed,
                                      format::FileSizes sizes);
 NewMessage encode_contiguous_layout(std::uint64_t address, std::uint64_t bytes, format::FileSizes sizes);
-// Chunks in a version 1 B-tree.
+// The layout of a dataset whose chunks are in a version 1 B-tree.
 NewMessage encode_chunked_layout(std::uint64_t tree, std::span<const std::uint64_t> chunk_dims,
                                  std::uint32_t element_size, format::FileSizes sizes);
 
@@ -90,7 +90,7 @@ struct NodeEntry {
   std::uint32_t filter_mask = 0;
   std::uint64_t child = 0;
 };
-// `last`: the offsets of the last key.
+// `last`: the offsets in the last key.
 std::vector<std::byte> encode_chunk_node(std::uint8_t level, std::span<const NodeEntry> entries,
                                          std::span<const std::uint64_t> last, format::FileSizes sizes);
 

@@ -1,4 +1,4 @@
-// Object headers that are damaged: what is left of their messages, in a new header at the same address.
+// Mends damaged object headers: the messages that are left go into a new header at the same address.
 #include "headers.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 using enum format::MessageType;
 using format::MessageType;
 
-constexpr std::uint64_t kMaxHeader = 64U << 10;  // bytes of a damaged header that are looked at
-constexpr std::size_t kMaxLost = 160;            // bytes at its beginning that may tell nothing
+constexpr std::uint64_t kMaxHeader = 64U << 10;  // the number of bytes of a damaged header that are looked at
+constexpr std::size_t kMaxLost = 160;  // the number of bytes at its beginning that may be unreadable
 constexpr std::uint64_t kStepsPerHeader = 1U << 16;
 constexpr std::uint64_t kManyElements = std::uint64_t{1} << 40;
 
@@ -64,7 +64,7 @@ bool can_be(MessageType type, ByteSpan body, format::FileSizes sizes, std::size_
   }
 }
 
-// The form of messages in a header.
+// How messages are stored in a header.
 struct Form {
   std::uint8_t version = 2;
   bool ordered = false;  // version 2 with creation order
@@ -73,7 +73,7 @@ struct Form {
 
 struct Chain {
   Form form;
-  std::size_t told = 0;  // bytes of messages that say something
+  std::size_t told = 0;  // bytes of messages other than NIL
   std::vector<NewMessage> messages;
 
   bool has(MessageType type) const { return find(type) != nullptr; }
@@ -84,8 +84,8 @@ struct Chain {
   bool is_object() const { return has(DataLayout) || has(LinkInfo) || has(Link) || has(SymbolTable); }
 };
 
-// The messages from `at` on, up to the first that can be none. `first`: the type of the first one, where its
-// own is not believed.
+// The messages from `at` on, up to the first bytes that cannot be a message. `first`: the type of the first
+// message, if the type that is stored is not to be used.
 Chain chain_at(ByteSpan bytes, std::size_t at, const Form& form, format::FileSizes sizes,
                std::optional<MessageType> first) {
   Chain out;
@@ -146,13 +146,13 @@ NewMessage simple_space(std::span<const std::uint64_t> dims, format::FileSizes s
   return message_of(Dataspace, out);
 }
 
-// Elements of which only the size is known.
+// A datatype for elements of which only the size is known: unsigned bytes, or opaque elements.
 NewMessage opaque_type(std::uint32_t size, format::FileSizes sizes) {
   Writer out(sizes);
   if (size == 1)
-    out.uint(0x10, 1).uint(0, 3).uint(1, 4).uint(0, 2).uint(8, 2);  // unsigned
+    out.uint(0x10, 1).uint(0, 3).uint(1, 4).uint(0, 2).uint(8, 2);  // an unsigned integer
   else
-    out.uint(0x15, 1).uint(0, 3).uint(size, 4);  // opaque, without a tag
+    out.uint(0x15, 1).uint(0, 3).uint(size, 4);  // an opaque type without a tag
   return message_of(Datatype, out);
 }
 
@@ -173,7 +173,7 @@ class HeaderMender {
   }
 
  private:
-  // Up to where something else begins.
+  // The number of bytes that are looked at: up to the next structure that was found.
   std::uint64_t most_bytes() const {
     std::uint64_t most = std::min(kMaxHeader, rescue_.end - address_);
     const auto next = std::ranges::upper_bound(rescue_.found, address_ + 4, {}, Found::place);
@@ -204,7 +204,8 @@ class HeaderMender {
     return true;
   }
 
-  // Extents that hold what is stored: a list of elements, or of chunks where only their number is known.
+  // Extents that hold the stored elements: a list of elements, or a list of chunks if only their number is
+  // known.
   std::optional<std::vector<std::uint64_t>> dims_of(const format::DataLayout& layout, std::uint64_t element,
                                                     bool filtered) const {
     switch (layout.cls) {

@@ -22,7 +22,8 @@ std::uint64_t round_up(std::uint64_t value) {
 }  // namespace
 
 void MadeSource::begin_behind(std::uint64_t address, std::uint8_t size_of_offsets) {
-  // What a file that was cut still refers to lies behind its end and may not be taken for something made.
+  // Addresses behind the end of a file that was cut may still be referred to, so they are not given to
+  // structures that are made.
   limit_ = size_of_offsets >= 8 ? std::uint64_t{1} << 62 : (std::uint64_t{1} << (8 * size_of_offsets)) - 1;
   const std::uint64_t apart = size_of_offsets >= 8 ? std::uint64_t{1} << 46 : kPage;
   const std::uint64_t from = std::max(address, own_end());
@@ -144,7 +145,8 @@ Status MadeSource::read_own(std::uint64_t address, MutableByteSpan out) const {
   return uncovered(at, out.subspan(static_cast<std::size_t>(at - address)));
 }
 
-// Parts of the file that were given another address are not announced: they are read one by one.
+// Parts of the file that were given another address are not announced to the source: they are read one by
+// one.
 void MadeSource::will_read(std::span<const ByteRange> ranges) const {
   std::vector<ByteRange> own;
   const auto cut = static_cast<std::uint64_t>(base_ < 0 ? -base_ : 0);

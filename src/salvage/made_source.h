@@ -1,8 +1,8 @@
 // MadeSource: a file as salvage shows it. Addresses below the file's own end are the file's bytes, from its
-// base address on, with some laid over; from `kApart` behind it on lies what was made. Reads of what is lost
-// fail.
+// base address on, with some bytes laid over; structures that were made lie at some distance behind that end.
+// Reads of lost bytes fail.
 //
-// Threads: reads from any thread; it is made by one thread before anybody reads what it adds.
+// Threads: reads from any thread; one thread makes it, before any other reads what it adds.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,29 @@ namespace h5mount::salvage {
 
 class MadeSource final : public io::ByteSource, public io::Remarks {
  public:
-  // `base`: the offset in `file` of address 0; negative where the file's front is missing.
+  // `base`: the offset in `file` of address 0; negative if the file's front is missing.
   MadeSource(std::shared_ptr<io::ByteSource> file, std::int64_t base) : file_(std::move(file)), base_(base) {
     end_ = own_end();
   }
 
   // ---- making
 
-  // What is made lies behind this address: the end that the file states, or that its structures need.
+  // Structures that are made get addresses behind this one: the end that the file states, or that its
+  // structures need.
   void begin_behind(std::uint64_t address, std::uint8_t size_of_offsets);
-  // Lays bytes over those of the file, or over nothing.
+  // Puts `bytes` in the place of the file's bytes at `address`, or where the file has none.
   void lay_over(std::uint64_t address, std::vector<std::byte> bytes);
-  // The address of `bytes` that were made; nothing where the address space or the memory for it ends.
+  // Adds bytes that were made and returns their address; nullopt if there is no room in the address space or
+  // in the memory for them.
   std::optional<std::uint64_t> add(std::vector<std::byte> bytes);
-  // The address of a part of the file, `bytes` from `address` on, without what is lost in it.
+  // Adds a part of the file, `bytes` from `address` on, in which the ranges `lost` are missing, and returns
+  // its new address.
   struct Lost {
-    std::uint64_t begin, end;  // from the part's first byte on
+    std::uint64_t begin, end;  // bytes, counted from the part's first one
   };
   std::optional<std::uint64_t> add_part(std::uint64_t address, std::uint64_t bytes, std::vector<Lost> lost,
                                         std::vector<std::byte> fill);
-  // An address at which nothing can be read.
+  // Adds `bytes` bytes that cannot be read, and returns their address.
   std::optional<std::uint64_t> lost(std::uint64_t bytes);
   void remark_on(std::uint64_t address, std::string text) {
     remarks_[address] = &*texts_.insert(std::move(text)).first;
@@ -48,7 +51,7 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
   // The remark on every object that has none of its own.
   void remark_on_all(std::string text) { general_ = std::move(text); }
 
-  // Bytes of the file from address 0 on.
+  // The number of the file's bytes from address 0 on.
   std::uint64_t own_end() const {
     const auto size = static_cast<std::int64_t>(file_->size());
     return size > base_ ? static_cast<std::uint64_t>(size - base_) : 0;
@@ -69,10 +72,10 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
  private:
   struct Segment {
     std::uint64_t bytes = 0;
-    std::optional<std::vector<std::byte>> made;  // else a part of the file
-    std::uint64_t address = 0;                   // of that part
+    std::optional<std::vector<std::byte>> made;  // nullopt: the segment is a part of the file
+    std::uint64_t address = 0;                   // the part's address in the file
     std::vector<Lost> lost;                      // ascending
-    std::vector<std::byte> fill;                 // repeated over what is lost; empty: it is an error
+    std::vector<std::byte> fill;  // repeated over the lost ranges; if empty, reading them is an error
   };
   std::uint64_t file_offset(std::uint64_t address) const {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(address) + base_);
@@ -84,13 +87,13 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
 
   const std::shared_ptr<io::ByteSource> file_;
   const std::int64_t base_;
-  std::uint64_t end_ = 0;  // of the address space
+  std::uint64_t end_ = 0;  // end of the address space
   std::uint64_t made_at_ = ~std::uint64_t{0};
-  std::uint64_t limit_ = 0;  // addresses that can be stored are below it
+  std::uint64_t limit_ = 0;  // addresses that can be stored are below this
   std::uint64_t made_bytes_ = 0;
   std::map<std::uint64_t, std::vector<std::byte>> over_;
   std::map<std::uint64_t, Segment> segments_;
-  std::unordered_set<std::string> texts_;  // of remarks, most of which are the same
+  std::unordered_set<std::string> texts_;  // the remarks' texts, each once, as most are equal
   std::unordered_map<std::uint64_t, const std::string*> remarks_;
   std::optional<std::string> general_;
 };

@@ -1,4 +1,4 @@
-// Datasets: a new place for contiguous data of which parts are lost, a new tree for chunks.
+// Rescues datasets: contiguous data of which parts are lost get a new place, and chunks get a new tree.
 #include <algorithm>
 
 #include "h5mount/base/checked.h"
@@ -10,7 +10,7 @@ namespace {
 using format::MessageType;
 
 constexpr std::uint64_t kMaxGrid = 1ULL << 24;
-constexpr std::uint64_t kStepsPerChunk = 256;  // for its memory, which a small file may claim without chunks
+constexpr std::uint64_t kStepsPerChunk = 256;  // for its state, as a small file may claim many chunks
 constexpr std::size_t kLeafEntries = 1024;
 constexpr std::size_t kMaxMissing = 1000;
 
@@ -54,7 +54,7 @@ void rescue_contiguous(Rescue& rescue, const DatasetTrouble& trouble, bool unlin
     add_missing(finding, range.begin, range.end);
     if (fill) finding.filled += range.end - range.begin;
   }
-  if (!unlinked && !fill) return;  // what lies behind the file's end is an error anyway
+  if (!unlinked && !fill) return;  // reading behind the file's end is an error anyway
   const auto place =
       rescue.made->add_part(begin, bytes, std::move(lost), fill ? fill_bytes(d) : std::vector<std::byte>{});
   if (!place) return;
@@ -71,7 +71,7 @@ class ChunkTable {
              std::uint64_t count)
       : rescue_(rescue), trouble_(trouble), geometry_(geometry), states_(static_cast<std::size_t>(count)) {}
 
-  // What the dataset's own index tells counts more than what is found beside it.
+  // Takes the chunks of the dataset's own index, which count more than those that are found beside it.
   void take_known(const std::vector<PlacedChunk>& chunks) {
     for (const PlacedChunk& one : chunks) place(one, true);
     known_ = placed_.size();
@@ -81,7 +81,8 @@ class ChunkTable {
     for (const std::uint64_t number : gathered.absent)
       if (number < states_.size() && states_[number] == State::Unknown) states_[number] = State::Absent;
   }
-  // Chunks without a number, as many as are unknown or all: in order.
+  // Takes chunks without a number, and gives them the unknown numbers in order. To be called if there are as
+  // many as are unknown, or if all are unknown.
   void take_unnumbered(const GatheredChunks& hunted) {
     auto next = hunted.chunks.begin();
     for (std::uint64_t number = 0; number < states_.size() && next != hunted.chunks.end(); ++number)
@@ -100,8 +101,8 @@ class ChunkTable {
   }
   bool conflicts() const { return conflicts_; }
 
-  // Chunks that lie behind the end, or on what others have a claim to, or that are to be filled where they do
-  // not decode.
+  // Marks chunks as lost that lie behind the file's end, on bytes that something else claims (if `unlinked`),
+  // or, with Options::fill, that cannot be decoded.
   bool drop_lost(bool unlinked) {
     const auto split = std::ranges::partition(placed_, [&](const PlacedChunk& one) {
       const std::uint64_t begin = one.record.address, bytes = one.record.stored_size;
@@ -134,7 +135,7 @@ class ChunkTable {
     const auto other = std::ranges::find(placed_, one.number, &PlacedChunk::number);
     if (other == placed_.end() || other->record.address == one.record.address) return;
     conflicts_ = true;
-    // Two structures that nobody leads to disagree: neither is believed.
+    // Two structures that nothing refers to disagree, so neither is used.
     if (static_cast<std::size_t>(other - placed_.begin()) >= known_) state = State::Lost;
   }
 
@@ -151,7 +152,7 @@ class ChunkTable {
   bool conflicts_ = false;
 };
 
-// From the chunk's first byte in the row-major image to behind its last one.
+// Notes the chunk as missing, from its first byte in the row-major image to its last one.
 void ChunkTable::note_missing(std::uint64_t number, Finding& finding) const {
   const std::vector<std::uint64_t> offsets = offsets_of(geometry_, number);
   std::uint64_t first = 0, last = 0, elements = 1;
@@ -251,8 +252,8 @@ void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
   if (damage) {
     GatheredChunks gathered = gather(rescue, trouble, *geometry);
     table.take(gathered);
-    // What lay in an inner node is known by nothing else; fewer or more chunks than are unknown tell no
-    // order.
+    // Records of a lost inner node are found nowhere else. If fewer or more chunks than are unknown were
+    // found, their order tells nothing.
     if (const std::uint64_t unknown = table.unknown(); geometry->filtered && unknown > 0) {
       table.claim_placed(rescue.weak_claims);
       GatheredChunks hunted = hunt_chunks(rescue, trouble, *geometry, unknown + 1);
@@ -270,11 +271,11 @@ void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
     table.all_others_absent();
   }
   const bool lost = table.drop_lost(unlinked);
-  // Nothing checks a node of a version 1 tree: where one record is wrong, others may be.
+  // A version 1 tree's node has no checksum: if one record is wrong, others may be.
   const bool unchecked = trouble.description.layout.index == format::ChunkIndexKind::BTree1;
   if (unchecked && (damage || lost)) finding.certainty = Certainty::Guessed;
   if (!damage && lost && !unlinked && !rescue.options.fill) {
-    Finding scratch = finding;  // the ordinary way refuses these chunks; only tell of them
+    Finding scratch = finding;  // ordinary readers refuse these chunks: only report them
     ChunkTable told = table;
     (void)told.write(scratch);
     finding.missing = scratch.missing;

@@ -1,4 +1,4 @@
-// Groups: links that surviving symbol nodes and heap blocks still tell.
+// Rescues groups: finds links in the symbol nodes and heap blocks that survived.
 #include <algorithm>
 #include <map>
 #include <unordered_set>
@@ -14,7 +14,7 @@ namespace {
 
 using format::MessageType;
 
-constexpr std::size_t kMaxLinkBytes = 64U << 10;  // heap blocks of links are no larger
+constexpr std::size_t kMaxLinkBytes = 64U << 10;  // heap blocks of links are no larger than this
 constexpr std::uint64_t kStepsPerObject = 1024;
 constexpr std::uint64_t kMaxSegment = 64U << 20;
 
@@ -36,8 +36,8 @@ bool opens(Rescue& rescue, std::uint64_t address) {
          object::open_object(*rescue.file, address).has_value();
 }
 
-// The links of a symbol node whose names lie in that heap; nothing unless all of them agree: names begin
-// where a heap has texts, rise, and the headers are objects.
+// The links of a symbol node whose names lie in that heap; nullopt unless every link is plausible: each name
+// begins where a text in the heap may begin, names ascend, and hard links lead to objects.
 std::optional<std::vector<format::Link>> links_of_node(Rescue& rescue, const metadata::LocalHeap& heap,
                                                        std::uint64_t address) {
   constexpr std::string_view kNode = "SymbolTableNode";
@@ -78,7 +78,7 @@ void add_symbols(Rescue& rescue, std::uint64_t heap_address, std::vector<format:
       out.insert(out.end(), links->begin(), links->end());
 }
 
-// A link message at `at`, and its length; checked as far as its form allows.
+// The link message at `at`, and its length, checked as far as its form allows; nullopt if there is none.
 std::optional<std::pair<format::Link, std::size_t>> link_at(Rescue& rescue, ByteSpan bytes, std::size_t at) {
   if (bytes.size() - at < 6 || bytes[at] != std::byte{1} || (bytes[at + 1] & std::byte{0xE0}) != std::byte{0})
     return std::nullopt;
@@ -93,7 +93,7 @@ std::optional<std::pair<format::Link, std::size_t>> link_at(Rescue& rescue, Byte
   return std::pair{*std::move(link), cursor.position()};
 }
 
-// Links lie one behind another in the direct blocks of a heap, with gaps where some were removed.
+// Adds the links in a direct block of a heap: they lie one behind another, with gaps if some were removed.
 void add_heap_links(Rescue& rescue, std::uint64_t block_address, std::vector<format::Link>& out) {
   const auto block = rescue.file->read_up_to(block_address, kMaxLinkBytes, "FractalHeapDirectBlock");
   if (!block) return;
@@ -112,7 +112,7 @@ void add_heap_links(Rescue& rescue, std::uint64_t block_address, std::vector<for
   }
 }
 
-// The texts of an old group's heap that no link of it has, in the order of the heap.
+// The texts in an old group's heap that no link of the group has, in the order of the heap.
 std::vector<std::string> names_without_object(Rescue& rescue, const DamagedGroup& group) {
   std::vector<std::string> out;
   const auto table = decode_first(rescue, group.object, MessageType::SymbolTable, [](format::Cursor& cursor) {
@@ -153,11 +153,12 @@ std::vector<Found> outside(std::vector<Found> found, const std::array<const Clai
   return found;
 }
 
-// Each symbol node belongs to one heap: the nearest one before it, or behind it, whose texts are its names.
+// Assigns each symbol node to one heap: the nearest one, before or behind it, whose texts can be the node's
+// names.
 void add_headless_tables(Rescue& rescue, const std::array<const Claims*, 2>& claims,
                          std::vector<HeadlessGroup>& out) {
   constexpr std::uint64_t kStepsPerPair = 256;
-  constexpr std::uint64_t kMaxLoaded = 64U << 20;  // bytes of heaps, whatever they claim
+  constexpr std::uint64_t kMaxLoaded = 64U << 20;  // bytes of heaps that are loaded, whatever they claim
   std::uint64_t loaded = 0;
   struct Names {
     metadata::LocalHeap heap;
@@ -218,7 +219,7 @@ std::vector<format::Link> links_of_table(const Rescue& rescue, std::uint64_t tre
 std::vector<HeadlessGroup> headless_groups(Rescue& rescue, std::array<const Claims*, 2> claims) {
   std::vector<HeadlessGroup> out;
   add_headless_tables(rescue, claims, out);
-  // Blocks of a fractal heap name its header, whether it is there or not.
+  // Each block of a fractal heap contains the address of the heap's header, even if the header is gone.
   std::map<std::uint64_t, std::vector<format::Link>> by_heap;
   for (const Found& block : outside(rescue.of_kind(Kind::HeapDirect), claims)) {
     constexpr std::size_t kOwnerAt = owner_at(Kind::HeapDirect);

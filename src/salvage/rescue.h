@@ -27,26 +27,25 @@ struct Rescue {
   const Options& options;
   std::shared_ptr<io::ByteSource> source;
   std::shared_ptr<MadeSource> made;
-  metadata::FileMetadataPtr file;  // of `made`
+  metadata::FileMetadataPtr file;  // reads `made`
   Shape shape;
-  std::vector<Found> found;        // at addresses, in their order
-  Claims claims;                   // of what the root leads to
-  Claims weak_claims;              // of what nothing leads to
-  std::uint64_t end = 0;           // of the file's own addresses
-  std::uint64_t steps = 0;         // of rebuilding that are left
-  std::uint64_t filled_left = 0;   // bytes of contiguous datasets that may be filled yet
-  std::uint64_t decoded_left = 0;  // bytes of chunks that may be decoded yet to see whether they can be
-  bool stopped = false;            // options.progress ended it
-  unsigned damaged_trees = 0;      // chunk indexes whose nodes do not say whose they are
-  std::unordered_map<std::uint64_t, std::size_t> finding_at;  // by address
+  std::vector<Found> found;        // sorted by address
+  Claims claims;                   // ranges that structures below the root take up
+  Claims weak_claims;              // ranges that objects take up to which nothing links
+  std::uint64_t end = 0;           // end of the file's own addresses
+  std::uint64_t steps = 0;         // steps of rebuilding that are left
+  std::uint64_t filled_left = 0;   // bytes of contiguous datasets that may still be filled
+  std::uint64_t decoded_left = 0;  // bytes of chunks that may still be decoded to check them
+  bool stopped = false;            // true if options.progress ended salvage
+  unsigned damaged_trees = 0;      // chunk indexes whose nodes do not name their owner
+  std::unordered_map<std::uint64_t, std::size_t> finding_at;  // index in report.findings by address
   Report report;
-  std::array<std::vector<std::uint32_t>, kKinds> by_kind;  // in `found`; not of headers
-  // By owner, of each kind that was asked for.
+  std::array<std::vector<std::uint32_t>, kKinds> by_kind;  // indexes into `found`; headers are left out
+  // The found structures of each kind that was asked for, sorted by owner; nullopt if it was not asked for.
   std::array<std::optional<std::vector<std::pair<std::uint64_t, Found>>>, kKinds> by_owner;
 
   format::FileSizes sizes() const { return file->sizes(); }
-  // The found structures of a kind, those that nobody has a claim to, and those that name `owner` as their
-  // header.
+  // The found structures of a kind; those that nothing claims; and those that name `owner` as their header.
   std::vector<Found> of_kind(Kind kind) const;
   std::vector<Found> unclaimed(Kind kind) const;
   std::vector<Found> owned(Kind kind, std::uint64_t owner);
@@ -56,7 +55,7 @@ struct Rescue {
     steps -= count;
     return true;
   }
-  // Asked between structures; false from then on where options.progress says so.
+  // Called between structures; returns false for good once options.progress has returned false.
   bool go_on() {
     stopped = stopped || (options.progress && !options.progress(0, 0));
     return !stopped;
@@ -66,52 +65,53 @@ struct Rescue {
     filled_left -= bytes;
     return true;
   }
-  // After bytes were laid over: what was read before may be in the caches of `file`.
+  // To be called after bytes were laid over the file's: the caches of `file` may hold what was read before.
   Status reopen();
 
-  // Gives the object at `address` other messages: those of `add` in place of those of the types `without`.
+  // Replaces messages of the object with that header: removes those whose types are in `without`, and adds
+  // those in `add`.
   bool replace_messages(const metadata::ObjectHeader& header, std::span<const format::MessageType> without,
                         std::span<const NewMessage> add);
-  // Lays a header of these messages over what is at `address`; the messages themselves lie elsewhere.
+  // Lays a header with these messages over the bytes at `address`; the messages themselves lie elsewhere.
   bool make_header_at(std::uint64_t address, std::span<const NewMessage> messages);
   void note(Finding finding);
 };
 
 // ---- groups (regroup.cpp)
 
-// The links of an old group by its tree and heap.
+// The links of an old group, by the addresses of its tree and heap.
 std::vector<format::Link> links_of_table(const Rescue& rescue, std::uint64_t tree, std::uint64_t heap);
-// Links of a group whose header is gone.
+// The links of a group whose header is gone.
 struct HeadlessGroup {
-  std::uint64_t heap = 0;  // of its names
+  std::uint64_t heap = 0;  // address of the heap with the links' names, or with the links
   std::vector<format::Link> links;
 };
-// From heaps that nobody in `claims` (which may be null) leads to.
+// Finds such groups by heaps that lie in none of `claims` (each may be null).
 std::vector<HeadlessGroup> headless_groups(Rescue& rescue, std::array<const Claims*, 2> claims);
 
-// The links of a damaged group that surviving nodes and heap blocks tell and that are not in `known`.
+// The links of a damaged group that are found in surviving nodes and heap blocks and are not in `known`.
 std::vector<format::Link> surviving_links(Rescue& rescue, const object::Object& group,
                                           std::span<const format::Link> known);
-// Puts these links in the place of the group's own.
+// Replaces the group's own links by these.
 bool replace_links(Rescue& rescue, const object::Object& group, std::span<const format::Link> links);
-// A group of these links, which did not exist; its address.
+// Makes a new group of these links and returns its address.
 std::optional<std::uint64_t> make_group(Rescue& rescue, std::span<const format::Link> links);
-// Names that symbol nodes and link messages which nobody claims still give to addresses.
-// Where as many names of the heap of one damaged old group have no object as objects are lost, they are
-// theirs in order: both are in the order in which they were made.
+// Names by address, from symbol nodes and link messages that nothing claims. If the number of names without
+// an object in the heap of one damaged old group equals the number of lost objects, they are assigned to the
+// objects in order: both are in the order in which they were made.
 std::unordered_map<std::uint64_t, std::string> surviving_names(Rescue& rescue,
                                                                std::span<const DamagedGroup> groups,
                                                                std::span<const std::uint64_t> lost);
 
 // ---- datasets (rechunk.cpp)
 
-// Makes what can be known of a dataset readable, and everything else an error. `unlinked`: nothing leads to
-// its header, so that its bytes may have been used again.
+// Makes the known bytes of a dataset readable, and reads of all others an error. `unlinked`: nothing leads to
+// the dataset's header, so its bytes may have been used again.
 void rescue_dataset(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked);
 
-// What surviving blocks and nodes tell of the chunks of a dataset whose index is damaged.
+// The chunks of a dataset whose index is damaged, as far as surviving blocks and nodes list them.
 struct GatheredChunks {
-  std::vector<PlacedChunk> chunks;    // may hold a chunk twice
+  std::vector<PlacedChunk> chunks;    // may contain a chunk twice
   std::vector<std::uint64_t> absent;  // numbers of chunks that were never written
   Certainty certainty = Certainty::Proven;
   std::string found_by;
@@ -122,24 +122,24 @@ GatheredChunks gather_tree1_chunks(Rescue& rescue, const DatasetTrouble& trouble
                                    const chunk::ChunkGeometry& geometry);
 GatheredChunks gather_tree2_chunks(Rescue& rescue, const DatasetTrouble& trouble,
                                    const chunk::ChunkGeometry& geometry);
-// Chunks that only their own form tells, in the order of their addresses.
+// Finds chunks only by the form of their stored bytes, in the order of their addresses.
 GatheredChunks hunt_chunks(Rescue& rescue, const DatasetTrouble& trouble,
                            const chunk::ChunkGeometry& geometry, std::uint64_t wanted);
 
-// The numbers of those of `chunks` that are there and do not decode; of as many as Rescue::decoded_left
-// allows.
+// The numbers of those of `chunks` that exist and cannot be decoded. Only as many chunks are looked at as
+// Rescue::decoded_left allows.
 std::vector<std::uint64_t> damaged_chunks(Rescue& rescue, const DatasetTrouble& trouble,
                                           const chunk::ChunkGeometry& geometry,
                                           std::span<const PlacedChunk> chunks);
 
-// A chunk's first element, by its number in the row-major order of the grid; whether it goes beyond the
-// dataset.
+// The coordinates of a chunk's first element, by the chunk's number in the row-major order of the grid; and
+// whether the chunk extends beyond the dataset.
 std::vector<std::uint64_t> offsets_of(const chunk::ChunkGeometry& geometry, std::uint64_t number);
 bool is_partial(const chunk::ChunkGeometry& geometry, std::span<const std::uint64_t> offsets);
-// Whether a stored chunk can have that place and size.
+// Whether a stored chunk can have that address and size.
 bool may_be_chunk(const Rescue& rescue, const chunk::ChunkGeometry& geometry, std::uint64_t address,
                   std::uint64_t bytes);
-// The format of an element of an array or tree of chunks.
+// The format of an array's element or a tree's record that describes a chunk.
 std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, const DatasetTrouble& trouble,
                                                        const chunk::ChunkGeometry& geometry,
                                                        unsigned coordinates);

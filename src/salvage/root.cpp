@@ -1,4 +1,4 @@
-// The root: which group it is where the superblock does not tell, and what is put into it.
+// Finds the root group if the superblock does not tell which group it is, and adds lost+found to it.
 #include <algorithm>
 #include <unordered_set>
 
@@ -8,11 +8,11 @@ namespace h5mount::salvage {
 namespace {
 
 constexpr std::size_t kMaxRoots = 64;       // groups that are compared to find the root
-constexpr std::uint64_t kBeginning = 8192;  // addresses below it are a file's beginning
+constexpr std::uint64_t kBeginning = 8192;  // lower addresses count as a file's beginning
 
-// What may be the root: a group with a header, or links of one whose header is gone.
+// A group that may be the root: one with a header, or the links of one whose header is gone.
 struct Candidate {
-  std::uint64_t address = format::kUndefinedAddress;  // of its header, or of the heap of its names
+  std::uint64_t address = format::kUndefinedAddress;  // of the group's header or of the heap with its names
   const HeadlessGroup* headless = nullptr;
 };
 
@@ -29,9 +29,9 @@ std::vector<std::uint64_t> reach_of(const Rescue& rescue, const Candidate& root)
   return out;
 }
 
-// libhdf5 makes the root before all else. So where a group does not reach everything, it is the root only if
-// it lies at the file's beginning, and nothing that it does not reach lies before it; else the root is lost,
-// and that group is one of its members.
+// libhdf5 makes the root before all other objects. So a group that does not reach everything is the root only
+// if it lies at the file's beginning and no object that it does not reach lies before it; else the root is
+// lost, and that group is one of its members.
 bool may_be_root(const Candidate& candidate, const std::vector<std::uint64_t>& reach, const Surveyed& all) {
   bool everything = true, first = candidate.address < kBeginning;
   all.reached.for_each([&](std::uint64_t address, std::uint8_t) {
@@ -44,7 +44,7 @@ bool may_be_root(const Candidate& candidate, const std::vector<std::uint64_t>& r
 
 }  // namespace
 
-// The root is the group that nothing links to and that reaches most.
+// Takes as the root the group that reaches most objects of those that nothing links to.
 Status Salvager::choose_root() {
   Claims led;
   Survey all(rescue_.file, rescue_.end, led, nullptr, rescue_.options);
@@ -92,14 +92,14 @@ void Salvager::set_root(std::uint64_t address) {
     rescue_.made->lay_over(0, encode_superblock(changed));
     return;
   }
-  // In versions 0 and 1 the address stands in the root's symbol table entry, behind its name.
+  // In versions 0 and 1 the root's address stands in its symbol table entry, behind the name's offset.
   const std::size_t o = block.sizes.offsets;
   const std::size_t at = (block.version == 0 ? 24 : 28) + 4 * o + block.sizes.lengths;
   Writer out(block.sizes);
   rescue_.made->lay_over(at, out.address(address).uint(0, 4).take());
 }
 
-// A root whose header is gone: its superblock may still name its tree and heap.
+// If the root's header is gone, the superblock may still contain the addresses of the root's tree and heap.
 void Salvager::find_root_links() {
   if (root_opens_) return;
   if (root_links_.empty() && rescue_.shape.root_heap != format::kUndefinedAddress)

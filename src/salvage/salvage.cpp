@@ -26,8 +26,9 @@ std::string_view certainty_name(Certainty certainty) {
   return "guessed";
 }
 
-// libhdf5 cuts a file at its stated end when it closes it; versions that write old superblocks left a few
-// bytes. Zeros are what others pad files with.
+// Whether data may follow `address`, where the file should end. libhdf5 cuts a file at its stated end when it
+// closes it; versions that write old superblocks left a few bytes behind it. Zeros do not count, as other
+// programs pad files with them.
 bool has_bytes_from(const io::ByteSource& source, std::uint64_t address, unsigned version) {
   constexpr std::uint64_t kLooked = 1U << 20, kLeftByOld = 512;
   const std::uint64_t least = version < 2 ? kLeftByOld : 0;
@@ -54,7 +55,8 @@ Status Salvager::open() {
   rescue_.report.superblock = shape.found_by;
   rescue_.report.changed = !shape.found_by.empty() || shape.flags_left;
   if (rescue_.reopen()) return {};
-  // An extension that names a cache image that is gone: what the file's own bytes tell is older, but there.
+  // The superblock's extension may name a cache image that is gone. Without the extension the file's own
+  // structures are read, which are older but are there.
   format::Superblock plain = shape.superblock;
   plain.extension_address = format::kUndefinedAddress;
   rescue_.made->lay_over(0, encode_superblock(plain));
@@ -64,7 +66,7 @@ Status Salvager::open() {
   return rescue_.reopen();
 }
 
-// A cache image holds copies of structures, which are no others.
+// Claims the cache image: it holds copies of structures, which must not be found as further structures.
 void Salvager::claim_extension(std::uint64_t address) {
   const auto header = metadata::load_object_header(ClaimingMetadata(rescue_.file, rescue_.claims), address);
   if (!header) return;
@@ -99,8 +101,8 @@ void Salvager::take_found(Swept swept) {
   rescue_.take_found(std::move(swept.found));
 }
 
-// Where everything is whole, only what nothing accounts for is of interest; else blocks that are led to may
-// be looked for too.
+// If everything is whole, only bytes that nothing accounts for are swept; else blocks that are referred to
+// may be looked for too.
 Status Salvager::sweep_rest() {
   if (swept_whole_) return {};
   const Surveyed& walked = reachable_->result();
@@ -110,7 +112,7 @@ Status Salvager::sweep_rest() {
   const auto base = static_cast<std::uint64_t>(rescue_.shape.base);
   std::vector<Range> ranges{{0, rescue_.end}};
   if (!damaged) ranges = rescue_.claims.gaps(rescue_.end);
-  // Of a file inside another one, what lies behind its end is the other's.
+  // If the file lies inside another one, bytes behind its end belong to the other file.
   const std::uint64_t stated = rescue_.shape.superblock.end_of_file;
   for (Range& range : ranges) {
     if (!rescue_.shape.found_by.empty()) range.end = std::max(range.begin, std::min(range.end, stated));
@@ -121,7 +123,8 @@ Status Salvager::sweep_rest() {
   return {};
 }
 
-// What is linked to and cannot be opened. What a mended group leads to may be damaged too.
+// Mends the headers of objects that are linked to and cannot be opened. Objects that a mended group leads to
+// may be damaged too.
 void Salvager::mend_headers() {
   std::vector<std::uint64_t>& broken = reachable_->result().unreadable;
   if (!root_opens_ && rescue_.shape.root_known && root_links_.empty()) broken.push_back(root_);
@@ -151,7 +154,8 @@ void Salvager::mend_headers() {
   root_opens_ = opens_as_root();
 }
 
-// Groups that are found through the links of a mended one may be damaged themselves.
+// Rebuilds the links of damaged groups. Groups that are found through the links of a mended one may be
+// damaged themselves.
 void Salvager::mend_groups() {
   std::vector<DamagedGroup>& groups = reachable_->result().groups;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -163,7 +167,7 @@ void Salvager::mend_groups() {
     groups[i].links = links;
     Finding finding;
     finding.address = groups[i].object.address;
-    // A link that was removed leaves its bytes in the heap, and a node may be left from before a split.
+    // Removed links leave their bytes in the heap, and a node may be left from before a split.
     finding.certainty = Certainty::Guessed;
     finding.found_by = "links in surviving nodes and heap blocks";
     rescue_.note(std::move(finding));
@@ -182,8 +186,8 @@ void Salvager::count_damaged_trees() {
     }
 }
 
-// With `fill` all datasets that have filters are looked at, not only those in trouble: only decoding a chunk
-// tells whether it can be.
+// With `fill` all datasets that have filters are rescued, not only those in trouble: only decoding a chunk
+// tells whether it can be decoded.
 void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
   for (const DatasetTrouble& trouble : walked.datasets) rescue_dataset(rescue_, trouble, unlinked);
   if (!rescue_.options.fill) return;
@@ -205,7 +209,7 @@ void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
   }
 }
 
-// A writer that did not close the file may have written one of two structures that belong together.
+// If the writer did not close the file, it may have written only one of two structures that belong together.
 void Salvager::tell_of_writer() {
   const std::uint64_t stated = rescue_.shape.superblock.end_of_file;
   const bool as_stated = rescue_.shape.found_by.empty() && rescue_.shape.root_known;
@@ -238,7 +242,7 @@ Salvaged Salvager::finish() {
   return {rescue_.made, std::move(report)};
 }
 
-// After a walk that options.progress has ended nothing is certain.
+// Fails if options.progress ended a walk: the result would be incomplete.
 Status Salvager::check_walks() const {
   const bool stopped =
       rescue_.stopped || (reachable_ && reachable_->stopped()) || (unlinked_ && unlinked_->stopped());
@@ -279,8 +283,8 @@ std::string Finding::json() const {
 }
 
 Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Options& options) {
-  // Members of a set lie far apart in the address space, and some may be missing: what is sought may be
-  // there.
+  // Members of a file set lie far apart in the address space, and some may be missing: lost structures may be
+  // in these.
   if (source->stored_bytes() != source->size()) return Salvaged{std::move(source), {}};
   io::SourceState& state = source->state();
   H5_ASSIGN(const io::SourceStamp before, io::settled_stamp(state));
@@ -303,7 +307,7 @@ bool opens_plainly(const std::shared_ptr<io::ByteSource>& source) {
 }
 
 Help help_for(const Error& error) {
-  // Parts of a structure have names that begin with its own.
+  // The names of parts of a structure begin with the structure's name.
   static constexpr std::string_view kRebuilt[] = {
       "Superblock",      "ObjectHeader",          "DataspaceMessage", "DatatypeMessage", "DataLayoutMessage",
       "LinkInfoMessage", "FilterPipelineMessage", "LinkMessage",      "SymbolTable",     "LocalHeap",

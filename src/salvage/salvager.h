@@ -64,7 +64,7 @@ class Salvager {
   std::optional<Survey> reachable_, unlinked_;
   std::uint64_t root_ = format::kUndefinedAddress;
   bool root_opens_ = false;
-  std::vector<format::Link> root_links_;  // of a root that has to be made
+  std::vector<format::Link> root_links_;  // the links of a root that has to be made
   std::vector<Lost> lost_;
   std::unordered_set<std::uint64_t> headless_members_;  // lost objects in groups that were made for them
 };

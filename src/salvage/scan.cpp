@@ -56,14 +56,15 @@ Kind kind_of(const std::byte* at) {
   return Kind::None;
 }
 
-// Four capital letters follow one another.
+// Whether four capital letters follow one another, at each of the positions from `at` on.
 Lanes capitals(const std::byte* at) {
   const auto letter = [](Lanes bytes) { return Lanes((bytes - all('A')) < all(26)); };
   return letter(load(at)) & letter(load(at + 1)) & letter(load(at + 2)) & letter(load(at + 3));
 }
 
-// Version 1, reserved, and the high bytes of counts and of the first message that are zero in every header
-// that libhdf5 writes.
+// Whether an object header of version 1 may begin, at each of the positions from `at` on: the version, the
+// reserved byte, and the high bytes of counts and of the first message that are zero in every header that
+// libhdf5 writes.
 Lanes prefixes(const std::byte* at) {
   const Lanes zeros = load(at + 1) | load(at + 6) | load(at + 7) | load(at + 11) | load(at + 17) |
                       load(at + 21) | load(at + 22) | load(at + 23);
@@ -89,7 +90,7 @@ constexpr bool known(std::uint16_t type) {
   return type <= format::kLastKnownMessageType;
 }
 
-// Messages without which an object is nothing.
+// Whether a message of that type tells of what kind an object is. A header without any is not taken for one.
 bool tells_kind(format::MessageType type) {
   using enum format::MessageType;
   return type == Dataspace || type == Datatype || type == DataLayout || type == SymbolTable ||

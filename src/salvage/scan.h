@@ -37,13 +37,13 @@ enum class Kind : std::uint8_t {
 };
 inline constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::SharedList) + 1;
 
-// The block's bytes before the address of the header that it names; only of blocks that name one.
+// The number of bytes before the address of the header that the block names; only for blocks that name one.
 constexpr std::size_t owner_at(Kind block) {
-  // Signature and version; blocks of arrays have a client besides.
+  // The signature and the version come first; blocks of arrays have a client too.
   return block == Kind::HeapDirect || block == Kind::HeapIndirect ? 5 : 6;
 }
 
-// Bytes that must follow the last position that is looked at.
+// The number of bytes that must follow the last position that is looked at.
 inline constexpr std::size_t kScanMargin = 48;
 
 // Calls `visit` for each position in [begin, end) at which a structure may begin, in order. Precondition:
@@ -55,7 +55,8 @@ void scan(ByteSpan bytes, std::size_t begin, std::size_t end,
 // multiples of 8 and that end where the header says. `bytes` begin at the header.
 bool has_form_of_header1(ByteSpan bytes);
 
-// The bytes of an object header's chunk 0, where its checksum is right; 0 for any other. `bytes` begin at it.
+// The number of bytes of the object header's chunk 0 at the beginning of `bytes`, if its checksum is right;
+// else 0.
 std::uint64_t proven_header2_bytes(ByteSpan bytes);
 
 }  // namespace h5mount::salvage

@@ -13,10 +13,10 @@
 namespace h5mount::salvage {
 namespace {
 
-// Pairs of places and addresses that are compared to find the base address.
+// The number of places, and of addresses, that are compared to find the base address.
 constexpr std::size_t kMaxVoters = 1024;
 constexpr std::uint64_t kMaxVotedHeader = 4096;
-// Structures that are read to compare them: more do not tell more.
+// The number of structures that are read to compare them: reading more would not tell more.
 constexpr unsigned kMaxAsked = 1U << 16;
 
 // Superblocks 0 and 1 end with the root's symbol table entry, whose scratch pad names its tree and heap.
@@ -36,7 +36,7 @@ void read_cached_root(const io::ByteSource& source, std::uint64_t place, Shape& 
   shape.root_heap = cursor.address("heap_address");
 }
 
-// A file inside another one keeps its superblock.
+// The shape of a file inside another one, by the superblock that was found in it.
 std::optional<Shape> shape_within(const io::ByteSource& source, const Swept& swept) {
   for (const Found& found : swept.found) {
     if (found.kind != Kind::Superblock) continue;
@@ -53,7 +53,7 @@ std::optional<Shape> shape_within(const io::ByteSource& source, const Swept& swe
   return std::nullopt;
 }
 
-// Addresses of object headers, as links and symbol nodes have them.
+// Collects addresses of structures, as links, symbol nodes and other structures contain them.
 class AddressCollector {
  public:
   AddressCollector(const io::ByteSource& source, format::FileSizes sizes) : source_(source), sizes_(sizes) {}
@@ -64,9 +64,9 @@ class AddressCollector {
     if (found.kind == Kind::Header2) take_links(found);
     if (const Kind owner = owner_of(found.kind); owner != Kind::None) take_owner(found, owner);
   }
-  // Addresses by what they name, each once.
+  // The addresses that are referred to, by the kind of structure, each once.
   std::map<Kind, std::set<std::uint64_t>> named;
-  unsigned sound = 0;  // structures whose fields agree with these sizes
+  unsigned sound = 0;  // structures whose fields agree with these widths
   unsigned unsound = 0;
 
  private:
@@ -143,7 +143,7 @@ class BaseVote {
         ++votes_[static_cast<std::int64_t>(places[i] - address)];
     }
   }
-  // The base of most votes; 0 where it has as many as any.
+  // The base with most votes; 0 if no other has more votes than it.
   std::int64_t winner(unsigned& votes) const {
     std::int64_t best = 0;
     const auto zero = votes_.find(0);

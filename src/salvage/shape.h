@@ -1,5 +1,5 @@
-// The shape of a file: where its address 0 lies, how wide its addresses are, where its root is; from the
-// superblock, or inferred from what is found where there is none.
+// The shape of a file: the offset of its address 0, the width of its addresses, and its root; from the
+// superblock, or inferred from the structures that are found if there is no superblock.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,16 @@
 namespace h5mount::salvage {
 
 struct Shape {
-  std::int64_t base = 0;  // the offset of address 0; negative where the front is missing
+  std::int64_t base = 0;  // the offset of address 0; negative if the file's front is missing
   format::Superblock superblock;
   std::string found_by;  // empty: the superblock, in its place
   bool root_known = true;
-  bool flags_left = false;  // a writer that is gone left its status flags
-  // An old superblock's copy of what the root's header says.
+  bool flags_left = false;  // a writer that did not close the file left its status flags
+  // The root's tree and heap, of which an old superblock has a copy.
   std::uint64_t root_tree = format::kUndefinedAddress, root_heap = format::kUndefinedAddress;
 };
 
-// `swept`: what the whole file holds; it is swept where the superblock does not tell.
+// `swept` receives the structures of the whole file, if it is swept because the superblock does not tell.
 Result<Shape> find_shape(const std::shared_ptr<io::ByteSource>& source, const Options& options,
                          std::optional<Swept>& swept);
 

@@ -8,8 +8,8 @@
 namespace h5mount::salvage {
 namespace {
 
-// What objects claim together may be so many times the file's bytes: more is a hostile file, and worth no
-// more looks.
+// Objects may claim this many times the file's bytes together: a file in which they claim more is hostile,
+// and no more of it is looked at.
 constexpr std::uint64_t kMaxClaimedTimes = 8;
 
 }  // namespace
@@ -123,7 +123,8 @@ void Survey::visit_group(const object::Object& object) {
   if (damage) out_.groups.push_back({object, std::move(links), *damage});
 }
 
-// False where the bytes are not all there, or are somebody else's.
+// Claims the bytes. Returns false if they are not all in the file, or if something else claims them
+// (`foreign`).
 bool Survey::claim(std::uint64_t address, std::uint64_t bytes) {
   if (bytes == 0) return true;
   if (!range_within(address, bytes, end_)) return false;
@@ -172,7 +173,7 @@ bool Survey::claim_chunks(const object::DatasetDescription& description, std::op
   return whole;
 }
 
-// For what they take up: dense attributes have a heap and trees.
+// Reads the attributes only to claim their space: dense attributes have a heap and trees.
 void Survey::read_attributes(const object::Object& object) {
   if (object.header->find(format::MessageType::AttributeInfo) == nullptr) return;
   (void)object::for_each_attribute(

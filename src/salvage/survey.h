@@ -1,5 +1,5 @@
-// Survey: walks what object headers lead to, by the ordinary readers, and tells what is whole, what is
-// damaged, and which bytes all of it takes up.
+// Survey: walks the structures that object headers lead to, with the ordinary readers, and lists which are
+// whole, which are damaged, and which bytes all of them take up.
 #pragma once
 
 #include <deque>
@@ -17,26 +17,26 @@
 
 namespace h5mount::salvage {
 
-// A group some of whose links cannot be read.
+// A group of which some links cannot be read.
 struct DamagedGroup {
   object::Object object;
   std::vector<format::Link> links;
   Error why;
 };
 
-// A dataset some of whose bytes the ordinary way does not give, or may not.
+// A dataset of which ordinary readers do not return some bytes, or return bytes that may be wrong.
 struct DatasetTrouble {
   object::Object object;
   object::DatasetDescription description;
-  std::optional<Error> index;  // of its chunk index
+  std::optional<Error> index;  // the error of its chunk index, if there is one
 };
 
 struct Surveyed {
-  AddressTable reached;   // with the kind of object
+  AddressTable reached;   // value: the kind of object
   AddressTable links_in;  // addresses that links lead to
   std::vector<DamagedGroup> groups;
   std::vector<DatasetTrouble> datasets;
-  std::vector<std::uint64_t> unreadable;  // linked to, and no object
+  std::vector<std::uint64_t> unreadable;  // addresses that links lead to, with no readable object
 
   bool is_group(std::uint64_t address) const {
     return reached.find(address) == static_cast<std::uint8_t>(object::ObjectKind::Group);
@@ -51,22 +51,22 @@ struct PlacedChunk {
 
 class Survey {
  public:
-  // Bytes that the walked objects take up are added to `claims`. Where `foreign` is given, what they share
-  // with it is not theirs.
+  // Adds the bytes that the walked objects take up to `claims`. If `foreign` is given, bytes that are in it
+  // belong to other objects.
   Survey(metadata::FileMetadataPtr file, std::uint64_t end, Claims& claims, const Claims* foreign,
          const Options& options);
 
-  // Walks everything that can be reached from there and was not before.
+  // Walks everything that can be reached from `root` and was not walked before.
   void walk(std::uint64_t root);
-  // Goes on with another reader of the same file, whose bytes have changed in some places.
+  // Continues with another reader of the same file, of which some bytes have changed.
   void read_through(const metadata::FileMetadataPtr& file);
   Surveyed& result() { return out_; }
   const Surveyed& result() const { return out_; }
-  // Objects that the walk takes for visited.
+  // Makes the walk leave out the objects that `others` has reached.
   void leave_out(const Surveyed& others) { others_ = &others; }
   // Whether options.progress ended a walk.
   bool stopped() const { return stopped_; }
-  // Objects that the walk gave up on: more than are kept in memory.
+  // Whether the walk left out objects because there are more than can be kept in memory.
   bool full() const { return full_; }
 
  private:
@@ -91,13 +91,13 @@ class Survey {
   std::uint64_t steps_ = 0;
 };
 
-// The chunks of a dataset as its index tells them, and the first error of it.
+// The chunks that a dataset's index lists; `damage` receives the first error of it.
 std::vector<PlacedChunk> chunks_of(const metadata::FileMetadataPtr& file,
                                    const object::DatasetDescription& description,
                                    const chunk::ChunkGeometry& geometry, std::optional<Error>& damage);
 Result<chunk::ChunkGeometry> geometry_of(const object::DatasetDescription& description);
 std::uint64_t chunk_number(std::span<const std::uint64_t> scaled, std::span<const std::uint64_t> grid);
-// The chunks of the grid; nothing above `limit`.
+// The number of chunks in the grid; nullopt if it exceeds `limit`.
 std::optional<std::uint64_t> chunk_count(const chunk::ChunkGeometry& geometry, std::uint64_t limit);
 
 }  // namespace h5mount::salvage

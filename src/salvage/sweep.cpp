@@ -80,7 +80,7 @@ class Sweeper {
     return false;
   }
 
-  // In order, as pieces are. Each piece's memory is given back as soon as it is copied.
+  // All found structures, in the order of the pieces. Each piece's memory is freed as soon as it is copied.
   std::vector<Found> all_found() H5_REQUIRES(mutex_) {
     std::vector<Found> out;
     out.reserve(count_);
@@ -138,7 +138,7 @@ class Sweeper {
   std::atomic<bool> stop_ = false;
   Mutex mutex_;
   std::optional<Error> error_ H5_GUARDED_BY(mutex_);
-  std::vector<std::vector<Found>> found_ H5_GUARDED_BY(mutex_);  // of each piece
+  std::vector<std::vector<Found>> found_ H5_GUARDED_BY(mutex_);  // one list for each piece
   std::size_t count_ H5_GUARDED_BY(mutex_) = 0;
   std::uint64_t done_ H5_GUARDED_BY(mutex_) = 0;
 };

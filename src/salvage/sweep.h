@@ -10,7 +10,7 @@
 
 namespace h5mount::salvage {
 
-// There may be many: eight bytes each.
+// A structure that was found, in eight bytes, as there may be many.
 struct Found {
   static constexpr std::uint64_t kMaxOffset = (std::uint64_t{1} << 56) - 1;
 
@@ -27,15 +27,14 @@ inline bool is_header(const Found& found) {
 }
 
 struct Swept {
-  std::vector<Found> found;  // by offset
+  std::vector<Found> found;  // sorted by offset
   std::uint64_t bytes = 0;
 };
 
 // Looks for structures that begin in `ranges` (offsets of `source`, ascending). Object headers of version 2
-// are listed where their checksum is right, those of version 1 where their messages have its form; other
-// structures by their signature. The bytes of large headers that are looked at are bounded by
-// kSweepsPerByte times the bytes of the ranges. Errors: those of reading, Interrupted; LimitExceeded above
-// kMaxFound.
+// are listed if their checksum is right, those of version 1 if their messages have the right form, other
+// structures by their signature. The bytes of large headers that are looked at are bounded by kSweepsPerByte
+// times the bytes of the ranges. Errors: those of reading, Interrupted; LimitExceeded above kMaxFound.
 Result<Swept> sweep(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options);
 
 }  // namespace h5mount::salvage

@@ -1,5 +1,5 @@
-// Chunks that nodes of B-trees tell. A node does not say whose it is: it is taken where its keys and records
-// can be nobody else's.
+// Finds chunks in nodes of B-trees. A node does not name its owner: it is used if its keys and records fit
+// this dataset.
 #include <algorithm>
 #include <unordered_set>
 
@@ -20,9 +20,9 @@ bool in_grid(std::span<const std::uint64_t> scaled, std::span<const std::uint64_
 
 // ---- version 1
 
-constexpr std::size_t kEntriesAt = 6;  // in a node: 2 bytes
+constexpr std::size_t kEntriesAt = 6;  // offset of the count of entries in a node: 2 bytes
 
-// A node as if it had so many entries.
+// Decodes a node as if it had `entries` entries.
 Result<format::ChunkBTree1Node> decode_node1(const Rescue& rescue, const metadata::MetadataBlock& block,
                                              std::uint64_t address, const chunk::ChunkGeometry& geometry,
                                              std::uint16_t entries) {
@@ -33,8 +33,8 @@ Result<format::ChunkBTree1Node> decode_node1(const Rescue& rescue, const metadat
   return format::decode_chunk_btree1_node(cursor, geometry.chunk_dims, {});
 }
 
-// A writer that was killed may have written the first pages of a node and not the rest, which is older: the
-// entries before the first that cannot be one.
+// The entries of a node before the first that is not valid: a writer that was killed may have written the
+// first pages of the node and not the rest, which is older.
 std::optional<format::ChunkBTree1Node> begun_node1(Rescue& rescue, const metadata::MetadataBlock& block,
                                                    std::uint64_t address,
                                                    const chunk::ChunkGeometry& geometry) {
@@ -70,7 +70,7 @@ std::optional<format::ChunkBTree1Node> node1_at(Rescue& rescue, std::uint64_t ad
 class Tree1Gatherer {
  public:
   Tree1Gatherer(Rescue& rescue, const chunk::ChunkGeometry& geometry) : rescue_(rescue), geometry_(geometry) {
-    // Nothing checks a node of version 1, so that damage in one may be damage in others too.
+    // Nodes of version 1 have no checksum, so that damage in one may be damage in others too.
     out_.certainty = Certainty::Guessed;
   }
 
@@ -82,7 +82,8 @@ class Tree1Gatherer {
   }
 
  private:
-  // Leaves of a tree that could not be followed, of as many levels at most.
+  // Takes the leaves of the tree at `address`, which could not be followed, if the tree has at most `levels`
+  // levels.
   void take_below(std::uint64_t address, unsigned levels) {
     constexpr std::uint64_t kStepsPerChild = 64;
     if (levels == 0 || !rescue_.spend(1024) || !seen_.insert(address).second) return;
@@ -132,7 +133,7 @@ class Tree2Gatherer {
           ++internals;
           break;
         }
-    // A leaf may be left from a tree that has gone on without it; one node alone is the whole tree.
+    // A leaf may be left from a tree that has changed since; a node that is the only one is the whole tree.
     const bool alone = leaves == 1 && internals == 0 && rescue_.damaged_trees <= 1;
     out_.certainty = alone ? Certainty::Plausible : Certainty::Guessed;
     if (!out_.chunks.empty()) out_.found_by = "nodes of its chunk index";
@@ -140,7 +141,7 @@ class Tree2Gatherer {
   }
 
  private:
-  // A header of a tree of so many levels above the leaves, for the widths of its nodes' fields.
+  // A header of a tree with that depth, from which the widths of the nodes' fields follow.
   std::optional<format::BTree2Header> header_of(unsigned depth) const {
     Writer out(rescue_.sizes());
     out.text("BTHD").uint(0, 1).uint(type_, 1).uint(node_size_, 4).uint(format_->record_bytes(), 2);
@@ -151,7 +152,8 @@ class Tree2Gatherer {
     return header ? std::optional(*std::move(header)) : std::nullopt;
   }
 
-  // How many records a node has is told by its parent alone; its checksum is right for one number only.
+  // Only a node's parent states how many records the node has. The checksum is right for one number only, so
+  // all are tried.
   bool take_node(std::uint64_t address, unsigned level) {
     const auto header = header_of(level);
     if (!header) return false;

@@ -1,4 +1,4 @@
-// Objects that nothing links to.
+// Finds objects that nothing links to.
 #include <algorithm>
 #include <unordered_set>
 
@@ -7,8 +7,8 @@
 namespace h5mount::salvage {
 namespace {
 
-constexpr std::size_t kMaxUnlinked = 1U << 19;  // objects of lost+found
-constexpr std::size_t kMaxName = 200;           // bytes of a name that something still gives
+constexpr std::size_t kMaxUnlinked = 1U << 19;  // number of objects in lost+found
+constexpr std::size_t kMaxName = 200;           // longest name, in bytes, that an object keeps
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void Salvager::find_unlinked() {
   find_headless();
   const Surveyed& result = unlinked_->result();
   Claims none;
-  Survey below(rescue_.file, rescue_.end, none, nullptr, rescue_.options);  // lost+found
+  Survey below(rescue_.file, rescue_.end, none, nullptr, rescue_.options);  // from lost+found
   below.leave_out(reachable_->result());
   const auto add = [&](std::uint64_t address) {
     lost_.push_back({address, result.is_group(address)});
@@ -38,7 +38,7 @@ void Salvager::find_unlinked() {
   };
   for (const std::uint64_t address : met)
     if (!result.links_in.contains(address) && lost_.size() < kMaxUnlinked) add(address);
-  // Groups that link to one another and to which nothing else links: one of them stands for all.
+  // If groups link to one another and nothing else links to them, one of them is put into lost+found for all.
   for (const std::uint64_t address : met) {
     const bool known = !result.links_in.contains(address) || below.result().reached.contains(address) ||
                        headless_members_.contains(address);
@@ -46,7 +46,7 @@ void Salvager::find_unlinked() {
   }
 }
 
-// Groups of which only the names and links are left, where these lead to something that is lost too.
+// Makes groups for names and links of which the group is lost, if they lead to objects that are lost too.
 void Salvager::find_headless() {
   if (rescue_.unclaimed(Kind::LocalHeap).empty() && rescue_.unclaimed(Kind::FractalHeap).empty()) return;
   for (HeadlessGroup& group : headless_groups(rescue_, {&rescue_.claims, &rescue_.weak_claims})) {
@@ -71,7 +71,7 @@ void Salvager::find_headless() {
   }
 }
 
-// Space that nothing leads to may have been used again, and what was written there may be gone too.
+// Space that nothing refers to may have been used again, and data in it may have been overwritten.
 bool Salvager::is_proven(std::uint64_t address, object::ObjectKind kind) const {
   const auto opened = object::open_object(*rescue_.file, address);
   if (!opened || opened->header->version != 2) return false;
@@ -96,12 +96,13 @@ void Salvager::tell_of_unlinked() {
   rescue_datasets(unlinked_->result(), true);
 }
 
-// The links of lost+found: each object by a name that something still gives it, else by its address.
+// The links of lost+found: each object has the name that something still gives it, if there is one, else a
+// name made of its address.
 std::vector<format::Link> Salvager::lost_links() {
   std::vector<std::uint64_t> addresses;
   for (const Lost& one : lost_) addresses.push_back(one.address);
   const auto names = surviving_names(rescue_, reachable_->result().groups, addresses);
-  rescue_.take_found({});  // nothing is looked for any more, and much is made now
+  rescue_.take_found({});  // nothing is looked for after this, and making the links takes memory
   unlinked_.reset();
   std::vector<format::Link> links;
   links.reserve(lost_.size());

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kParameter = "token";
 
-// The bytes that Base64 stands for; what follows a character that is none of it is ignored.
+// Decodes Base64 up to the first character that is not part of it.
 std::string from_base64(std::string_view text) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
@@ -29,7 +29,7 @@ std::string from_base64(std::string_view text) {
   return out;
 }
 
-// What follows the scheme of an Authorization field.
+// The credentials in an Authorization field of that scheme; nullopt if it has another scheme.
 std::optional<std::string_view> credentials(std::string_view value, std::string_view scheme) {
   value = trimmed(value);
   const std::size_t end = std::min(value.find(' '), value.size());
@@ -37,7 +37,8 @@ std::optional<std::string_view> credentials(std::string_view value, std::string_
   return trimmed(value.substr(end));
 }
 
-// The same place: a reference relative to the target, so that it is right behind a proxy too.
+// Redirects to the same place without the token. The reference is relative to the target, so that it is right
+// behind a proxy too.
 Answer redirect_to(const Target& target, std::string_view query) {
   Answer out = plain_answer(307, "the token is taken");
   std::string to = "./" + std::string(target.path.substr(target.path.rfind('/') + 1));
@@ -51,7 +52,7 @@ Answer redirect_to(const Target& target, std::string_view query) {
 AccessToken::AccessToken(std::string token, std::uint16_t port)
     : token_(std::move(token)), cookie_(port == 0 ? "h5mount" : fmt::format("h5mount-{}", port)) {}
 
-// Takes the same time for every text of that length.
+// Takes the same time for all texts of the same length.
 bool AccessToken::is_token(std::string_view text) const {
   unsigned difference = text.size() == token_.size() ? 0 : 1;
   for (std::size_t i = 0; i < text.size(); ++i)
@@ -63,7 +64,7 @@ bool AccessToken::in_cookie(const Request& request) const {
   std::string_view rest;
   const auto field = request.header("Cookie");
   if (field) rest = *field;
-  // Several fields are joined by commas.
+  // Several Cookie fields are joined by commas.
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find_first_of(";,"), rest.size());
     const std::string_view one = trimmed(rest.substr(0, end));

@@ -12,12 +12,13 @@ namespace h5mount::serve {
 
 class AccessToken {
  public:
-  // `token`: empty where everyone is answered. `port`: tells the cookies of servers on one machine apart,
+  // `token` is empty if everyone is answered. `port` distinguishes the cookies of servers on one machine,
   // since browsers send a cookie to all ports of a host.
   AccessToken(std::string token, std::uint16_t port);
 
-  // The answer to a client that does not show the token; a redirect to the same place without it, which sets
-  // the cookie, where the target has it. Else nothing: the request may be answered.
+  // Returns the answer to a client that does not show the token. If the target contains the token, returns a
+  // redirect to the same place without it, which sets the cookie. Returns nullopt if the request may be
+  // answered.
   std::optional<Answer> answer_instead(const Request& request, const Target& target) const;
 
  private:
@@ -28,7 +29,7 @@ class AccessToken {
   const std::string token_, cookie_;
 };
 
-// A target with what stands for a token removed, for the log.
+// The target without the parameters that stand for a token, for the log.
 std::string without_token(std::string_view target);
 
 }  // namespace h5mount::serve

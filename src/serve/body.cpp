@@ -24,7 +24,8 @@ class TextBody final : public Body {
   std::size_t given_ = 0;
 };
 
-// Copies bytes of the file; 0 at its end. What each read finds anew may be of another version.
+// Copies bytes of the file; returns 0 at its end. Reads that the caller makes later may be of another
+// version.
 Result<std::size_t> read_file(tree::OpenNode& file, std::uint64_t offset, MutableByteSpan out,
                               RequestWork& work) {
   dataset::Pieces pieces;
@@ -67,7 +68,7 @@ class FileBody final : public Body {
       const auto most =
           static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), part.range.end - offset));
       const auto count = read_file(*file_, offset, rest.first(most), work);
-      if (!count && filled > 0) return filled;  // the next read meets what is wrong
+      if (!count && filled > 0) return filled;  // the next read returns the error
       if (!count) return fail(count.error());
       if (*count == 0) return fail(Error(ErrorCode::Stale, "the file became shorter while it was read"));
       range_given_ += *count;

@@ -17,19 +17,19 @@ namespace h5mount::serve {
 class Body {
  public:
   virtual ~Body() = default;
-  // Nothing where the size is known only at the end.
+  // The size; nullopt if it is known only at the end.
   virtual std::optional<std::uint64_t> size() const = 0;
-  // The next bytes, at most as many as `out` takes, and fewer where these took long; 0 at the end. May take
-  // as long as reading a file takes.
+  // Reads the next bytes, at most as many as `out` takes, and fewer if reading them took long; returns 0 at
+  // the end. May take as long as reading a file takes.
   virtual Result<std::size_t> read(MutableByteSpan out, RequestWork& work) = 0;
-  // The next bytes as memory that only the kernel may read (io::ByteSource::mapped), where they are stored as
-  // they are; empty: `read` has them. They are of this version of the file if `revalidate` succeeds after
-  // they were copied.
+  // The next bytes as memory that only the kernel may read (io::ByteSource::mapped), if they are stored as
+  // they are; if empty, `read` has to be used. They are of this version of the file if `revalidate` succeeds
+  // after they were copied.
   virtual ByteSpan stored() const { return {}; }
   virtual void skip(std::uint64_t bytes) { (void)bytes; }
   virtual Status revalidate() const { return {}; }
-  // As many of the next bytes as can be had without waiting for anything; 0: `read` has them, or there are
-  // none. `work` belongs to a quick job, which is interrupted before anything is waited for.
+  // Reads as many of the next bytes as can be had without waiting. Returns 0 if `read` has to be used, or at
+  // the end. `work` belongs to a quick job, which is interrupted before it would wait.
   virtual Result<std::size_t> read_at_once(MutableByteSpan out, RequestWork& work) {
     (void)out, (void)work;
     return std::size_t{0};
@@ -40,7 +40,7 @@ using BodyPtr = std::unique_ptr<Body>;
 BodyPtr make_text_body(std::string text);
 
 // Ranges of an open file, each preceded by text (the header of a part), and a text at the end. Nothing of the
-// file is held between two reads.
+// file is held in memory between two reads.
 struct FilePart {
   std::string before;
   Range range;
@@ -48,10 +48,10 @@ struct FilePart {
 BodyPtr make_file_body(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file,
                        std::vector<FilePart> parts, std::string end);
 
-// A file whose size is unknown, to its end.
+// A file whose size is unknown, up to its end.
 BodyPtr make_stream_body(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file);
 
-// All of a body.
+// Reads all of a body.
 Result<std::string> read_all(Body& body, RequestWork& work);
 
 }  // namespace h5mount::serve

@@ -9,7 +9,7 @@
 namespace h5mount::serve {
 namespace {
 
-// Digits; a number that does not fit is the largest, which is beyond every end.
+// Reads digits. A number that does not fit becomes the largest one, which is beyond every end.
 std::optional<std::uint64_t> parse_position(std::string_view text) {
   if (text.empty()) return std::nullopt;
   std::uint64_t value = 0;
@@ -26,7 +26,7 @@ std::optional<std::uint64_t> parse_position(std::string_view text) {
   return digits ? std::optional(value) : std::nullopt;
 }
 
-// `valid` becomes false for what is no range; nothing for one that has no bytes.
+// `valid` becomes false if the text is no range; returns nullopt for that, and for a range without bytes.
 std::optional<Range> parse_range(std::string_view text, std::uint64_t size, bool& valid) {
   const std::size_t dash = text.find('-');
   valid = dash != std::string_view::npos;

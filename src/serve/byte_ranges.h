@@ -14,17 +14,17 @@ struct Range {
 };
 
 struct RangeSet {
-  // Ignored: not understood, or more than is reasonable; the whole is sent, as the standard allows.
-  // Unsatisfiable: understood, but no range has any bytes.
+  // Ignored: the field is not understood, or asks for more than is reasonable; all bytes are sent, as the
+  // standard allows. Unsatisfiable: the field is understood, but no range has any bytes.
   enum class Kind { Ignored, Unsatisfiable, Satisfiable };
   Kind kind = Kind::Ignored;
-  std::vector<Range> ranges;  // in the order of the field
+  std::vector<Range> ranges;  // in the order of the field's value
 };
 
 inline constexpr std::size_t kMaxRanges = 256;
 
-// The ranges that a field's value asks of `size` bytes. Ranges that overlap or touch are joined, so that no
-// byte is sent twice; those that then remain keep the order of the field.
+// The ranges that a field's value asks for, of `size` bytes. Ranges that overlap or touch are joined, so that
+// no byte is sent twice; the remaining ones keep the order of the field.
 RangeSet parse_ranges(std::string_view value, std::uint64_t size);
 
 }  // namespace h5mount::serve

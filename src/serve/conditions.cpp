@@ -5,8 +5,8 @@
 namespace h5mount::serve {
 namespace {
 
-// Two writes within the second that a date can tell apart would have the same date: it says nothing for so
-// long.
+// Dates have a resolution of a second, so two writes within one second have the same date. A date is
+// therefore not used until this many seconds have passed.
 constexpr std::time_t kDateSettles = 2;
 
 bool matches_list(std::string_view list, std::string_view etag, bool weak_too) {

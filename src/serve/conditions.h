@@ -10,9 +10,9 @@ namespace h5mount::serve {
 
 // What identifies the state of a representation.
 struct Validators {
-  std::string etag;  // with its quotes, without `W/`; empty: none
+  std::string etag;  // with its quotes, without `W/`; empty if there is none
   std::optional<std::time_t> modified = {};
-  // Representations with this tag mean the same, but their bytes may differ.
+  // Whether representations with this tag mean the same although their bytes may differ.
   bool weak = false;
 };
 
@@ -24,7 +24,7 @@ struct Conditions {
 enum class Verdict { Proceed, NotModified, PreconditionFailed };
 Verdict evaluate(const Conditions& conditions, const Validators& validators, std::time_t now);
 
-// Whether a Range field is to be obeyed: without If-Range, or where it names exactly this state.
+// Whether a Range field must be obeyed: there is no If-Range, or it names exactly this state.
 bool range_applies(std::optional<std::string_view> if_range, const Validators& validators, std::time_t now);
 
 }  // namespace h5mount::serve

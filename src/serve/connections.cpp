@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A client that reuses its connection at once has done so after this time.
+// A client that reuses its connection at once has sent its next request within this time.
 constexpr std::chrono::milliseconds kCrowdedWait{500};
 
 }  // namespace

@@ -14,9 +14,9 @@
 namespace h5mount::serve {
 
 enum class Phase : std::uint8_t {
-  Header,   // for the client to send all of its next header
-  Working,  // for this program
-  Sending,  // for the client to take what was sent
+  Header,   // waits for the client to send all of its next header
+  Working,  // waits for this program
+  Sending,  // waits for the client to take what was sent
 };
 
 class Connection {
@@ -26,7 +26,7 @@ class Connection {
   int descriptor() const { return descriptor_; }
   Phase phase() const { return phase_.load(std::memory_order_relaxed); }
   std::chrono::steady_clock::duration waited() const;
-  // Set after the first answer: it waits for one more request, which need not come.
+  // To be called after the first answer: the connection then waits for another request, which may never come.
   void set_reused() { reused_.store(true, std::memory_order_relaxed); }
   bool reused() const { return reused_.load(std::memory_order_relaxed); }
 
@@ -41,7 +41,7 @@ class Connection {
 struct Deadlines {
   std::chrono::milliseconds header, stall;
   std::size_t
-      crowded;  // from so many connections on, those that only might send one more request are shut down
+      crowded;  // from this number of connections on, those that may send another request are shut down
 };
 
 class Connections {
@@ -54,8 +54,8 @@ class Connections {
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }
   bool crowded() const { return count() >= deadlines_.crowded; }
 
-  void shut_late() const;     // those that are past their deadline
-  void shut_waiting() const;  // those between two requests
+  void shut_late() const;     // shuts down those past their deadline
+  void shut_waiting() const;  // shuts down those between two requests
 
  private:
   const Deadlines deadlines_;

@@ -17,14 +17,15 @@
 namespace h5mount::serve {
 namespace {
 
-// A body is sent through two buffers: one that a job fills, and a smaller one of libmicrohttpd. Few
-// connections get large ones, as each part costs a job; many share kBodiesBytes until they have the smallest.
+// A body is sent through two buffers: one that a job fills, and a smaller one of libmicrohttpd. If there are
+// few connections, their buffers are large, as each part costs a job; many share kBodiesBytes until they have
+// the smallest buffers.
 constexpr std::size_t kBodiesBytes = 64U << 20;
 constexpr std::size_t kLargestBuffer = 1U << 20;
 constexpr std::size_t kMinSent = 4096, kMaxSent = 64U << 10;
 static_assert(kBodyBytes >= kLargestBuffer + kMaxSent);
-// From so many bytes on what is stored as it is goes past libmicrohttpd, which then cannot keep the
-// connection.
+// From this number of bytes on, bytes that are stored as they are are sent past libmicrohttpd, which then
+// cannot keep the connection.
 constexpr std::uint64_t kMinStored = 64U << 20;
 
 std::size_t buffer_bytes(std::size_t connections, std::optional<std::uint64_t> body) {
@@ -53,7 +54,7 @@ Connection* connection_of(MHD_Connection* connection) {
   return static_cast<Connection*>(info->socket_context);
 }
 
-// RFC 9110 section 5.6.2.
+// Whether the name is a token of RFC 9110 section 5.6.2.
 bool is_token(std::string_view name) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return !name.empty() && std::ranges::all_of(name, [&](char c) {
@@ -62,7 +63,7 @@ bool is_token(std::string_view name) {
   });
 }
 
-// It is sent in one piece, and copying it takes no time that others notice.
+// Whether an answer is sent in one piece, so that copying it takes no time that others notice.
 bool is_short(const Answer& answer) {
   return !answer.body || answer.body->size().value_or(kMaxSent + 1) <= kMaxSent;
 }
@@ -98,14 +99,15 @@ bool Exchange::has_body() const {
 }
 
 // libmicrohttpd passes texts that end at a NUL. It takes the target and the version from one line in one
-// buffer, with the space between them made a NUL: a target that is shorter than their distance was cut.
+// buffer, and replaces the space between them by a NUL: if the target is shorter than their distance, it was
+// cut.
 bool Exchange::is_cut(const char* url, const char* version) const {
   const std::less<const char*> before;
   if (!before(url, version) || version - url > static_cast<std::ptrdiff_t>(kConnectionBytes)) return false;
   return static_cast<std::size_t>(version - url) != request_.target.size() + 1;
 }
 
-// Answered before the body is sent; the connection is then closed.
+// Answers before the request's body is sent; the connection is then closed.
 MHD_Result Exchange::refuse(Answer answer) {
   stage_ = Stage::Answered;
   refused_ = true;
@@ -118,7 +120,7 @@ MHD_Result Exchange::begin(const char* method, const char* url, const char* vers
   MHD_get_connection_values(connection_, MHD_HEADER_KIND, &take_header, this);
   connection()->enter(Phase::Working);
   stage_ = Stage::Complete;
-  // `Content-Length : 3` is a field of another name to this server, and the length of a body to a lenient
+  // `Content-Length : 3` is a field of another name to this server, but the length of a body to a lenient
   // proxy.
   for (const auto& [name, value] : request_.headers)
     if (!is_token(name)) return refuse(plain_answer(400, "the name of a field is no token"));
@@ -144,7 +146,8 @@ MHD_Result Exchange::advance(const char* method, const char* url, const char* ve
   return MHD_NO;
 }
 
-// The loop does not touch the connection until the job has resumed it, which is the last that the job does.
+// The loop does not touch the connection until the job has resumed it, which is the last thing that the job
+// does.
 void Exchange::suspend_for(void (Exchange::*job)()) {
   MHD_suspend_connection(connection_);
   jobs().submit([this, job, connection = connection_] {
@@ -159,7 +162,8 @@ JobQueue& Exchange::jobs() {
   return work_->is_long() ? context_.long_jobs : context_.quick_jobs;
 }
 
-// What is there is answered without another thread between. Targets with a query ask for more work, mostly.
+// Answers in the loop, without another thread, if the answer can be made at once. Targets with a query
+// usually ask for more work.
 bool Exchange::answer_here() {
   if (!context_.local || request_.target.find('?') != std::string::npos) return false;
   work_->begin_quick_job();
@@ -182,7 +186,8 @@ void Exchange::make_answer() {
     }
     const Status first = reads ? fill() : Status();
     if (first && !work_->timed_out()) return;
-    // What cannot be read at all becomes an error's answer rather than one that is cut off.
+    // If nothing of the body can be read, the answer becomes that of the error, instead of one that is cut
+    // off.
     answer_ = work_->timed_out() ? plain_answer(504, "it took too long") : error_answer(first.error());
   } catch (const std::exception& exception) {
     log(LogLevel::Error, "serve: {}: {}", without_token(request_.target), exception.what());
@@ -210,7 +215,7 @@ Status Exchange::fill() {
   return {};
 }
 
-// The same without waiting. Returns false if nothing can be had without it.
+// The same without waiting. Returns false if no bytes can be had without waiting.
 bool Exchange::fill_at_once() {
   buffer_.resize(block_bytes());
   given_ = 0;
@@ -223,7 +228,7 @@ std::size_t Exchange::block_bytes() const {
   return std::clamp(buffer_bytes(context_.connections.count(), size) / 4, kMinSent, kMaxSent);
 }
 
-// Makes the next part of the body, or ends it where that cannot be made.
+// Makes the next part of the body, or ends the body if the part cannot be made.
 void Exchange::guard_body(const std::function<Status()>& make) {
   try {
     const Status done = make();
@@ -242,14 +247,15 @@ void Exchange::fill_more() {
   guard_body([this] { return fill(); });
 }
 
-// How much of a body is sent past libmicrohttpd: all but its beginning, which is in the buffer, and its end,
-// which is sent when it is known that the file has not changed: a body of two versions is never whole.
+// The number of bytes of a body that are sent past libmicrohttpd: all but its beginning, which is in the
+// buffer, and its end, which is sent once it is known that the file has not changed: a body made of two
+// versions is thus never complete.
 std::uint64_t Exchange::stored_bytes(std::optional<std::uint64_t> size) const {
   if (!context_.local || request_.method == "HEAD" || !size || *size < filled_ + kMinStored) return 0;
   return answer_.body->stored().size() == *size - filled_ ? *size - filled_ - block_bytes() : 0;
 }
 
-// Sends what is stored from the file's own pages: the kernel copies it, nobody else. With sendfile the pages
+// Sends stored bytes from the file's own pages, which only the kernel copies. With sendfile the pages
 // themselves would wait in the sockets, on this machine until the client takes them, and could still be
 // written to after any check.
 Status Exchange::send_stored() {
@@ -261,7 +267,7 @@ Status Exchange::send_stored() {
         ::send(connection()->descriptor(), next.data(), most, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) break;
-    // EFAULT: the file was truncated.
+    // EFAULT means that the file was truncated.
     if (count < 0 && errno == EFAULT) return fail(io_error(EIO, "the file was truncated while it was read"));
     if (count < 0) return fail(Error(ErrorCode::Interrupted, "the client has gone"));
     const auto sent = static_cast<std::uint64_t>(count);
@@ -274,7 +280,8 @@ Status Exchange::send_stored() {
   return stored_ > 0 ? Status() : answer_.body->revalidate();
 }
 
-// Until all is sent, each job sends what the socket takes. The connection is suspended meanwhile.
+// Submits jobs until all stored bytes are sent; each job sends as many as the socket takes. The connection is
+// suspended meanwhile.
 void Exchange::submit_stored() {
   jobs().submit([this] {
     work_->begin_job();
@@ -291,7 +298,8 @@ MHD_Result Exchange::send() {
   const auto size = answer_.body ? answer_.body->size() : std::uint64_t{0};
   whole_ = size == filled_ && filled_ <= kMaxSent;
   stored_ = stored_bytes(size);
-  // What libmicrohttpd sends itself is then not the length of the body, and it would name no other.
+  // If stored bytes are sent, libmicrohttpd itself sends fewer bytes than the body has, and would state that
+  // number as the length.
   const std::uint64_t told = stored_ > 0 ? MHD_SIZE_UNKNOWN : size.value_or(MHD_SIZE_UNKNOWN);
   MHD_Response* const response =
       whole_ ? MHD_create_response_from_buffer(filled_, buffer_.data(), MHD_RESPMEM_PERSISTENT)
@@ -327,8 +335,8 @@ ssize_t Exchange::read(char* out, std::size_t most) {
     submit_stored();
     return 0;
   } else if (context_.local && !failed_ && !ended_) {
-    // Copying once more what is in memory costs less than handing it to another thread. An error is met again
-    // by the job.
+    // Bytes that are in memory are copied here, which costs less than passing the work to another thread. If
+    // there is an error, the job meets it again.
     RequestWork quick(connection()->descriptor());
     quick.begin_quick_job();
     guard_body([&] {

@@ -19,14 +19,14 @@
 
 namespace h5mount::serve {
 
-// What the exchanges of a server share.
+// The parts that the exchanges of a server share.
 struct ExchangeContext {
   std::function<Answer(const Request&, RequestWork&)> answer;
   JobQueue& quick_jobs;
-  JobQueue& long_jobs;  // of requests that have taken long before
+  JobQueue& long_jobs;  // for requests that have taken long before
   Connections& connections;
   WritableWait& writable;
-  bool local;  // all sources are: see OpenedSource
+  bool local;  // whether all sources are: see OpenedSource
   std::function<void(const std::string&)> log_answer;
   std::atomic<bool> draining = false;
 };
@@ -35,10 +35,10 @@ class Exchange {
  public:
   Exchange(ExchangeContext& context, MHD_Connection* connection, std::string target);
 
-  // Called by the loop until an answer is queued: first with the header, then at its end, then when resumed.
-  // `url` and `version`: as libmicrohttpd passes them.
+  // Called by the loop until an answer is queued: first with the header, then at the end of the request, then
+  // when the connection is resumed. `url` and `version` are as libmicrohttpd passes them.
   MHD_Result advance(const char* method, const char* url, const char* version, std::size_t uploaded);
-  // Called when the answer was sent, or could not be.
+  // Called when the answer was sent, or could not be sent.
   void end(MHD_RequestTerminationCode how);
 
  private:
@@ -75,9 +75,9 @@ class Exchange {
   std::optional<RequestWork> work_;
   Answer answer_;
   std::vector<std::byte> buffer_;        // the next bytes of the body
-  std::size_t filled_ = 0, given_ = 0;   // of the buffer
-  bool ended_ = false, failed_ = false;  // the body
-  bool refused_ = false;                 // no message can be told apart after this one
+  std::size_t filled_ = 0, given_ = 0;   // bytes in the buffer, and those already sent
+  bool ended_ = false, failed_ = false;  // state of the body
+  bool refused_ = false;                 // the connection cannot be used for another request
   bool whole_ = false;                   // the buffer is the whole body, and is sent as it is
   std::uint64_t stored_ = 0;  // the next bytes of the body: they are sent from the file's own pages
   std::uint64_t sent_ = 0;

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr"
                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 constexpr std::array<std::string_view, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
 
-// Takes the parts of a date from the front of a text; `ok` becomes false where one is missing.
+// Takes the parts of a date from the front of a text; `ok` becomes false if a part is missing.
 class DateText {
  public:
   explicit DateText(std::string_view text) : text_(text) {}
@@ -101,7 +101,7 @@ std::optional<std::time_t> parse_comma_form(std::string_view text) {
   return checked_time(out, date.finished());
 }
 
-// The weight after `;q=` in thousandths; 1,000 where there is none, 0 where it is none.
+// The weight after `;q=` in thousandths; 1,000 if there is none, 0 if it is invalid.
 unsigned weight_of(std::string_view parameters) {
   while (!parameters.empty()) {
     parameters.remove_prefix(1);  // `;`

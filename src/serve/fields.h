@@ -9,22 +9,22 @@
 
 namespace h5mount::serve {
 
-std::string_view trimmed(std::string_view text);  // without spaces and tabs at both ends
+std::string_view trimmed(std::string_view text);  // removes spaces and tabs at both ends
 bool equals_ignoring_case(std::string_view a, std::string_view b);
 
 // Calls `take` for each item of a comma-separated list that is not empty. Commas in quoted strings do not
 // separate.
 void for_each_item(std::string_view list, const std::function<void(std::string_view)>& take);
 
-// "Sun, 06 Nov 1994 08:49:37 GMT"
+// Returns, for example, "Sun, 06 Nov 1994 08:49:37 GMT".
 std::string format_date(std::time_t time);
-// The three forms that the standard knows.
+// Reads the three forms that the standard allows; nullopt if the text has none of them.
 std::optional<std::time_t> parse_date(std::string_view text);
 
-// The weight in thousandths that an Accept field gives to a media type ("text/html"), or to any type where
-// the field is missing: the most specific range decides. 0: not accepted.
+// The weight in thousandths that an Accept field gives to a media type ("text/html"), or to any type if the
+// field is missing: the most specific range decides. 0: the type is not accepted.
 unsigned accept_weight(std::optional<std::string_view> accept, std::string_view type);
-// Whether the field names the type itself, not by a wildcard.
+// Whether the field names the type itself, not only by a wildcard.
 bool names_type(std::optional<std::string_view> accept, std::string_view type);
 // Whether an Accept-Encoding field accepts gzip.
 bool accepts_gzip(std::optional<std::string_view> accept_encoding);

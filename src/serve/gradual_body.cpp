@@ -23,7 +23,7 @@ Result<std::size_t> GradualBody::read(MutableByteSpan out, RequestWork& work) {
   return count;
 }
 
-// Adds parts until there are so many bytes, or the job is old.
+// Adds parts until `bytes` bytes are pending; with Pause::WhenOld one part suffices once the job is old.
 Status GradualBody::add(std::size_t bytes, Pause pause, RequestWork& work) {
   while (!ended_ && pending_.size() < bytes &&
          (pending_.size() == given_ || pause == Pause::Never || !work.job_is_old())) {

@@ -16,7 +16,8 @@ bool is_port(std::string_view text) {
   return text.size() <= 5 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// 127.a.b.c in the usual form only: other spellings of addresses are names to a browser's origin check.
+// Accepts 127.a.b.c in the usual form only: other spellings of addresses are names to a browser's origin
+// check.
 bool is_loopback_address(std::string_view text) {
   for (int i = 0; i < 4; ++i) {
     const std::size_t end = std::min(text.find('.'), text.size());

@@ -9,11 +9,11 @@
 
 namespace h5mount::serve {
 
-// ::1, and 127.0.0.0/8 as IPv6 writes it (::ffff:127.0.0.1).
+// True for ::1, and for 127.0.0.0/8 as IPv6 writes it (::ffff:127.0.0.1).
 bool is_loopback(const in6_addr& address);
 
-// `localhost` and names below it, 127.0.0.0/8, and loopback addresses of IPv6 in brackets; with any port or
-// none. Case does not matter.
+// True for `localhost` and names below it, 127.0.0.0/8, and loopback addresses of IPv6 in brackets; with or
+// without a port. Case does not matter.
 bool is_loopback_host(std::string_view host);
 
 }  // namespace h5mount::serve

@@ -17,10 +17,11 @@ namespace h5mount::serve {
 namespace {
 
 constexpr unsigned kMaxLoops = 4;  // threads that send and receive
-// Threads that read trees, beside one for each processor, and at most, where sources hang. A job may take
-// long: it must not hold up those of other clients. So those of requests that have taken long before share a
-// few threads, and where jobs that were thought to be quick take long after all, or long ones wait rather
-// than work, further threads are started for those that wait.
+// Options for the threads that read trees: their number, to which one for each processor is added, and the
+// largest number, which is reached if sources hang. A job may take long, but must not hold up jobs of other
+// clients. So requests that have taken long before share a few threads; and if jobs that were thought to be
+// quick take long after all, or if long jobs wait rather than work, further threads are started for those
+// that wait.
 JobQueue::Options quick_readers() {
   return {.name = "h5-quick",
           .threads = std::thread::hardware_concurrency() + 4,
@@ -38,12 +39,12 @@ JobQueue::Options long_readers() {
 constexpr std::chrono::milliseconds kLongestTick{1000};
 constexpr std::chrono::milliseconds kDrainTick{10};
 
-// The target is decoded by Site: one that was decoded here could not tell `/` from `%2F`.
+// Leaves the target encoded, as Site decodes it: after decoding here, `/` could not be told from `%2F`.
 std::size_t keep_encoded(void*, MHD_Connection*, char* text) {
   return std::strlen(text);
 }
 
-// What answers requests: pages and listings of the sources, or buckets.
+// The function that answers requests: with pages and listings of the sources, or as buckets.
 std::function<Answer(const Request&, RequestWork&)> answerer(const ServerOptions& options,
                                                              const Listener& listener,
                                                              std::vector<Source> sources) {
@@ -96,7 +97,7 @@ class HttpServer final : public Server {
         &on_completed, this, MHD_OPTION_NOTIFY_CONNECTION, &on_connection, this,
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     if (daemon_ == nullptr) return fail(Error(ErrorCode::Io, "libmicrohttpd does not start"));
-    (void)listener_.socket.release();  // the daemon's, until it is quiesced
+    (void)listener_.socket.release();  // it belongs to the daemon, until that is quiesced
     return {};
   }
 
@@ -109,7 +110,8 @@ class HttpServer final : public Server {
 
   bool drain(std::chrono::milliseconds patience) override {
     if (!context_.draining.exchange(true)) {
-      // Refuses new connections at once. The daemon's threads may use the descriptor until they have ended.
+      // New connections are refused at once. The daemon's threads may use the descriptor until they have
+      // ended.
       listening_ = UniqueFd(MHD_quiesce_daemon(daemon_));
       ::shutdown(listening_.get(), SHUT_RDWR);
       listener_.file.remove();
@@ -164,7 +166,7 @@ class HttpServer final : public Server {
   JobQueue quick_jobs_, long_jobs_;
   ExchangeContext context_;
   MHD_Daemon* daemon_ = nullptr;
-  UniqueFd listening_;  // once the daemon is quiesced; closed after it has ended
+  UniqueFd listening_;  // valid once the daemon is quiesced; closed after it has ended
   Watchdog::Check check_;
 };
 

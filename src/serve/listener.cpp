@@ -17,7 +17,7 @@ namespace h5mount::serve {
 namespace {
 
 constexpr int kBacklog = 4096;
-constexpr mode_t kOwnerOnly = 0177;  // the bits that are removed from a socket's mode
+constexpr mode_t kOwnerOnly = 0177;  // bits that are removed from a socket's mode
 
 struct Address {
   sockaddr_storage storage = {};
@@ -77,7 +77,7 @@ Result<Listener> listen_on_port(const ServerOptions& options) {
   return out;
 }
 
-// A socket that nobody listens on any more is removed. Anything else at the path is an error; so is a socket
+// Removes a socket that nobody listens on any more. Anything else at the path is an error, and so is a socket
 // of another user, which only root could remove.
 Status make_room(const std::string& path, const sockaddr_un& address) {
   struct stat there = {};
@@ -110,8 +110,8 @@ Result<Listener> listen_on_path(const std::string& path) {
   Listener out;
   out.socket = stream_socket(AF_UNIX);
   if (out.socket.get() < 0) return fail(io_error(errno, "cannot listen on " + path));
-  // The mode is right from the moment at which the file exists. The mask is that of all threads of the
-  // process: what another one makes meanwhile is the user's alone too.
+  // The mode is right from the moment at which the file exists. The mask applies to all threads of the
+  // process: files that others make meanwhile are for this user alone too.
   const mode_t before = ::umask(kOwnerOnly);
   const int bound = ::bind(out.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   const int trouble = errno;

@@ -11,11 +11,11 @@
 
 namespace h5mount::serve {
 
-// The file of a Unix socket; removed at the end where it is still the one that was made.
+// The file of a Unix socket; it is removed at the end if it is still the one that was made.
 class SocketFile {
  public:
   SocketFile() = default;
-  explicit SocketFile(std::string path);  // that of a socket which was bound just now
+  explicit SocketFile(std::string path);  // `path`: that of a socket which was just bound
   ~SocketFile() { remove(); }
   SocketFile(SocketFile&& other) noexcept { *this = std::move(other); }
   SocketFile& operator=(SocketFile&& other) noexcept;
@@ -25,7 +25,7 @@ class SocketFile {
   void remove();
 
  private:
-  std::string path_;  // empty: none
+  std::string path_;  // empty if there is none
   dev_t device_ = 0;
   ino_t inode_ = 0;
 };
@@ -34,13 +34,13 @@ struct Listener {
   UniqueFd socket;
   SocketFile file = {};
   std::string url = {};    // http://127.0.0.1:8000/, or http://unix:PATH:/ as nginx names a socket
-  std::uint16_t port = 0;  // 0: a Unix socket
-  bool six = false;        // IPv6
-  bool loopback = false;   // a port that only this machine reaches
+  std::uint16_t port = 0;  // 0 for a Unix socket
+  bool six = false;        // whether the address is one of IPv6
+  bool loopback = false;   // whether only this machine reaches the port
 };
 
-// Io: the address cannot be listened on, or the path is taken. InvalidValue: no address, or a path that is
-// too long for a socket.
+// Fails with Io if the address cannot be listened on or the path is taken, and with InvalidValue if there is
+// no address or if the path is too long for a socket.
 Result<Listener> listen_at(const ServerOptions& options);
 
 }  // namespace h5mount::serve

@@ -18,11 +18,11 @@ namespace {
 
 struct ListedEntry {
   std::string name;
-  std::string_view type = "unknown";  // directory, file, symlink; unknown where it cannot be looked up
-  std::optional<std::uint64_t> size;  // of a file, where it is known without reading it
+  std::string_view type = "unknown";  // directory, file, symlink; unknown if it cannot be looked up
+  std::optional<std::uint64_t> size;  // of a file, if known without reading it
   std::optional<std::int64_t> modified;
   std::string etag, target, error;
-  std::string kind = {}, shape = {}, dtype = {}, salvage = {};  // of a Table
+  std::string kind = {}, shape = {}, dtype = {}, salvage = {};  // only for a Table
 };
 
 constexpr std::uint64_t kEntrySteps = 1000;
@@ -34,7 +34,8 @@ constexpr std::string_view kTableHead =
     "<table cellpadding=\"4\">\n<tr "
     "align=\"left\"><th>Name</th><th>Kind</th><th>Shape</th><th>Type</th><th>Bytes</th></tr>\n";
 
-// An HTML listing has the form of nginx's and Apache's, which wget, GDAL, fsspec and httpdirfs take apart.
+// The text of a listing. As HTML it has the form of nginx's and Apache's listings, which wget, GDAL, fsspec
+// and httpdirfs parse.
 class ListingText {
  public:
   ListingText(ListingForm form, std::string_view path) : form_(form), path_(path) {}
@@ -108,7 +109,7 @@ class ListingText {
     const std::string shown = escape_html(entry.name);
     std::string date = "-";
     if (entry.modified) {
-      // "Sun, 06 Nov 1994 08:49:37 GMT" to "06-Nov-1994 08:49"
+      // Converts "Sun, 06 Nov 1994 08:49:37 GMT" to "06-Nov-1994 08:49".
       const std::string words = format_date(*entry.modified);
       date = fmt::format("{}-{}-{} {}", words.substr(5, 2), words.substr(8, 3), words.substr(12, 4),
                          words.substr(17, 5));
@@ -147,7 +148,7 @@ struct EntryMaker {
         break;
       case tree::NodeType::File:
         out.type = "file";
-        // 0 where a size is not known without reading.
+        // A size of 0 that is not complete is not known without reading the file.
         if (entry->stat.complete || entry->stat.size > 0) out.size = entry->stat.size;
         if (form == ListingForm::Json) out.etag = tag_of(snapshot, node.id(), {}, budget);
         break;
@@ -190,7 +191,7 @@ class ListingBody final : public GradualBody {
     if (next_ < listing_->size()) {
       const ListedEntry entry =
           EntryMaker{*snapshot_, directory_, *listing_, read_, work.budget()}.make(next_, form_);
-      // Where the request may not go on, the listing does not either: it must not look whole.
+      // If the request may not continue, the listing ends with an error: it must not look complete.
       if (!entry.error.empty()) H5_TRY(work.budget().check());
       out += text_.entry(entry, next_ == 0);
       ++next_;

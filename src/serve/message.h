@@ -15,10 +15,10 @@ using Header = std::pair<std::string, std::string>;
 
 struct Request {
   std::string method;
-  std::string target;  // as sent
+  std::string target;  // as it was sent
   std::vector<Header> headers;
 
-  // The values of all fields of that name (in any case), joined by commas; nothing where there is none.
+  // The values of all fields of that name (in any case), joined by commas; nullopt if there is none.
   std::optional<std::string> header(std::string_view name) const;
   std::size_t count(std::string_view name) const;
 };
@@ -26,17 +26,18 @@ struct Request {
 struct Answer {
   unsigned status = 200;
   std::vector<Header> headers;
-  BodyPtr body;  // null: empty
-  // Damage is known, so that HEAD reads the beginning as GET does, and is answered alike.
+  BodyPtr body;  // null: the body is empty
+  // If set, the node is known to be damaged, so HEAD reads the beginning as GET does, and gets the same
+  // answer.
   bool reads_for_head = false;
-  std::string problem = {};  // the text of an error's answer, not escaped
+  std::string problem = {};  // the text of an error, not escaped
 
   void add(std::string name, std::string value) { headers.emplace_back(std::move(name), std::move(value)); }
 };
 
 // An answer of one line of text.
 Answer plain_answer(unsigned status, std::string_view text);
-// What an error of the tree is over HTTP; with a text in place of its own.
+// The answer to an error of the tree; the second form replaces its text.
 Answer error_answer(const Error& error);
 Answer error_answer(const Error& error, std::string_view text);
 

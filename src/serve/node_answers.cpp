@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kMeasuredBytes = 1U << 20;
 
-// Of a field that refers to another place: clients and proxies take so much.
+// The longest value of a field that refers to another place: clients and proxies accept this many bytes.
 constexpr std::size_t kMaxReference = 8000;
 
 Answer redirect(const NodeRequest& request, const front::FoundNode& found) {
@@ -46,7 +46,8 @@ class FileAnswer {
 
   Answer make() {
     validators_.etag = tag_of(*request_.snapshot, found_.node.id(), {}, budget());
-    // A date of the source says nothing of other files either.
+    // If the node has no tag, the source's date does not apply to it either, as other files may determine its
+    // bytes.
     if (!validators_.etag.empty())
       validators_.modified = std::max(request_.snapshot->modified, found_.stat.mtime);
     if (auto instead = conditional_answer(request_.request, validators_)) return *std::move(instead);
@@ -69,7 +70,8 @@ class FileAnswer {
     return error_answer(error);
   }
 
-  // Texts of the whole tree are of the moment when they were opened; `stat` may be of a later one.
+  // The size of the open file. Texts of the whole tree were made when they were opened, while `stat` may be
+  // of a later moment, so their size is measured by reading them.
   Result<std::uint64_t> size_of(tree::OpenNode& file) const {
     if (!file.direct() || request_.snapshot->plain) {
       H5_ASSIGN(const tree::NodeStat stat,

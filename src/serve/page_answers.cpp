@@ -22,7 +22,7 @@ const Asset* find_asset(std::string_view name) {
   return found == assets.end() ? nullptr : &*found;
 }
 
-// Replaces a placeholder wherever it stands.
+// Replaces all occurrences of a placeholder.
 std::string filled(std::string text, std::string_view name, std::string_view value) {
   for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size()))
     text.replace(at, name.size(), value);
@@ -35,7 +35,8 @@ std::string_view media_type(std::string_view name) {
                                   : "text/plain; charset=utf-8";
 }
 
-// For a client that does not take it compressed. The length of the text is at its end.
+// Decompresses an asset for a client that does not accept gzip. The length of the text is at the end of
+// `content`.
 std::string decompressed(std::string_view content) {
   std::string out(load_le<std::uint32_t>(as_bytes(content).last(4).data()), '\0');
   libdeflate_decompressor* const decompressor = libdeflate_alloc_decompressor();
@@ -46,7 +47,7 @@ std::string decompressed(std::string_view content) {
   return done == LIBDEFLATE_SUCCESS ? out : std::string();
 }
 
-// Each name of a path; `convert` is given it and appends to the result.
+// Calls `convert` with each name of a path; it appends to the result.
 template <class Convert>
 std::string converted(std::string_view path, Convert convert) {
   std::string out;
@@ -83,7 +84,7 @@ std::string shown_path(std::string_view own) {
 Answer page_answer(const Request& request, const PagePlace& place, RequestWork& work) {
   const std::string name = escape_html(place.name);
   std::string text(find_asset("page.html")->content);
-  // What a file may name is filled in last: it may look like a placeholder.
+  // The name and the path are filled in last, as a file determines them and they may look like a placeholder.
   text = filled(std::move(text), "{root}", place.root);
   text = filled(std::move(text), "{plain}", escape_html(place.plain));
   text = filled(std::move(text), "{file}", place.named ? " data-named" : "");

@@ -1,5 +1,5 @@
 // The page that shows objects to people: H5Web's application over the interface below /api/, which the build
-// embeds. A build without it has the plain listing in its place. Threads: any.
+// embeds. A build without it serves the plain listing instead. Threads: any.
 #pragma once
 
 #include <string>
@@ -13,20 +13,20 @@ namespace h5mount::serve {
 bool has_page();
 
 struct PagePlace {
-  std::string root;    // the way to the server's root: `./`, `../`…
-  std::string plain;   // what a browser without JavaScript is led to, a reference
-  std::string name;    // of the file, as the interface below /api/ knows it
-  bool named = false;  // whether there are others
-  std::string path;    // of the object in its file, in HDF5's own names
+  std::string root;    // reference to the server's root: `./`, `../`…
+  std::string plain;   // reference that a browser without JavaScript follows
+  std::string name;    // the file's name in the interface below /api/
+  bool named = false;  // whether there are other files
+  std::string path;    // the object's path in its file, in HDF5's own names
 };
 Answer page_answer(const Request& request, const PagePlace& place, RequestWork& work);
 
-// A file of the page; 404 where there is no such file.
+// Answers with a file of the page, or with 404 if there is no such file.
 Answer asset_answer(const Request& request, std::string_view name, RequestWork& work);
 
-// The HDF5 path of an object at a path of names as the tree shows them.
+// The HDF5 path of an object, from the path of names that the tree shows.
 std::string own_path(std::string_view shown);
-// The other way.
+// The path of names that the tree shows, from an HDF5 path.
 std::string shown_path(std::string_view own);
 
 }  // namespace h5mount::serve

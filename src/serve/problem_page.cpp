@@ -31,7 +31,7 @@ Answer problem_answer(const Request& request, Answer answer, std::string_view pa
   if (answer.status < kFirstError || answer.problem.empty() ||
       !names_type(request.header("Accept"), "text/html"))
     return answer;
-  // A path that ends in `/` is in the directory above it.
+  // If the path ends in `/`, the directory above it is `../`.
   const std::string_view up = path.size() > 1 && path.ends_with('/') ? "../" : "./";
   answer.body = make_text_body(fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title></head>\n<body>\n"

@@ -29,7 +29,7 @@ void add_validators(const Validators& validators, Answer& answer) {
   answer.add("Cache-Control", "no-cache");
 }
 
-// An answer instead of the representation, where the request's conditions ask for one.
+// The answer to be sent instead of the representation, if the request's conditions ask for one.
 std::optional<Answer> conditional_answer(const Request& request, const Validators& validators) {
   const auto if_match = request.header("If-Match"), if_none_match = request.header("If-None-Match");
   const auto since = request.header("If-Modified-Since"), until = request.header("If-Unmodified-Since");
@@ -54,7 +54,7 @@ Answer listing_answer(const Request& request, BodyPtr body, bool json, std::stri
     etag.pop_back();  // its last quote
     etag += "z\"";
   }
-  // Weak: a listing has sizes as soon as they are known.
+  // The tag is weak, as a listing contains sizes as soon as they are known.
   const Validators validators{etag, std::nullopt, true};
   Answer out;
   if (auto instead = conditional_answer(request, validators)) {

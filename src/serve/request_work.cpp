@@ -13,7 +13,7 @@ constexpr milliseconds kPart{50};
 // A byte of an answer pays for 64 steps: decoding it takes one, and text of values 4.
 constexpr std::uint64_t kBytesForOneOfTheFile = limits::kRequestStepsPerFileByte / 64;
 
-// The time of the budget would run while a slow client takes what it was sent.
+// The budget has no limit of time, as that would elapse while a slow client takes what it was sent.
 RequestBudget::Bounds bounds() {
   return {limits::kRequestSteps, RequestBudget::unbounded().time};
 }
@@ -75,7 +75,8 @@ void RequestWork::gave(std::uint64_t bytes) {
   go_on();
 }
 
-// A client that shuts down its own direction has gone too: one that has really gone cannot be told from it.
+// Whether the client has gone. A client that shuts down only its own direction cannot be told from one that
+// has gone, and is taken for gone.
 bool RequestWork::client_is_gone() const {
   if (client_ < 0) return false;
   pollfd connection = {client_, POLLRDHUP, 0};

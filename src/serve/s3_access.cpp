@@ -19,8 +19,8 @@ bool has_parameter(const sign::Request& request, std::string_view name) {
   return false;
 }
 
-// Requests that read have no body: their hash is that of nothing. What writes is refused whatever its body
-// is.
+// Whether the stated hash can be that of the request's body. Requests that read have no body, so it must be
+// the hash of no bytes. Requests that write are refused in any case.
 bool is_hash_of_request(const sign::Request& request) {
   if (request.method != "GET" && request.method != "HEAD") return true;
   const std::string* const said = find_header(request, "x-amz-content-sha256");

@@ -1,4 +1,4 @@
-// Who may read a bucket: requests are held against a key by signature version 4. Threads: any.
+// Access to buckets: requests are checked against a key by signature version 4. Threads: any.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace h5mount::serve {
 
-// What is asked for, as it was signed: the path and the query decoded.
+// The request as it was signed, with path and query decoded.
 sign::Request signed_form(const Request& request);
 
-// Why the request is refused; nothing where its signature is that of `key`, made at about `now` (seconds
-// since 1970) for this very request.
+// Why the request is refused; nullopt if its signature is that of `key`, made at about `now` (seconds since
+// 1970) for this very request.
 std::optional<S3Error> check_signature(const S3Key& key, const sign::Request& request, std::int64_t now);
 
 }  // namespace h5mount::serve

@@ -35,7 +35,7 @@ std::string_view code_of(unsigned status) {
   }
 }
 
-// Characters that an XML document may have, of those below U+0080.
+// Whether an XML document may contain the character, which is below U+0080.
 bool is_xml_ascii(char c) {
   return (c >= ' ' && c < '\x7F') || c == '\t' || c == '\n' || c == '\r';
 }
@@ -80,7 +80,7 @@ std::string escape_xml(std::string_view text) {
       text.remove_prefix(1);
       continue;
     }
-    // U+FFFE and U+FFFF are no characters of XML either.
+    // U+FFFE and U+FFFF are not characters of XML either.
     const std::string_view whole = text.substr(0, length);
     const bool shown = length > 0 && whole != "\xEF\xBF\xBE" && whole != "\xEF\xBF\xBF";
     out += shown ? whole : kReplacement;

@@ -10,12 +10,12 @@ namespace h5mount::serve {
 
 inline constexpr std::string_view kS3Namespace = "http://s3.amazonaws.com/doc/2006-03-01/";
 
-// Text for an element. What XML cannot have (bytes that are no UTF-8, most control characters) is U+FFFD:
-// clients that want such names ask for encoding-type=url.
+// Escapes text for an element. Bytes that XML cannot have (bytes that are not UTF-8, most control characters)
+// become U+FFFD: clients that want such names ask for encoding-type=url.
 std::string escape_xml(std::string_view text);
-// `<name>text</name>`; the text is escaped.
+// Returns `<name>text</name>`; the text is escaped.
 std::string xml_element(std::string_view name, std::string_view text);
-// "2009-10-12T17:50:30.000Z"
+// Returns, for example, "2009-10-12T17:50:30.000Z".
 std::string xml_date(std::int64_t seconds_since_1970);
 
 Answer xml_answer(std::string text);
@@ -26,10 +26,10 @@ struct S3Error {
   std::string message;
 };
 Answer s3_error_answer(const S3Error& error, std::string_view resource);
-// What an answer of the rest of this server is as one of S3: an error becomes XML. `resource`: the path asked
-// for.
+// Turns an answer of the rest of this server into one of S3: an error becomes XML. `resource` is the
+// requested path.
 Answer as_s3_answer(Answer answer, std::string_view resource);
-// What an error of the tree is.
+// The answer to an error of the tree.
 Answer s3_error_answer(const Error& error, std::string_view resource);
 
 }  // namespace h5mount::serve

@@ -15,17 +15,18 @@ namespace {
 
 constexpr std::size_t kMaxKeys = 1000;
 constexpr std::chrono::milliseconds kPageTime{1000};
-// Of what cannot be read or measured: who reads it gets the error, and nobody takes it for empty.
+// The size of a file that cannot be read or measured: whoever reads it gets the error, and nobody takes it
+// for empty.
 constexpr std::uint64_t kUnknownSize = 1;
 constexpr std::string_view kTokenBegin = "k";  // a token is never empty
-// Of what has no tag: clients want one of every key (mountpoint-s3 takes no page without). A weak one matches
-// nothing.
+// The tag of a key without one: clients expect a tag for every key (mountpoint-s3 accepts no page without).
+// As it is weak, it matches nothing.
 constexpr std::string_view kNoTag = "W/\"none\"";
 
 struct ListQuery {
   bool second = false;  // ListObjectsV2
   std::string prefix, delimiter;
-  std::string marker, token;  // as given
+  std::string marker, token;  // as they were in the query
   std::string after;          // the last key, or common prefix, of the page before
   std::size_t most = kMaxKeys;
   bool url = false, owner = false;
@@ -54,7 +55,7 @@ std::optional<std::string> read_token(std::string_view token) {
   return out;
 }
 
-// The message is that of an invalid argument.
+// An error is the message of an invalid argument.
 std::expected<ListQuery, std::string> read_query(const sign::Fields& query) {
   ListQuery out;
   out.second = text_of(query, "list-type") == "2";
@@ -84,7 +85,7 @@ std::expected<ListQuery, std::string> read_query(const sign::Fields& query) {
   return out;
 }
 
-// The first text behind all that begin with `prefix`; empty: there is none.
+// The first text behind all texts that begin with `prefix`; empty if there is none.
 std::string behind(std::string prefix) {
   while (!prefix.empty() && prefix.back() == '\xFF') prefix.pop_back();
   if (!prefix.empty()) prefix.back() = static_cast<char>(prefix.back() + 1);
@@ -104,7 +105,7 @@ class Page {
   Result<std::string> make() {
     if (query_.most == 0) return text();
     const Status filled = fill();
-    // What was listed before counts; who goes on from there meets what is wrong.
+    // Keys that were listed before an error are returned; whoever continues from there meets the error.
     if (!filled && count_ == 0) return fail(filled.error());
     truncated_ = truncated_ || !filled;
     H5_TRY(walk_.confirm_unchanged());
@@ -133,13 +134,14 @@ class Page {
     }
   }
 
-  // A page ends where it has taken long; a first key is always on it, so that every page goes on.
+  // Whether the page should end because it has taken long. The first key is always on it, so that every page
+  // makes progress.
   bool is_used_up() const {
     return count_ > 0 &&
            (work_.job_age() > kPageTime || contents_.size() + prefixes_.size() > work_.most_text());
   }
 
-  // Keys that are one common prefix are passed together.
+  // Continues behind `after`. All keys of one common prefix are passed together.
   Status seek_behind(const std::string& after) {
     if (after.empty()) return walk_.seek("", work_);
     const std::size_t place = query_.delimiter.empty() || !after.starts_with(query_.prefix)
@@ -215,7 +217,7 @@ class Page {
 
   std::string first_text() const {
     std::string out = xml_element("Marker", shown(query_.marker));
-    // Without a delimiter clients may go on from the last key as well.
+    // Without a delimiter clients may also continue from the last key.
     if (truncated_) out += xml_element("NextMarker", shown(after_));
     return out;
   }

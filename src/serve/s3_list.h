@@ -14,12 +14,12 @@ struct S3Bucket {
   OrderCache orders;
 };
 
-// The page that `query` asks for. It ends early, and says so, where it has taken long or its text is long; of
-// which no key is left out by whoever goes on from there.
+// The page that `query` asks for. It ends early, and says so, if it has taken long or its text is long;
+// clients that continue from there miss no key.
 Answer list_objects(S3Bucket& bucket, std::shared_ptr<const Snapshot> snapshot, const sign::Fields& query,
                     std::string_view resource, RequestWork& work);
 
-// The value of a parameter; null where there is none.
+// The value of a parameter; null if there is none.
 const std::string* find_parameter(const sign::Fields& query, std::string_view name);
 
 }  // namespace h5mount::serve

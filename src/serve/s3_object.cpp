@@ -12,17 +12,17 @@
 namespace h5mount::serve {
 namespace {
 
-// As S3 has it: of names and values together.
+// The limit that S3 has for the names and values of metadata together.
 constexpr std::size_t kMaxMetadata = 2048;
 constexpr std::string_view kUser = "user.", kFacts = "user.hdf5.";
-// Facts of an object that cost nothing.
+// Facts of an object that cost nothing to find out.
 constexpr std::string_view kShownFacts[] = {"user.hdf5.kind", "user.hdf5.shape", "user.hdf5.dtype"};
 
 S3Error no_such_key() {
   return {404, "NoSuchKey", "The specified key does not exist."};
 }
 
-// Each file has one key: `a//b` and `a/../b` are none.
+// Whether the text can be a key. Each file has one key only: `a//b` and `a/../b` are not keys.
 bool is_key(std::string_view key) {
   for (std::size_t begin = 0; begin <= key.size();) {
     const std::size_t end = std::min(key.find('/', begin), key.size());
@@ -45,7 +45,7 @@ bool is_field_value(std::string_view value) {
   return std::ranges::all_of(value, [](char c) { return c >= ' ' && c < '\x7F'; });
 }
 
-// The attributes of the object that fit into the header, and how many do not.
+// The attributes of the object that fit into the header, and the number of those that do not.
 std::vector<Header> metadata_of(tree::Tree& tree, tree::NodeId node, RequestBudget& budget) {
   std::vector<Header> out;
   const auto names = tree.list_xattrs(node, budget);
@@ -70,12 +70,12 @@ std::vector<Header> metadata_of(tree::Tree& tree, tree::NodeId node, RequestBudg
   return out;
 }
 
-// S3 takes tags without their quotes too.
+// Adds quotes to a tag that has none, as S3 accepts those too.
 std::string quoted(const std::string& tag) {
   return tag == "*" || tag.find('"') != std::string::npos ? tag : '"' + tag + '"';
 }
 
-// The request as the rest of the server answers it: one range, of HEAD too.
+// The request in the form that the rest of the server answers: only one range, which HEAD may also ask for.
 Request file_request(const Request& request) {
   Request out{request.method, request.target, {}};
   for (const auto& [name, value] : request.headers) {
@@ -88,14 +88,14 @@ Request file_request(const Request& request) {
   return out;
 }
 
-// Fields of the answer that refer to the tree's own paths, or tell browsers how to keep it.
+// Removes fields that refer to the tree's own paths, or tell browsers how to keep the answer.
 void drop_others(Answer& answer) {
   std::erase_if(answer.headers, [](const Header& header) {
     return header.first == "Content-Location" || header.first == "Cache-Control";
   });
 }
 
-// What has no length of its own (the log) is made at once.
+// Makes a body without a known length (the log) at once, so that it has one.
 Status give_length(Answer& answer, RequestWork& work) {
   if (!answer.body || answer.body->size()) return {};
   H5_ASSIGN(std::string text, read_all(*answer.body, work));
@@ -120,7 +120,7 @@ std::optional<S3Error> check_query(const Request& request, const sign::Fields& q
   return std::nullopt;
 }
 
-// An object of one part is that part.
+// Makes the answer that of part 1: an object of one part is that part.
 void make_part(Answer& answer) {
   const std::uint64_t size = answer.body ? answer.body->size().value_or(0) : 0;
   if (answer.status != 200 || size == 0) return;
@@ -128,7 +128,8 @@ void make_part(Answer& answer) {
   answer.add("Content-Range", fmt::format("bytes 0-{0}/{1}", size - 1, size));
 }
 
-// A directory is a key with a slash at its end where it is empty, or cannot be listed: the reason is here.
+// A directory is a key with a slash at its end if it is empty or cannot be listed; in the latter case the
+// answer is the error.
 Answer directory_answer(const Snapshot& snapshot, const front::FoundNode& found, std::string_view resource,
                         RequestBudget& budget) {
   const auto listing = snapshot.tree->open_directory(found.node.id(), budget);
@@ -168,7 +169,7 @@ Answer object_answer(const Request& request, S3Bucket& bucket, std::shared_ptr<c
     snapshot = bucket.source.of_file(std::move(snapshot), *file);
   }
   const Request asked = file_request(request);
-  // Who reads many ranges of an object needs it once.
+  // Clients that read many ranges of an object need its metadata once.
   std::shared_ptr<const RecentFiles::Facts> metadata;
   if (!request.header("Range"))
     metadata = snapshot->recent->facts(found->node.id(), snapshot->version, [&] {

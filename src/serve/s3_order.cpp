@@ -9,16 +9,16 @@
 namespace h5mount::serve {
 namespace {
 
-// What is kept between two pages of a client: so many directories, and so many names in all of them but the
-// last one.
+// The numbers of directories, and of names in all of them, that are kept between two pages of a client. The
+// directory that was listed last is always kept.
 constexpr std::size_t kMaxKept = 64;
 constexpr std::size_t kMaxNames = std::size_t{1} << 20;
 constexpr std::chrono::seconds kKept{30};
-// Where nothing tells that a directory has changed.
+// The time for which a directory is kept if nothing shows that it has changed.
 constexpr std::chrono::seconds kKeptUntold{1};
 constexpr std::uint64_t kStepsToCompare = 50;
 
-// Names that the listing does not hold itself.
+// Holds the texts of names that the listing does not hold itself.
 class NameTexts {
  public:
   std::string_view of(const tree::DirectoryListing& listing, std::size_t position) {

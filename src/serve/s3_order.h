@@ -1,5 +1,6 @@
-// OrderedNames: the entries of a directory sorted by the bytes of their names, and those of the directories
-// that were listed last: a client that lists page by page sorts each directory once. Threads: any.
+// OrderedNames: the entries of a directory sorted by the bytes of their names. OrderCache keeps those of the
+// directories that were listed last: a client that lists page by page sorts each directory once. Threads:
+// any.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,7 @@ class OrderedNames {
 
   std::size_t size() const { return order_.size(); }
   std::string name(std::size_t rank) const { return listing_->name_at(order_[rank]); }
-  // The first that is not less.
+  // The first entry whose name is not less than `name`.
   std::size_t lower_bound(std::string_view name) const;
 
   const tree::DirectoryListing& listing() const { return *listing_; }
@@ -36,13 +37,14 @@ class OrderedNames {
 };
 using OrderedNamesPtr = std::shared_ptr<const OrderedNames>;
 
-// Why entries of a directory are missing. One of many files that cannot be opened is a directory without any.
+// Why entries of a directory are missing, if some are. If one of many files cannot be opened, it is a
+// directory without entries.
 std::optional<Error> trouble_of(tree::Tree& tree, tree::NodeId directory,
                                 const tree::DirectoryListing& listing, RequestBudget& budget);
 
 class OrderCache {
  public:
-  // Takes the caller's reference of the directory.
+  // Takes over the caller's reference to the directory.
   Result<OrderedNamesPtr> open(const std::shared_ptr<const Snapshot>& snapshot,
                                front::NodeReference directory, RequestBudget& budget);
 
@@ -59,7 +61,7 @@ class OrderCache {
   void keep(Entry entry);
 
   Mutex mutex_;
-  std::list<Entry> entries_ H5_GUARDED_BY(mutex_);  // the one that was used last is the first
+  std::list<Entry> entries_ H5_GUARDED_BY(mutex_);  // the most recently used first
 };
 
 }  // namespace h5mount::serve

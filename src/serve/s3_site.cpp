@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kOurRegion = "us-east-1";
 constexpr std::size_t kMaxBucketName = 63;
 
-// Parameters that ask a bucket for something else than its keys.
+// Parameters that ask a bucket for something other than its keys.
 constexpr std::string_view kOtherOfBuckets[] = {"accelerate",
                                                 "acl",
                                                 "analytics",
@@ -68,7 +68,7 @@ std::string_view without_port(std::string_view host) {
   return host.substr(0, host.ends_with(']') ? host.size() : colon);
 }
 
-// The name before the domain; nothing where the host is not below it.
+// The name before the domain; nullopt if the host is not below the domain.
 std::optional<std::string_view> name_below(std::string_view host, std::string_view domain) {
   if (host.size() <= domain.size() + 1) return std::nullopt;
   const std::size_t dot = host.size() - domain.size() - 1;
@@ -104,7 +104,7 @@ S3Site::S3Site(S3Options options, bool loopback, std::vector<Source> sources)
 Answer S3Site::answer(const Request& request, RequestWork& work) {
   Answer out = answer_valid(request, work);
   out.add("x-amz-request-id", fmt::format("{:08X}{:08X}", static_cast<std::uint32_t>(started_), ++requests_));
-  // Bytes of a file are never a page of this server.
+  // Bytes of a file must never act as a page of this server.
   out.add("X-Content-Type-Options", "nosniff");
   out.add("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
   out.add("Cross-Origin-Resource-Policy", "same-origin");
@@ -172,7 +172,7 @@ Answer S3Site::answer_bucket(const Request& request, S3Bucket& bucket, const sig
     out.add("x-amz-bucket-region", std::string(kOurRegion));
     return out;
   }
-  // The region that S3 has no name for.
+  // The empty constraint is that of the region for which S3 has no name.
   if (find_parameter(query, "location"))
     return xml_answer(fmt::format("<LocationConstraint xmlns=\"{}\"/>", kS3Namespace));
   if (find_parameter(query, "versioning"))

@@ -1,4 +1,4 @@
-// S3Site: answers requests as Amazon S3 does, each source being a bucket. Independent of the library that
+// S3Site: answers requests as Amazon S3 does; each source is a bucket. Independent of the library that
 // carries the messages. Threads: any.
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace h5mount::serve {
 
-// The names of buckets for the names of sources: letters are small ones, characters that a bucket's name
-// cannot have are `-`, equal names get `-2`, `-3`…
+// The names of buckets for the names of sources: letters become lower case, characters that a bucket's name
+// cannot have become `-`, equal names get `-2`, `-3`…
 std::vector<std::string> bucket_names(const std::vector<std::string>& names);
 
 class S3Site {
  public:
-  // `loopback`: without a key the Host field must be a loopback name, or one of the server's own.
+  // `loopback`: without a key, the Host field must be a loopback name or one of the server's own.
   S3Site(S3Options options, bool loopback, std::vector<Source> sources);
 
   // May take as long as reading the files takes. An answer to HEAD has the body that GET would have.
@@ -25,7 +25,7 @@ class S3Site {
 
  private:
   struct Place {
-    std::string bucket, key;  // empty: none
+    std::string bucket, key;  // empty if the path names none
   };
   Answer answer_valid(const Request& request, RequestWork& work);
   bool is_own_host(std::string_view host) const;

@@ -13,18 +13,18 @@ bool is_before_slash(char c) {
   return static_cast<unsigned char>(c) < '/';
 }
 
-// Whether `name` stands before what is in a directory of the name `directory`, and behind that name itself.
+// Whether `name` stands before all entries of a directory named `directory`, and behind that name itself.
 bool comes_between(std::string_view directory, std::string_view name) {
   return name.size() > directory.size() && name.starts_with(directory) &&
          is_before_slash(name[directory.size()]);
 }
 
-// Errors that are of the request and not of what it looks at.
+// Whether the error is about the request, not about the node that it looks at.
 bool ends_request(const Error& error) {
   return concerns_one_request(error) || error.code() == ErrorCode::Stale;
 }
 
-// Names that no entry has, and that a lookup would take for something else.
+// Whether no entry has the name, although a lookup would find something by it.
 bool is_no_name(std::string_view name) {
   return name.empty() || name == "." || name == "..";
 }
@@ -58,7 +58,7 @@ Status KeyWalk::begin_level(std::string path, front::NodeReference directory, st
   level.next = level.names->lower_bound(std::max(bound, prefix));
   level.end = level.names->size();
   if (!prefix.empty()) {
-    // The first name behind those that begin with the prefix.
+    // `last` becomes the first name behind those that begin with the prefix.
     std::string last(prefix);
     while (!last.empty() && last.back() == '\xFF') last.pop_back();
     if (!last.empty()) {
@@ -66,7 +66,7 @@ Status KeyWalk::begin_level(std::string path, front::NodeReference directory, st
       level.end = std::max(level.next, level.names->lower_bound(last));
     }
   }
-  // Directories whose own name is before the bound, but not all that is in them.
+  // Directories are deferred whose own name is before the bound, if not all their entries are.
   for (std::size_t length = std::max<std::size_t>(prefix.size(), 1); length < bound.size(); ++length) {
     if (!is_before_slash(bound[length]) && bound[length] != '/') continue;
     const std::string_view name = bound.substr(0, length);
@@ -86,7 +86,7 @@ Status KeyWalk::seek(std::string_view from, RequestWork& work) {
   levels_.clear();
   shows_base_ = false;
   from_ = std::max(from, std::string_view(prefix_));
-  const std::size_t base = prefix_.rfind('/') + 1;  // 0 where there is none
+  const std::size_t base = prefix_.rfind('/') + 1;  // 0 if there is none
   const std::string path = prefix_.substr(0, base);
   if (base > kMaxKey || !from_.starts_with(path)) return {};
   front::NodeReference directory;
@@ -114,7 +114,7 @@ std::optional<Error> KeyWalk::trouble_with(const OrderedNames& names, RequestBud
   return trouble_of(*snapshot_->tree, names.directory(), names.listing(), budget);
 }
 
-// The next entry of a level in the order of keys; nothing at its end.
+// The next entry of a level in the order of keys; nullopt at the level's end.
 Result<std::optional<std::size_t>> KeyWalk::next_rank(Level& level, RequestBudget& budget) {
   for (;;) {
     const bool more = level.next < level.end;
@@ -135,7 +135,7 @@ Result<std::optional<std::size_t>> KeyWalk::next_rank(Level& level, RequestBudge
   }
 }
 
-// Nothing where it leads to no file.
+// Follows the symlink at `key`; returns nullopt if it does not lead to a file.
 Result<std::optional<WalkedKey>> KeyWalk::follow(std::string key, RequestBudget& budget) {
   auto found = front::find_path(snapshot_->tree, key, front::LastLink::Follow, budget);
   if (!found && found.error().code() == ErrorCode::NotFound) return std::nullopt;
@@ -145,7 +145,7 @@ Result<std::optional<WalkedKey>> KeyWalk::follow(std::string key, RequestBudget&
   return WalkedKey{.key = std::move(key), .node = std::move(found->node), .stat = found->stat};
 }
 
-// Goes on with what is in a directory. The directory itself is a key where it is empty or has trouble.
+// Continues with the entries of a directory. The directory itself is a key if it is empty or has trouble.
 Result<std::optional<WalkedKey>> KeyWalk::enter(WalkedKey directory, RequestBudget& budget) {
   if (directory.key.size() > kMaxKey) return std::nullopt;
   std::string_view bound(from_);
@@ -164,7 +164,7 @@ Result<std::optional<WalkedKey>> KeyWalk::visit(const Level& level, std::size_t 
   std::string key = level.path + level.names->name(rank);
   const auto entry = look(level, rank, budget);
   if (!entry && ends_request(entry.error())) return fail(entry.error());
-  if (!entry && entry.error().code() == ErrorCode::NotFound) return std::nullopt;  // it is gone
+  if (!entry && entry.error().code() == ErrorCode::NotFound) return std::nullopt;  // the entry is gone
   if (key.size() > kMaxKey) return std::nullopt;
   if (!entry) return WalkedKey{.key = std::move(key), .trouble = entry.error()};
   front::NodeReference node(snapshot_->tree, entry->node);
@@ -191,7 +191,7 @@ Result<std::optional<WalkedKey>> KeyWalk::next(RequestWork& work) {
     }
     const OrderedNamesPtr names = levels_.back().names;
     levels_.pop_back();
-    // Nothing shows the damage of the directory that was asked for but this.
+    // The damage of the directory that was asked for is shown only here.
     if (auto trouble = levels_.empty() ? trouble_with(*names, work.budget()) : std::nullopt)
       return fail(*trouble);
   }

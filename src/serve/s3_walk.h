@@ -1,6 +1,6 @@
 // KeyWalk: the files below a directory of a tree in the order of their whole paths' bytes, which is that of
 // the keys of a bucket: `a-b`, `a.b`, `a/c`, `a0`. It begins at any key at the cost of finding it, and holds
-// the listings of the directories that it is in. Whether an entry is a directory is looked up only where its
+// the listings of the directories that it is in. Whether an entry is a directory is looked up only if its
 // place depends on it, or when it is its turn. Threads: one.
 #pragma once
 
@@ -14,38 +14,39 @@
 
 namespace h5mount::serve {
 
-// Of a longer path no system call could open the file in a mount.
+// The longest key: with a longer path no system call could open the file in a mount.
 inline constexpr std::size_t kMaxKey = 4096;
 
 struct WalkedKey {
-  std::string key;  // of a directory: with a slash at its end
+  std::string key;  // of a directory: ends with a slash
   bool directory = false;
-  front::NodeReference node = {};  // of a file
+  front::NodeReference node = {};  // only of a file
   tree::NodeStat stat = {};
-  std::optional<Error> trouble = {};  // why it cannot be read; then there is no node
+  std::optional<Error> trouble = {};  // why it cannot be read; if set, there is no node
 };
 
 class KeyWalk {
  public:
-  // The keys that begin with `prefix`. Deep: those of files. Else directories stand for all that is below
-  // them, where the prefix leaves them whole.
+  // Walks the keys that begin with `prefix`. Deep: the keys of files. Otherwise a directory stands for
+  // everything below it, unless the prefix leads into it.
   KeyWalk(std::shared_ptr<const Snapshot> snapshot, OrderCache& orders, std::string prefix, bool deep);
 
-  // Goes to the first key that is not less.
+  // Goes to the first key that is not less than `from`.
   Status seek(std::string_view from, RequestWork& work);
-  // Nothing at the end. Symlinks to files are files; those to directories, and those that lead nowhere, are
-  // left out. A directory is a key of its own where it is empty, as S3's clients make directories, and where
-  // it cannot be listed whole, with its `trouble`.
+  // The next key; nullopt at the end. Symlinks to files are files; those to directories, and those that lead
+  // nowhere, are left out. A directory is a key of its own if it is empty, as S3's clients make directories,
+  // or if it cannot be listed completely, with its `trouble`.
   Result<std::optional<WalkedKey>> next(RequestWork& work);
-  // Whether all that was shown is still so.
+  // Fails if a file that was read for the keys has changed since.
   Status confirm_unchanged() const { return read_.confirm_unchanged(); }
 
  private:
   struct Level {
-    std::string path;  // with a slash at its end; empty: the root
+    std::string path;  // ends with a slash; empty for the root
     OrderedNamesPtr names;
     std::size_t next = 0, end = 0;
-    // Directories that were passed, as names which continue theirs come before what is in them.
+    // Ranks of directories that were passed: names that continue a directory's own come before the
+    // directory's entries.
     std::vector<std::size_t> deferred = {};
   };
   Result<tree::Entry> look(const Level& level, std::size_t rank, RequestBudget& budget);

@@ -5,7 +5,7 @@ namespace h5mount::serve {
 Result<ListingPtr> SharedListings::open(tree::Tree& tree, tree::NodeId directory, const std::string& version,
                                         RequestBudget& budget) {
   const auto made = [&] { return tree.open_directory(directory, budget); };
-  // One that may differ although the file does not change is made anew.
+  // A listing that may differ although the file does not change is always made anew.
   if (!tree.lasts(directory)) return made();
   std::shared_ptr<Once> once;
   {
@@ -16,7 +16,7 @@ Result<ListingPtr> SharedListings::open(tree::Tree& tree, tree::NodeId directory
     if (!once) known = once = std::make_shared<Once>();
   }
   H5_ASSIGN(const ListingPtr listing, once->get(made, budget));
-  // Kept as long as a client uses the listing.
+  // The result keeps `once` as long as a client uses the listing.
   return ListingPtr(std::move(once), listing.get());
 }
 

@@ -1,6 +1,6 @@
 // SharedListings: the listings of directories that answers are made from. All clients that list a directory
-// at a time use one, so that their number takes no memory: together listings take what the links of a file
-// take. Threads: any.
+// at the same time use one listing, so that their number takes no memory: all listings together take as much
+// as the links of a file. Threads: any.
 #pragma once
 
 #include <map>
@@ -18,7 +18,8 @@ using ListingPtr = std::shared_ptr<const tree::DirectoryListing>;
 
 class SharedListings {
  public:
-  // `version`: of the file. The caller holds a reference of the directory as long as it uses the listing.
+  // `version` is the file's. The caller must hold a reference to the directory as long as it uses the
+  // listing.
   Result<ListingPtr> open(tree::Tree& tree, tree::NodeId directory, const std::string& version,
                           RequestBudget& budget);
 

@@ -46,7 +46,7 @@ std::string root_from(std::string_view path) {
   return out;
 }
 
-// What was looked for where the last name of the path is a link: its target.
+// The answer if nothing was found; if the last name of the path is a link, it names the link's target.
 Answer missing_answer(const std::shared_ptr<tree::Tree>& tree, const std::string& path, const Error& error,
                       RequestBudget& budget) {
   const auto link = front::find_path(tree, path, front::LastLink::Keep, budget);
@@ -110,7 +110,7 @@ std::optional<Site::Place> Site::place_of(const std::string& path) {
   const auto found = std::ranges::find(names_, name);
   if (found == names_.end()) return std::nullopt;
   const auto index = static_cast<std::size_t>(found - names_.begin());
-  // Without the slash the path is the directory's without one, which is redirected.
+  // Without a slash the path is that of the directory, which is then redirected.
   return Place{sources_[index].get(), name, name, end < path.size() ? path.substr(end + 1) : "."};
 }
 
@@ -170,7 +170,8 @@ Answer Site::answer_found(NodeRequest request, const Place& place, front::FoundN
   return answer_node(request, std::move(found));
 }
 
-// Nothing of a file is hidden: where it has an object at `/api`, the interface is below `/.h5` alone.
+// Whether an object at `/api`, or a source, has the name of the interface. Nothing of a file may be hidden,
+// so the interface is then below `/.h5` only.
 bool Site::hides_api(RequestWork& work) const {
   if (sources_.size() > 1) return std::ranges::find(names_, "api") != names_.end();
   const auto snapshot = sources_.front()->current(work.budget());
@@ -178,7 +179,7 @@ bool Site::hides_api(RequestWork& work) const {
   return front::find_path((*snapshot)->tree, "api", front::LastLink::Keep, work.budget()).has_value();
 }
 
-// The source that the parameter `file` names, with the path below it where there are many files.
+// The source that the parameter `file` names, and the path below it if it has many files.
 std::optional<Site::Place> Site::place_of_file(const std::optional<std::string>& file) const {
   const std::string name = file.value_or(names_.front());
   if (sources_.size() == 1) return Place{sources_.front().get(), {}, name, file.value_or(std::string())};

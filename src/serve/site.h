@@ -22,10 +22,10 @@ struct SiteOptions {
 
 class Site {
  public:
-  // One source is the root; several are directories in it, where an equal name gets ` (2)`.
+  // If there is one source, it is the root; several are directories in the root, and equal names get ` (2)`.
   Site(SiteOptions options, std::vector<Source> sources);
 
-  // Whether it is a method that is answered; any other one is refused without reading anything.
+  // Whether the method is answered; any other is refused without reading anything.
   static bool reads(std::string_view method);
 
   // May take as long as reading the files takes. An answer to HEAD has the body that GET would have.
@@ -35,9 +35,9 @@ class Site {
   // A request whose path has been resolved to a source.
   struct Place {
     ServedSource* source = nullptr;  // null: the listing of the sources
-    std::string name;                // of the source where there are several, else empty
-    std::string file;                // its own name
-    std::string path;                // in the source, decoded, as in the request
+    std::string name;                // name of the source; empty if there is only one
+    std::string file;                // name of the source's file
+    std::string path;                // path in the source, decoded, as in the request
   };
   Answer answer_valid(const Request& request, RequestWork& work);
   Answer answer_at(const Request& request, std::string_view path, std::string_view query, RequestWork& work);
@@ -53,7 +53,7 @@ class Site {
   const SiteOptions options_;
   const AccessToken token_;
   std::vector<std::unique_ptr<ServedSource>> sources_;
-  std::vector<std::string> names_;  // of the sources, in the root
+  std::vector<std::string> names_;  // names of the sources in the root
 };
 
 }  // namespace h5mount::serve

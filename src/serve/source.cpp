@@ -12,8 +12,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// Two writes within a tick of the kernel's clock leave the same times: the state of a file that was written
-// in this time is given a tag that no other answer has.
+// Two writes within a tick of the kernel's clock leave the same times, so the state of a file that was
+// written within this time gets a tag that no other answer has.
 constexpr std::int64_t kSettles = 50'000'000;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -34,7 +34,8 @@ std::shared_ptr<ServedSource::Opening> ServedSource::opening() const {
   return opening_;
 }
 
-// The first one who finds that the source is another one says so; the others then use the same opening.
+// Called by requests that find that another file has the source's name. The first call replaces the outdated
+// opening; the others then use the new one.
 void ServedSource::open_anew(const std::shared_ptr<Opening>& outdated) {
   const MutexLock lock(mutex_);
   if (opening_ == outdated) opening_ = std::make_shared<Opening>();

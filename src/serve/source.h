@@ -1,6 +1,6 @@
 // ServedSource: a source and its newest opened state. A request holds the state that it began with, so that a
 // download goes on when the file is replaced. Threads: any; no lock is held while the source is looked at or
-// opened, so that one which hangs holds up those who ask for it only.
+// opened, so that a source which hangs holds up only those who ask for it.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@
 
 namespace h5mount::serve {
 
-// The files that were answered last stay known, as they do where a kernel mounts a tree: what was found and
-// decoded for one request is there for the next. Threads: any.
+// RecentFiles: the files that were answered last, whose nodes are kept, as a kernel does in a mount: what was
+// found and decoded for one request is then there for the next. Threads: any.
 class RecentFiles {
  public:
   explicit RecentFiles(std::size_t most) : nodes_(most), facts_(most) {}
@@ -29,12 +29,12 @@ class RecentFiles {
     if (!nodes_.find(id)) nodes_.insert(id, std::make_shared<const front::NodeReference>(std::move(node)), 1);
   }
 
-  // What is told of a file beside its bytes, in one version of the file that it is of.
+  // Facts about a file, besides its bytes, in one version of the file that the node belongs to.
   struct Facts {
     std::string version;
     std::vector<std::pair<std::string, std::string>> fields;
   };
-  // `make` is called where they are not known; without a version they are not kept.
+  // `make` is called if the facts are not known; without a version they are not kept.
   template <class Make>
   std::shared_ptr<const Facts> facts(tree::NodeId node, const std::string& version, const Make& make) {
     auto known = facts_.find(node);
@@ -54,14 +54,14 @@ class RecentFiles {
 struct Snapshot {
   std::shared_ptr<tree::Tree> tree;
   std::shared_ptr<void> pin;
-  std::string version;        // of the file; empty: there is none, or which is not known
-  std::uint64_t opening = 0;  // another one where the source was opened again
+  std::string version;        // the file's; empty if there is none, or if it is not known which
+  std::uint64_t opening = 0;  // differs if the source was opened again
   std::int64_t modified = 0;  // seconds since 1970
   std::function<bool(const tree::NodeStat&)> shown;  // as in OpenedSource
   std::shared_ptr<SharedListings> listings;
   std::shared_ptr<RecentFiles> recent;
-  bool many = false;   // it has many files: see ServedSource::of_file
-  bool plain = false;  // of one that is no HDF5 file
+  bool many = false;   // whether it has many files: see ServedSource::of_file
+  bool plain = false;  // the node is of a file that is not HDF5
 };
 
 class ServedSource {
@@ -70,17 +70,18 @@ class ServedSource {
 
   const std::string& name() const { return name_; }
 
-  // Opens the source again where its file is another one now; requests that come meanwhile share that
-  // opening, and wait within their budget. Errors: those of opening.
+  // The newest state. Opens the source again if another file has its name now; requests that come meanwhile
+  // share that opening, and wait within their budget. Errors: those of opening.
   Result<std::shared_ptr<const Snapshot>> current(RequestBudget& budget);
 
-  // The same of one of many files, with its version. To be
-  // asked for before anything of that file is read.
+  // The same state for one of many files, with that file's version. To be called before anything of the file
+  // is read.
   std::shared_ptr<const Snapshot> of_file(std::shared_ptr<const Snapshot> snapshot,
                                           const std::optional<tree::FileOfNode>& file);
 
  private:
-  // Of a file of many its tree is kept as long as one of these is of it; max_open= bounds the descriptors.
+  // The numbers of recent files. If there are many files, the tree of one of them is kept as long as a recent
+  // node belongs to it; max_open= bounds the descriptors.
   static constexpr std::size_t kRecent = 512, kRecentOfMany = 64;
   struct Opened {
     OpenedSource source;
@@ -100,7 +101,7 @@ class ServedSource {
 
   const std::string name_;
   const std::function<Result<OpenedSource>()> open_;
-  const std::uint64_t run_;  // differs from run to run
+  const std::uint64_t run_;  // differs for each run of the program
   mutable Mutex mutex_;
   std::shared_ptr<Opening> opening_ H5_GUARDED_BY(mutex_) = std::make_shared<Opening>();
   std::atomic<std::uint64_t> unsettled_ = 0, openings_ = 0;

@@ -1,4 +1,4 @@
-// Entity tags. A tag is of one URL: it differs whenever the bytes there may. Threads: any.
+// Entity tags. A tag belongs to one URL: it differs whenever the bytes there may differ. Threads: any.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace h5mount::serve {
 
-// The tag of a node, quoted and strong: made of the version of the file that it is of. Empty where what it
-// shows may come from another file, whose changes that version does not tell (Tree::sources_of). `variant`
-// tells apart what one URL is answered with.
+// The tag of a node, quoted and strong: made from the version of the file that the node belongs to. Empty if
+// the node may show bytes of another file, whose changes that version does not show (Tree::sources_of).
+// `variant` distinguishes the answers of one URL.
 std::string tag_of(const Snapshot& snapshot, tree::NodeId node, std::string_view variant,
                    RequestBudget& budget);
 

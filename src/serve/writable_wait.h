@@ -15,14 +15,14 @@ namespace h5mount::serve {
 class WritableWait {
  public:
   WritableWait() = default;
-  ~WritableWait();  // who waits is not called any more
+  ~WritableWait();  // callbacks are not called any more
   WritableWait(const WritableWait&) = delete;
   WritableWait& operator=(const WritableWait&) = delete;
 
-  // Starts its thread.
+  // Starts the thread that waits.
   Status start();
-  // Calls `then` once, from its thread, which it must not hold up. The descriptor stays open until then; a
-  // descriptor has one that waits. False: it cannot be waited for.
+  // Calls `then` once, from the thread that waits, which `then` must not hold up. The descriptor must stay
+  // open until then, and may have only one callback. Returns false if the descriptor cannot be waited for.
   bool wait(int descriptor, std::function<void()> then);
 
  private:

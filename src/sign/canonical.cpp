@@ -11,7 +11,7 @@ bool is_space(char c) {
   return c == ' ' || c == '\t';
 }
 
-// Without spaces at its ends, and one space for each run of them.
+// Removes spaces at both ends, and replaces each run of spaces by one.
 std::string trimmed(std::string_view value) {
   std::string out;
   for (char c : value) {
@@ -34,7 +34,7 @@ std::string canonical_query(const Fields& query) {
   return joined(parts, "&");
 }
 
-// Equal names are one line, their values in the order in which they stand.
+// Makes one line of all headers of that name, with their values in their order.
 std::string canonical_header(const Fields& headers, std::string_view name) {
   std::vector<std::string> values;
   for (const auto& [other, value] : headers) {

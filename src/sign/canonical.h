@@ -13,13 +13,13 @@ inline constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
 std::string lower_case(std::string_view text);
 std::string joined(const std::vector<std::string>& parts, std::string_view between);
-// The value of the first header or query parameter of that name, in any case; null where there is none.
+// The value of the first header or query parameter of that name, in any case; null if there is none.
 const std::string* find_field(const Fields& fields, std::string_view name);
 
-// "20130524/us-east-1/s3/aws4_request"
+// Returns, for example, "20130524/us-east-1/s3/aws4_request".
 std::string scope_text(const Scope& scope);
 
-// `names` are the headers that are signed, lower case and sorted. Of the query, X-Amz-Signature is left out.
+// `names` are the headers that are signed, lower case and sorted. X-Amz-Signature is left out of the query.
 std::string canonical_request(const Request& request, const std::vector<std::string>& names,
                               std::string_view payload_hash);
 

@@ -10,7 +10,7 @@ namespace h5mount::sign {
 namespace {
 
 constexpr std::int64_t kMaxClockSkew = 15 * 60;
-constexpr std::uint64_t kMaxSeconds = 7 * 24 * 3600;  // a presigned request's longest life
+constexpr std::uint64_t kMaxSeconds = 7 * 24 * 3600;  // the longest that a presigned request is valid
 
 Error malformed(std::string_view what) {
   return Error(ErrorCode::InvalidValue, "the request's signature: " + std::string(what));
@@ -33,7 +33,7 @@ std::optional<std::int64_t> seconds_of(const std::string& time) {
   return ::timegm(&parts);
 }
 
-// "KEY/20130524/us-east-1/s3/aws4_request"; the key may have slashes itself.
+// Reads "KEY/20130524/us-east-1/s3/aws4_request"; the key itself may contain slashes.
 Status read_credential(const std::string& text, const std::string& time, Claim& out) {
   std::vector<std::string> parts = split(text, '/');
   const std::size_t n = parts.size();
@@ -114,7 +114,8 @@ Status check_time(const Claim& claim, std::int64_t now) {
   return {};
 }
 
-// What says which object and how it is asked for may not be added to a request that is signed.
+// Checks that a request's host and x-amz-* headers are signed, so that nobody could add them to a signed
+// request.
 Status check_names(const Claim& claim, const Request& request) {
   const auto is_named = [&](const std::string& name) {
     return std::ranges::binary_search(claim.signed_headers, name);
@@ -130,7 +131,7 @@ Status check_names(const Claim& claim, const Request& request) {
   return {};
 }
 
-// Where a request does not say what its body is, it has none.
+// A request that does not state a hash of its body is taken to have no body.
 std::string payload_hash(const Claim& claim, const Request& request) {
   if (claim.presigned) return std::string(kUnsignedPayload);
   const std::string* named = find_field(request.headers, "x-amz-content-sha256");

@@ -30,7 +30,7 @@ struct ReadEnvironment;  // dataset/open_dataset.h
 class SparseForm {
  public:
   virtual ~SparseForm() = default;
-  // Decodes every chunk's selection, once.
+  // The number of defined elements; the first call decodes the selection of every chunk.
   virtual Result<std::uint64_t> count(RequestBudget& budget) const = 0;
   // Reads bytes of the lists: coordinates are `rank` little-endian u64 per element, values are elements as
   // stored.
@@ -48,7 +48,7 @@ struct NamedSource {
   State state = State::Found;
   // For names with %b: how many sources exist, counted from 0 on; `file` and `dataset` are then the patterns.
   std::optional<std::uint64_t> numbered = {};
-  std::string reason = {};  // why it is missing, refused or unreadable
+  std::string reason = {};  // why it is missing, refused or unreadable; else empty
 
   // A source that could not be opened.
   static NamedSource of(std::string file, std::string dataset, const Error& why) {
@@ -60,10 +60,10 @@ struct NamedSource {
 };
 struct NamedSources {
   std::vector<NamedSource> list;
-  std::uint64_t left_out = 0;  // beyond the caller's bound
+  std::uint64_t left_out = 0;  // number of sources beyond the caller's bound
 };
 
-// Sources that were needed so far and do not exist: they read as the fill value.
+// Sources that were needed so far and do not exist; reads of them return the fill value.
 struct MissingSources {
   std::uint64_t count = 0;
   std::string first;  // "file:dataset"
@@ -71,7 +71,7 @@ struct MissingSources {
 
 using ByteRange = h5mount::ByteRange;
 
-// What is stale where it is not known which bytes are.
+// The stale range if it is not known which bytes are stale.
 inline constexpr ByteRange kWholeImage{0, format::kUnlimited};
 
 // A range of consecutive bytes of an image.
@@ -79,7 +79,7 @@ struct ByteRun {
   std::uint64_t offset = 0, bytes = 0;
 };
 
-// Bytes that lie in a source as they are, one after another.
+// Adjacent bytes that a source stores as they are in the image.
 struct StoredRun {
   std::shared_ptr<const io::ByteSource> source;
   std::uint64_t offset = 0, length = 0;
@@ -88,9 +88,8 @@ struct StoredRun {
 class DatasetReader;
 using DatasetReaderPtr = std::shared_ptr<const DatasetReader>;
 
-// A reader, and its delta from the one before: bytes of the image that it may return with other contents than
-// the readers before it did, as far as they had returned them when it was opened. For callers that keep what
-// they read.
+// A reader of a later state, and the ranges of its image that may differ from what readers of the state
+// before returned before it was opened. For callers that keep what they read.
 struct NextReader {
   DatasetReaderPtr reader;
   std::vector<ByteRange> stale = {};
@@ -100,20 +99,21 @@ class DatasetReader {
  public:
   virtual ~DatasetReader() = default;
 
-  // Whether a source of a virtual dataset has changed or was created: then `open_next_dataset` returns a
+  // Whether a source of a virtual dataset has changed or was created, so that `open_next_dataset` returns a
   // reader of the new state. Costs a check of the sources' files, each at most once per its own interval.
   virtual bool sources_changed() const { return false; }
 
   const object::DatasetDescription& description() const { return description_; }
   std::uint64_t size() const { return description_.image_bytes; }
 
-  // In what follows `budget` is that of the request; its errors are those of `spend`.
+  // In the following functions `budget` is that of the request; its errors are those of `spend`.
 
-  // Reads the bytes [offset, offset + length), cut at the image's end. By default into memory of their own.
+  // Reads the bytes [offset, offset + length), cut at the image's end. The default implementation reads them
+  // into new memory.
   virtual Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const;
   // Reads into memory; the range must be inside the image.
   virtual Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const = 0;
-  // Where the bytes of the image from `offset` on are stored; nothing where they are made in another way.
+  // Where the bytes of the image from `offset` on are stored; nullopt if they are not stored as they are.
   virtual std::optional<StoredRun> stored_run(std::uint64_t offset) const {
     (void)offset;
     return std::nullopt;
@@ -131,21 +131,23 @@ class DatasetReader {
   // Bytes of raw data that the file holds for the dataset (du). For a chunked dataset the whole index is
   // walked, once.
   virtual Result<std::uint64_t> storage_bytes(RequestBudget& budget) const = 0;
-  // The same where it is known or cheap; else an estimate that needs no read (nothing where there is none).
+  // The same, if it is known or costs little; else an estimate that needs no read; nullopt if there is none.
   virtual std::optional<std::uint64_t> storage_bytes_known() const = 0;
 
-  // The first byte at or after `offset` in allocated storage / in a hole, as lseek(2) SEEK_DATA and SEEK_HOLE
-  // count: the end of the image is a hole. NotFound (ENXIO) where there is no data after `offset`.
+  // The first byte at or after `offset` in allocated storage or in a hole, respectively, as lseek(2)
+  // SEEK_DATA and SEEK_HOLE count: the end of the image is a hole. Fails with NotFound (ENXIO) if there is no
+  // data after `offset`.
   virtual Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const = 0;
   virtual Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const = 0;
 
-  // About how many bytes of memory the reader takes, blocks in the cache excepted; small where 0.
+  // About how many bytes of memory the reader takes, without blocks in the cache; 0 if it is small.
   virtual std::size_t memory_bytes() const { return 0; }
 
-  // Why every read would fail (a missing filter, an unknown layout), for user.hdf5.error.
+  // Why every read would fail (a missing filter, an unknown layout), for user.hdf5.error; nullopt if reads
+  // work.
   virtual std::optional<Error> problem() const = 0;
 
-  // The files that the dataset names, each once, in order; opens them.
+  // The files that the dataset names, each once, in order; the call opens them.
   virtual NamedSources named_sources(std::size_t most, RequestBudget& budget) const {
     (void)most, (void)budget;
     return {};
@@ -155,8 +157,8 @@ class DatasetReader {
   // Null unless the dataset is sparse.
   virtual const SparseForm* sparse_form() const { return nullptr; }
 
-  // For open_next_dataset: the reader of a later snapshot, which keeps what this one has decoded; none where
-  // nothing can be kept.
+  // For open_next_dataset: a reader of a later snapshot that keeps what this one has decoded; its `reader` is
+  // null if nothing can be kept.
   virtual Result<NextReader> continued(const ReadEnvironment& environment, const object::OpenedFilePtr& file,
                                        const object::DatasetDescription& next, RequestBudget& budget) const {
     (void)environment, (void)file, (void)next, (void)budget;

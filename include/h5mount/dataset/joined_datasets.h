@@ -1,5 +1,5 @@
 // Joined datasets: datasets of one dimension side by side, as one dataset of a compound type with a member
-// for each. It is as long as the shortest of them.
+// for each. The joined dataset is as long as the shortest of them.
 #pragma once
 
 #include <memory>
@@ -16,18 +16,18 @@ struct JoinedMember {
   std::shared_ptr<const object::DatasetDescription> dataset;
 };
 
-// Shape, type and size. Its chunks are as long as the longest that all chunked members have in common.
-// `address`: of the object that stands for it. TooLarge where an element or the image exceeds the limit of
-// all datasets.
+// Shape, type and size of the joined dataset. Its chunks are as long as the longest that all chunked members
+// have in common. `address`: of the object that the joined dataset stands for. Fails with TooLarge if an
+// element or the image exceeds the limit of all datasets.
 Result<object::DatasetDescription> describe_joined(std::uint64_t address,
                                                    std::span<const JoinedMember> members);
 
-// Its reader, from the readers of the members in their order.
+// The reader of the joined dataset, from the readers of its members in their order.
 std::shared_ptr<const DatasetReader> open_joined(object::DatasetDescription joined,
                                                  std::vector<std::shared_ptr<const DatasetReader>> members);
 
-// What is stale in its image since `before`, that of an earlier state, where `stale` is so in the members'
-// images, a list for each.
+// The ranges of the joined dataset's image that have become stale since `before`, its description in an
+// earlier state. `stale` has, for each member, the stale ranges of its image.
 std::vector<ByteRange> stale_in_joined(const object::DatasetDescription& joined,
                                        const object::DatasetDescription& before,
                                        std::span<const std::vector<ByteRange>> stale);

@@ -17,19 +17,20 @@ struct ReadEnvironment {
   std::shared_ptr<cache::BlockCache> cache;
   std::shared_ptr<cache::WorkerPool> workers;
   std::shared_ptr<object::FileSet> files;
-  std::shared_ptr<const VirtualAncestry> within = nullptr;  // of sources: the virtual datasets around them
+  std::shared_ptr<const VirtualAncestry> within = nullptr;  // of a source: the virtual datasets around it
   std::shared_ptr<Counters> counters = std::make_shared<Counters>();
 };
 
 // Reads only what describes the storage. An unknown layout or filter (UnsupportedFeature) is an error of
-// `read`, not of this, so that the object is still listed.
+// `read`, not of this function, so that the object is still listed.
 Result<DatasetReaderPtr> open_dataset(const ReadEnvironment& environment, object::OpenedFilePtr file,
                                       object::DatasetDescription description);
 
-// The reader of a later snapshot of a followed file, `previous` being that of an earlier one, or null: it
-// keeps the finished blocks that the earlier one has decoded. The description must come from an object
-// header that was read before the call; what the header refers to is read during the call, as a writer
-// flushes it before the header. May be called again with the same `previous`, also after a failure.
+// Makes the reader for a later snapshot of a followed file; `previous` is the reader for an earlier snapshot,
+// or null. The new reader keeps the finished blocks that `previous` has decoded. The description must come
+// from an object header that was read before the call; the structures that the header refers to are read
+// during the call, as a writer flushes them before the header. May be called again with the same `previous`,
+// also after a failure.
 Result<NextReader> open_next_dataset(const ReadEnvironment& environment, object::OpenedFilePtr file,
                                      object::DatasetDescription description, const DatasetReaderPtr& previous,
                                      RequestBudget& budget);

@@ -53,8 +53,8 @@ class Pieces {
   std::uint64_t total_ = 0;
 };
 
-// Copies the pieces one after another. The kernel copies `kernel_only` pieces, so a file truncated meanwhile
-// is an error (Io) and no SIGBUS.
+// Copies the pieces one after another. The kernel copies `kernel_only` pieces, so if a file was truncated
+// meanwhile the result is an error (Io) and no SIGBUS.
 Status copy_pieces(std::span<const Piece> pieces, MutableByteSpan out);
 
 }  // namespace h5mount::dataset

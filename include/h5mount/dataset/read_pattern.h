@@ -14,8 +14,8 @@ namespace h5mount::dataset {
 // The accesses of one open file so far. The owner of the open file keeps it; `read` updates it. Threads: any.
 class ReadPattern {
  public:
-  // Records a read; true where the reader moves forward through the file. The kernel's read-ahead may send
-  // neighbouring requests out of order: they still count as forward.
+  // Records a read; returns true if the reader moves forward through the file. The kernel's read-ahead may
+  // send neighbouring requests out of order: they still count as forward.
   bool note(std::uint64_t offset, std::uint64_t length);
   bool forward() const;  // the result of the last `note`
   // The kernel's read-ahead reorders requests within this distance (two of its windows).
@@ -35,10 +35,10 @@ class ReadPattern {
   std::shared_ptr<std::atomic<std::uint64_t>> expected_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<std::uint32_t> streak_{0};
   std::atomic<std::uint64_t> ahead_{0};
-  std::atomic<std::uint64_t> behind_{format::kUnlimited};  // kUnlimited: nothing yet
+  std::atomic<std::uint64_t> behind_{format::kUnlimited};  // kUnlimited: nothing was claimed yet
 };
 
-// How a request reads.
+// How a request reads a dataset.
 struct ReadAccess {
   ReadPattern* pattern;  // null: random access
   RequestBudget& budget;

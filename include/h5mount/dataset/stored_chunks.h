@@ -12,10 +12,10 @@ class StoredChunks {
   virtual ~StoredChunks() = default;
 
   struct Stored {
-    std::uint64_t bytes = 0;  // 0: never written
-    bool filtered = false;    // by every filter of the pipeline
+    std::uint64_t bytes = 0;  // 0: the chunk was never written
+    bool filtered = false;    // whether every filter of the pipeline was applied
   };
-  // Reads what is needed of the index, and no data. `chunk`: counted row-major.
+  // Reads the index as far as needed, and no data. `chunk`: the chunk's row-major number.
   virtual Result<Stored> find_stored(std::uint64_t chunk) const = 0;
 
   // Reads the stored bytes [offset, offset + length) of a chunk that was written.
@@ -25,7 +25,7 @@ class StoredChunks {
   virtual Status verify_stored(std::uint64_t chunk) const = 0;
 };
 
-// Null unless the reader is of a chunked dataset that is not sparse. Lives as long as the reader.
+// Null unless the reader is of a chunked dataset that is not sparse. The result lives as long as the reader.
 const StoredChunks* stored_chunks_of(const DatasetReader& reader);
 
 }  // namespace h5mount::dataset

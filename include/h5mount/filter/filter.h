@@ -32,8 +32,8 @@ struct FilterSpec {
 
 // A box (hyperslab with stride 1) of a chunk's elements.
 struct ChunkBox {
-  std::span<const std::uint64_t> dims;   // of the chunk, elements
-  std::span<const std::uint64_t> start;  // of the box
+  std::span<const std::uint64_t> dims;   // dimensions of the chunk, in elements
+  std::span<const std::uint64_t> start;  // first element of the box
   std::span<const std::uint64_t> count;
   std::size_t element_size = 0;  // bytes
 };
@@ -75,15 +75,15 @@ class Filter {
   // Whether `as_view` always gives the decoded bytes.
   virtual bool decodes_in_place() const { return false; }
 
-  // For filters whose decoded bytes are a part of `in` (fletcher32): that part, without a copy. An empty
-  // optional where `decode` is needed.
+  // For filters whose decoded bytes are a part of `in` (fletcher32): returns that part, without a copy.
+  // Returns nullopt if `decode` is needed.
   virtual Result<std::optional<ByteSpan>> as_view(ByteSpan in) const {
     (void)in;
     return std::optional<ByteSpan>{};
   }
 
-  // Opens a stored chunk of `decoded_bytes` for decoding in parts; null where only whole chunks can be
-  // decoded.
+  // Opens a stored chunk of `decoded_bytes` for decoding in parts; null if the chunk can only be decoded
+  // whole.
   virtual bool may_decode_partially() const { return false; }
   virtual Result<std::unique_ptr<PartialChunk>> open_partial(ByteSpan in, std::size_t decoded_bytes) const {
     (void)in, (void)decoded_bytes;
@@ -91,7 +91,7 @@ class Filter {
   }
 };
 
-// A registered filter: its name ("deflate"), and what is missing where this build has no decoder.
+// A registered filter: its name ("deflate"), and what is missing if this build has no decoder for it.
 struct FilterInfo {
   std::uint16_t id = 0;
   std::string_view name;
@@ -101,8 +101,8 @@ struct FilterInfo {
 FilterInfo filter_info(std::uint16_t id);  // `name` is empty for unregistered ids
 std::vector<FilterInfo> known_filters();
 
-// Errors: UnsupportedFeature (unknown or not built in), InvalidValue (client data that no correct writer
-// produces).
+// Fails with UnsupportedFeature if the filter is unknown or not built in, and with InvalidValue for client
+// data that no correct writer produces.
 Result<std::shared_ptr<const Filter>> make_filter(const FilterSpec& spec, std::size_t chunk_bytes);
 
 // Reused buffers of one thread for the steps between filters.
@@ -122,31 +122,32 @@ class FilterScratch {
 
 class FilterPipeline {
  public:
-  // `specs` are in write order; decoding applies them last to first. An unavailable filter does not fail here
-  // but in `decode` of a chunk that needs it (its mask bit may exclude it).
+  // `specs` are in write order; decoding applies them last to first. If a filter is not available, this
+  // function does not fail, but `decode` of a chunk that needs the filter does (the chunk's mask bit may
+  // exclude it).
   static Result<std::shared_ptr<const FilterPipeline>> make(std::span<const FilterSpec> specs,
                                                             std::size_t chunk_bytes);
 
-  // Undoes every filter whose bit is not set in `mask`, and fills exactly out.size() bytes; any other result
-  // size is FilterFailed. For heap blocks and sections out.size() is their decoded size.
+  // Undoes every filter whose bit is not set in `mask`, and fills exactly out.size() bytes; fails with
+  // FilterFailed for any other result size. For heap blocks and sections out.size() is their decoded size.
   Status decode(ByteSpan stored, std::uint32_t mask, MutableByteSpan out, FilterScratch& scratch) const;
   // The same, but fewer bytes are no error: returns the bytes written. (Some writers truncate the last
   // chunk.)
   Result<std::size_t> decode_up_to(ByteSpan stored, std::uint32_t mask, MutableByteSpan out,
                                    FilterScratch& scratch) const;
 
-  // Opens a chunk for decoding in parts, where its only filter that decodes supports it; else null. `stored`
-  // must outlive the result.
+  // Opens a chunk for decoding in parts, if only one of its filters has to decode and supports it; else
+  // returns null. `stored` must outlive the result.
   Result<std::unique_ptr<PartialChunk>> open_partial(ByteSpan stored, std::uint32_t mask,
                                                      std::size_t decoded_bytes) const;
-  // False where open_partial returns null for every chunk.
+  // False if open_partial returns null for every chunk.
   bool may_decode_partially() const;
 
   bool empty() const { return steps_.empty(); }
-  // The most bytes of both buffers between filters while a chunk of `decoded` bytes is decoded.
+  // The largest number of bytes that both buffers between filters take while a chunk of `decoded` bytes is
+  // decoded.
   std::uint64_t scratch_bytes(std::uint64_t decoded) const;
-  // The error for the first filter that is not available, for user.hdf5.error; nothing where all are
-  // available.
+  // The error for the first filter that is not available, for user.hdf5.error; nullopt if all are available.
   std::optional<Error> missing() const;
 
  private:
@@ -155,7 +156,7 @@ class FilterPipeline {
     std::shared_ptr<const Filter> filter;  // null: not available
     std::optional<Error> why;
   };
-  std::vector<Step> steps_;  // write order
+  std::vector<Step> steps_;  // in write order
 };
 
 }  // namespace h5mount::filter

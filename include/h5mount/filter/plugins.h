@@ -3,9 +3,9 @@
 //
 // Existing plugins read and write out of bounds on invalid input, so none is loaded into this process. A
 // helper process (this executable with another argv[0]) loads the plugin with the id, drops every right but
-// memory, threads and one socket, and decodes one chunk after the other. Where it crashes, hangs or returns
-// too many bytes, that chunk fails (FilterFailed) and the helper is replaced. Each decoding thread has its
-// own helper.
+// memory, threads and one socket, and decodes one chunk after the other. If the helper crashes, hangs or
+// returns too many bytes, that chunk fails (FilterFailed) and the helper is replaced. Each decoding thread
+// has its own helper.
 //
 // Threads: call use_filter_plugins before the first pipeline is made, and not concurrently.
 #pragma once
@@ -19,7 +19,7 @@ namespace h5mount::filter {
 struct PluginOptions {
   std::vector<std::string> directories;       // absolute; searched in this order, files by name
   std::string helper = "/proc/self/exe";      // a program whose main calls is_plugin_helper first
-  std::chrono::milliseconds timeout{10'000};  // of one chunk
+  std::chrono::milliseconds timeout{10'000};  // for decoding one chunk
 };
 
 // Makes the registry search these directories for filters that it cannot decode. Without directories plugins

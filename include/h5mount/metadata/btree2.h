@@ -19,7 +19,7 @@ namespace h5mount::metadata {
 
 class BTree2 {
  public:
-  // InvalidValue for a tree of other records than `expected`.
+  // Fails with InvalidValue for a tree of other records than `expected`.
   static Result<std::shared_ptr<const BTree2>> open(FileMetadataPtr file, std::uint64_t header_address,
                                                     const format::BTree2Records& expected);
   virtual ~BTree2() = default;
@@ -27,19 +27,20 @@ class BTree2 {
   virtual std::uint8_t type() const = 0;  // 1 … 11 (12, 13: sparse chunks)
   virtual std::uint16_t record_size() const = 0;
   virtual std::uint64_t record_count() const = 0;  // as the header states it
-  virtual std::uint64_t file_offset() const = 0;   // of the header, absolute
+  virtual std::uint64_t file_offset() const = 0;   // absolute offset of the header
 
-  // Negative: the record searched for lies before `record`; 0: it is this one; positive: after.
+  // Returns a negative number if the record searched for lies before `record`, 0 if it is `record`, and a
+  // positive number if it lies after.
   using Compare = std::function<Result<int>(ByteSpan record)>;
-  // Any record that compares equal, with the absolute file offset of its bytes; nothing where there is none.
+  // Any record that compares equal, with the absolute file offset of its bytes; nullopt if there is none.
   struct Record {
     std::vector<std::byte> bytes;
     std::uint64_t file_offset = 0;
   };
   virtual Result<std::optional<Record>> find(const Compare& compare) const = 0;
 
-  // Visits all records in key order, or from the first one that `compare` does not place before the record
-  // searched for. `visit` returns false to stop.
+  // Visits all records in key order (for_each), or those from the first one on that does not lie before the
+  // record searched for (for_each_from). `visit` returns false to stop.
   using Visit = std::function<Result<bool>(ByteSpan record, std::uint64_t file_offset)>;
   // `damaged` receives the error of a node that cannot be read; only the records below that node are missing.
   // Without `damaged` the walk ends with that error. An error of `visit` always ends it.

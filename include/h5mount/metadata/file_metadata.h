@@ -55,13 +55,14 @@ enum class Follow : std::uint8_t {
 struct MetadataOptions {
   bool force = false;  // open although the status flags name a writer
   Follow follow = Follow::Never;
-  // A file whose name was taken by another one is still read: its bytes remain as long as it is open.
+  // If true, a file whose name was taken by another one is still read: its bytes remain as long as it is
+  // open.
   bool keep_replaced = false;
   // `revalidate_interval`: the least time between two checks for a change. `retry_for`: how long torn
   // structures are read again.
   std::chrono::milliseconds revalidate_interval{50};
   std::chrono::milliseconds retry_for{500};
-  // What bounds all that is kept decoded, shared with other files; null: a bound of its own.
+  // Bounds everything that is kept decoded, shared with other files; null: the file has a bound of its own.
   std::shared_ptr<SharedCache> memory = nullptr;
 };
 
@@ -72,9 +73,9 @@ class FileMetadata {
   // `file`: the whole file (a family joined), user block included. Finds the superblock at 0, 512, 1024, …;
   // reads the superblock extension; applies a metadata cache image. A file that ends before the end that its
   // superblock states is opened; reads beyond the end fail. A damaged extension does not prevent opening
-  // either, except where it names a cache image: without the image, metadata would be read that is no longer
-  // valid. Errors: BadSignature where there is no superblock ("not an HDF5 file"), AccessDenied where the
-  // status flags say that it is open for writing without SWMR, and those of decoding.
+  // either, unless it names a cache image: without the image, metadata would be read that is no longer valid.
+  // Errors: BadSignature if there is no superblock ("not an HDF5 file"), AccessDenied if the status flags say
+  // that the file is open for writing without SWMR, and those of decoding.
   static Result<std::shared_ptr<const FileMetadata>> open(std::shared_ptr<io::ByteSource> file,
                                                           const MetadataOptions& options);
   virtual ~FileMetadata() = default;
@@ -82,22 +83,22 @@ class FileMetadata {
   virtual const format::Superblock& superblock() const = 0;
   virtual format::FileSizes sizes() const = 0;
   virtual std::uint64_t base_address() const = 0;
-  virtual std::uint64_t root_address() const = 0;  // of the root group's object header
+  virtual std::uint64_t root_address() const = 0;  // address of the root group's object header
 
-  // Raw data and metadata by address (0 = base address). Raw data is read directly from here.
+  // The file's bytes by address (0 = base address). Raw data is read directly from here.
   virtual const std::shared_ptr<io::ByteSource>& source() const = 0;
 
-  // `length` bytes at `address`, through the window cache (structures lie together: one read brings several).
-  // Errors: OutOfRange for an undefined address or one beyond the end of file, Truncated, LimitExceeded, Io.
-  // `structure` is the structure's name in the error.
+  // Reads `length` bytes at `address`, through the window cache (structures lie together: one read brings
+  // several). Errors: OutOfRange for an undefined address or one beyond the end of file, Truncated,
+  // LimitExceeded, Io. `structure` is the structure's name in the error.
   virtual Result<MetadataBlock> read(std::uint64_t address, std::uint64_t length,
                                      std::string_view structure) const = 0;
-  // As many bytes as there are, at least one and at most `length`: for structures whose size is stored in
-  // their first bytes.
+  // Reads as many bytes as there are, at least one and at most `length`: for structures whose size is stored
+  // in their first bytes.
   virtual Result<MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
                                            std::string_view structure) const = 0;
 
-  // The table of shared messages (SOHM); null where the file has none.
+  // The table of shared messages (SOHM); null if the file has none.
   virtual const SharedMessages* shared_messages() const = 0;
 
   // Snapshots of all files are numbered in the order in which they were taken.
@@ -107,20 +108,22 @@ class FileMetadata {
   // The same snapshot with empty caches: what is read through the result is not older than this call. It is
   // for structures that are written before the one that refers to them: a writer flushes the chunk index
   // before the object header with the extent, so the index is read through `reread` after that header. Null
-  // where the file is not followed: then nothing was written meanwhile.
+  // if the file is not followed: then nothing was written meanwhile.
   virtual std::shared_ptr<const FileMetadata> reread() const { return nullptr; }
 
   // ---- for a check that accounts for every byte of a file (check/accounting_metadata.h); others ignore it
 
-  // Said by whoever decodes the structure at `address`: it covers so many bytes, where that is not what was
-  // read of it (a node that is not full, a header whose size is stored in it). What lies beyond the address
-  // space, an undefined address for instance, is ignored.
+  // Called by the decoder of the structure at `address`: the structure covers `bytes` bytes, if that differs
+  // from what was read of it (a node that is not full, a header whose size is stored in it). Ranges beyond
+  // the address space, such as an undefined address, are ignored.
   virtual void covers(std::uint64_t /*address*/, std::uint64_t /*bytes*/) const {}
-  // A structure that the decoded one refers to and that nothing but a check reads, or only now and then.
+  // Called for a structure that the decoded one refers to and that only a check reads, or that others read
+  // only now and then.
   enum class Referred : std::uint8_t { HugeObjects, FilteredHugeObjects, FreeSpaceManager };
   virtual void refers_to(Referred /*structure*/, std::uint64_t /*address*/) const {}
 
-  // Caches of decoded structures, shared by the functions of this module, by `number`; null: none.
+  // The caches of decoded structures, shared by the functions of this module, by `number`; null if there are
+  // none.
   virtual MetadataCaches* caches() const { return nullptr; }
 };
 

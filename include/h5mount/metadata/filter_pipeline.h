@@ -10,7 +10,7 @@
 
 namespace h5mount::metadata {
 
-// `most_bytes`: the largest block with its filters undone. Errors: those of FilterPipeline::make.
+// `most_bytes`: the size of the largest block with its filters undone. Errors: those of FilterPipeline::make.
 Result<std::shared_ptr<const filter::FilterPipeline>> make_filter_pipeline(
     std::span<const format::FilterDescription> filters, std::uint64_t most_bytes);
 

@@ -5,7 +5,7 @@
 // never changes. A file that is not followed has one snapshot; once it has changed it is Stale. There is no
 // background thread: a user of the file calls `revalidate` or `current` first.
 //
-// Threads: any. No lock is held while the file is read; where several threads find a change, one reads the
+// Threads: any. No lock is held while the file is read; if several threads find a change, one reads the
 // superblock and the others continue with the previous snapshot.
 #pragma once
 
@@ -28,10 +28,10 @@ struct RetryCounters {
 
 class FollowedFile {
  public:
-  // Arguments and errors as of FileMetadata::open.
+  // Arguments and errors are as for FileMetadata::open.
   static Result<std::shared_ptr<FollowedFile>> open(std::shared_ptr<io::ByteSource> file,
                                                     const MetadataOptions& options);
-  // A file that never changes, with its only snapshot.
+  // Makes a file that never changes, with its only snapshot.
   explicit FollowedFile(const FileMetadataPtr& only);
   ~FollowedFile();
   FollowedFile(const FollowedFile&) = delete;
@@ -39,22 +39,21 @@ class FollowedFile {
 
   // The newest snapshot, without a check.
   FileMetadataPtr snapshot() const { return newest_.load(); }
-  // `revalidate`, then the newest snapshot.
+  // Calls `revalidate`, then returns the newest snapshot.
   Result<FileMetadataPtr> current();
 
-  // Errors of the three functions below: Stale where the file has changed and is not followed, or where
-  // another file has taken its name.
+  // The three functions below fail with Stale if the file has changed and is not followed, or if another file
+  // has taken its name.
   //
   // Checks whether the file changed, unless a check was made less than revalidate_interval ago.
   Status revalidate();
-  // Checks whatever the time of the last check.
+  // The same, however long ago the last check was.
   Status revalidate_now();
   // For a caller that has read from the file and is about to pass the bytes on: `revalidate_now`, unless the
-  // file is followed. Where the source checks each read itself (io/source_state.h) nothing is asked. Success
-  // means that all bytes read before the call are of the state in which the file
-  // was opened: write(2) updates a file's times before it changes bytes. Not detected are writes within the
-  // clock tick in which the file was opened (open waits for its end), and writes through a shared mapping
-  // until the kernel notes them.
+  // file is followed. If the source checks each read itself (io/source_state.h), no check is made. Success
+  // means that all bytes read before the call are of the state in which the file was opened: write(2) updates
+  // a file's times before it changes bytes. Not detected are writes within the clock tick in which the file
+  // was opened (open waits for its end), and writes through a shared mapping until the kernel notes them.
   Status confirm_unchanged();
 
   // A snapshot that was taken after `torn`, through which a half-written structure was read.
@@ -67,7 +66,7 @@ class FollowedFile {
 
   RetryCounters& retries() { return retries_; }
 
-  // Raw data and metadata by address; the same for all snapshots.
+  // The file's bytes by address; the same for all snapshots.
   const std::shared_ptr<io::ByteSource>& source() const { return source_; }
   std::uint64_t base_address() const { return base_address_; }
 
@@ -79,7 +78,7 @@ class FollowedFile {
   const std::shared_ptr<io::ByteSource> source_;
   const std::uint64_t base_address_;
   const std::chrono::milliseconds retry_for_;
-  const bool checks_reads_;  // the source tells a change in the read
+  const bool checks_reads_;  // the source detects changes as it reads
   SharedSlot<const FileMetadata> newest_;
   RetryCounters retries_;
   const std::unique_ptr<FileWatch> watch_;  // null: the file never changes

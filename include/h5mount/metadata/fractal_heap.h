@@ -2,9 +2,9 @@
 // indirect blocks, filtered or not), huge (direct or through a v2 B-tree, filtered or not) and tiny objects.
 //
 // A read of an object costs the indirect blocks above its direct block and that block; a small bounded cache
-// of the heap keeps the last ones. Blocks of a heap with checksums in its direct blocks (all that libhdf5
-// writes for links and attributes) are read whole; of other heaps only the object's own bytes are read.
-// Threads: const functions from any thread; no lock is held while reading.
+// of the heap keeps the last ones. Blocks of a heap with checksums in its direct blocks (all heaps that
+// libhdf5 writes for links and attributes) are read whole; of other heaps only the object's own bytes are
+// read. Threads: const functions from any thread; no lock is held while reading.
 #pragma once
 
 #include <functional>
@@ -17,17 +17,17 @@ namespace h5mount::metadata {
 
 class FractalHeap {
  public:
-  // Reads nothing but the header. `id_length`: the only length of ids that the caller can use.
+  // Reads only the header. `id_length`: the only length of ids that the caller can use.
   static Result<std::shared_ptr<const FractalHeap>> open(
       FileMetadataPtr file, std::uint64_t header_address,
       std::optional<std::uint16_t> id_length = std::nullopt);
   virtual ~FractalHeap() = default;
 
-  virtual std::uint16_t heap_id_length() const = 0;  // bytes
+  virtual std::uint16_t heap_id_length() const = 0;  // in bytes
 
   // The object's bytes, kept alive by `owner` (a block shared with its neighbours: copy bytes that are held
-  // for long), and, for messages, their absolute file offset (that of the heap header for tiny objects, of
-  // the stored block for filtered ones).
+  // for long), and, for error messages, their absolute file offset (that of the heap header for tiny objects,
+  // of the stored block for filtered ones).
   struct Object {
     ByteSpan bytes;
     std::uint64_t file_offset = 0;
@@ -36,7 +36,7 @@ class FractalHeap {
 
     format::Cursor cursor(std::string_view structure) const { return {bytes, file_offset, structure, sizes}; }
   };
-  // `heap_id` may be longer than heap_id_length, not shorter.
+  // `heap_id` may be longer than heap_id_length, but not shorter.
   virtual Result<Object> read(ByteSpan heap_id) const = 0;
 
   // Reads many objects, each block once, in the order of the heap: for listing a whole group or all

@@ -22,19 +22,19 @@ class LocalHeap {
   // limits::kMaxLinkNameBytes long. Errors: OutOfRange, Truncated, LimitExceeded, and those of reading.
   Result<std::string> text(std::uint64_t offset) const;
 
-  // The blocks that hold no text, as far as their list can be followed; none before `load`.
+  // The blocks that hold no text, as far as their list can be followed; empty before `load`.
   struct FreeBlock {
     std::uint64_t offset = 0, size = 0;
   };
   std::vector<FreeBlock> free_blocks() const;
 
-  // The absolute file offset of that text.
+  // The absolute file offset of the text at `offset`.
   std::uint64_t file_offset(std::uint64_t offset) const {
     return file_->base_address() + header_.segment_address + offset;
   }
 
-  // Reads the whole segment. Where that is impossible (the segment exceeds limits::kMaxNodeBytes or the end
-  // of the file), texts are still read one by one.
+  // Reads the whole segment. If that is impossible (the segment exceeds limits::kMaxNodeBytes or the end of
+  // the file), texts are still read one by one.
   void load();
 
   std::uint64_t segment_size() const { return header_.segment_size; }

@@ -11,14 +11,15 @@
 
 namespace h5mount::metadata {
 
-// One message; `body` lives as long as its ObjectHeader (or `owner`, where it was resolved from elsewhere).
+// One message; `body` lives as long as its ObjectHeader (or `owner`, if the message was resolved from
+// elsewhere).
 struct HeaderMessage {
   format::MessageType type = format::MessageType::Nil;
   std::uint8_t flags = 0;  // bit 1: shared; bits 3, 7: fail if unknown when writing / always; bit 5 …
   std::optional<std::uint16_t> creation_order;
   ByteSpan body;
   std::uint64_t offset = 0;  // absolute file offset of the body
-  format::FileSizes sizes;   // of the file
+  format::FileSizes sizes;   // the file's
   std::shared_ptr<const void> owner;
 
   bool is_shared() const { return (flags & 0x02) != 0; }
@@ -29,25 +30,26 @@ struct ObjectHeader {
   std::uint64_t address = 0;
   std::uint8_t version = 1;
   std::uint8_t flags = 0;
-  std::uint32_t reference_count = 1;               // hard links (v2: the reference count message, else 1)
-  std::optional<std::uint32_t> modification_time;  // v2 header times, seconds
+  std::uint32_t reference_count = 1;  // number of hard links (v2: the reference count message, else 1)
+  std::optional<std::uint32_t> modification_time;  // v2 header times, in seconds
   std::optional<std::uint32_t> access_time, change_time, birth_time;
   std::vector<HeaderMessage> messages;  // without NIL and continuation messages; in stored order
-  // The error of a continuation block that could not be read; the messages before it are present.
+  // The first error in a part of the header (such as a continuation block that could not be read); the
+  // messages of the other parts are present.
   std::optional<Error> damage;
   std::vector<std::shared_ptr<const void>> storage;
 
   const HeaderMessage* find(format::MessageType type) const;
 };
 
-// Loops (a continuation that leads back), sizes and counts are bounded; a v2 checksum is verified per chunk.
-// An unknown message flagged 'fail always' is UnsupportedFeature, reported in `damage`.
+// Loads a header. Loops (a continuation that leads back), sizes and counts are bounded; a v2 checksum is
+// verified per chunk. An unknown message flagged 'fail always' is UnsupportedFeature, reported in `damage`.
 Result<std::shared_ptr<const ObjectHeader>> load_object_header(const FileMetadata& file,
                                                                std::uint64_t address);
 
-// The message itself where it is stored in place; otherwise the shared message that it refers to (in another
-// object header or in the shared message heap). One step only: a shared message that refers to another is
-// Cycle.
+// The message itself if it is stored in place; otherwise the shared message that it refers to (in another
+// object header or in the shared message heap). Only one step is made: fails with Cycle if the shared message
+// refers to another one.
 Result<HeaderMessage> resolve_message(const FileMetadata& file, const HeaderMessage& message);
 
 // The same for the shared datatype or dataspace inside an attribute message (`body` holds the reference).

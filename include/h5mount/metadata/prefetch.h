@@ -1,10 +1,11 @@
-// prefetch: what a walk over structures is about to read, asked for together.
+// prefetch: announces the structures that a walk is about to read, many at once.
 //
-// Each structure names the next ones, so a walk of a far source waits once for each of them. This runs ahead
-// of it, level by level: it tells the source of all structures of a level at once (ByteSource::will_read),
-// then decodes them for the addresses of the next level, with the decoders of `format`. A level costs one
-// round trip. It knows no order, no meaning and no errors: what cannot be decoded leads nowhere, and the walk
-// that follows meets it. For local sources it is of no use: ask `ByteSource::far` first.
+// Each structure contains the addresses of the next ones, so a walk of a far source waits once for each of
+// them. This function runs ahead of the walk, level by level: it tells the source of all structures of a
+// level at once (ByteSource::will_read), then decodes them for the addresses of the next level, with the
+// decoders of `format`. A level costs one round trip. The function knows no order, no meaning and no errors:
+// a structure that cannot be decoded leads nowhere, and the walk that follows meets its error. For local
+// sources prefetch is of no use: ask `ByteSource::far` first.
 //
 // Threads: any.
 #pragma once
@@ -30,8 +31,8 @@ struct StructureAt {
   std::uint64_t address;  // undefined addresses are left out
 };
 
-// `levels`: 1 tells of the structures themselves, without what they lead to. Bounded by limits of its own,
-// and by `budget`, which is charged for each structure.
+// `levels`: with 1, only the structures themselves are announced, not those that they lead to. The work is
+// bounded by limits of this function, and by `budget`, which is charged for each structure.
 void prefetch(const FileMetadata& file, std::span<const StructureAt> first, RequestBudget& budget,
               unsigned levels = 64);
 

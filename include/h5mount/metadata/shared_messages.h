@@ -21,11 +21,11 @@ class SharedMessages {
   // `file` must outlive the result.
   static Result<std::unique_ptr<SharedMessages>> load(const FileMetadata& file,
                                                       const format::SharedMessageTableMessage& message);
-  // The same table; its heaps are read through `file`, another snapshot of the file.
+  // The same table, whose heaps are read through `file`, another snapshot of the file.
   std::unique_ptr<SharedMessages> read_through(const FileMetadata& file) const;
 
   // The body of the shared message `heap_id` (the eight bytes of the sharing message, little-endian). Errors:
-  // InvalidValue where no index holds messages of this type, and those of the heap.
+  // InvalidValue if no index holds messages of this type, and those of the heap.
   Result<FractalHeap::Object> read(format::MessageType type, std::uint64_t heap_id) const;
 
   const std::vector<format::SharedMessageIndex>& indexes() const { return indexes_; }

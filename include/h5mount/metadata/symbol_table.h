@@ -20,17 +20,17 @@ namespace h5mount::metadata {
 
 class SymbolTable {
  public:
-  // Reads nothing but the heap's header.
+  // Reads only the heap's header.
   static Result<SymbolTable> open(FileMetadataPtr file, std::uint64_t btree_address,
                                   std::uint64_t heap_address);
 
-  // The entry of exactly that name; nothing where there is none. InvalidValue where it was not found in nodes
-  // whose names are out of order: it may be in another node.
+  // The entry of exactly that name; nullopt if there is none. Fails with InvalidValue if the name was not
+  // found in nodes whose names are out of order: it may be in another node.
   Result<std::optional<format::SymbolTableEntry>> find(std::string_view name) const;
 
   // Visits every entry whose name can be read, in the order of the tree; `visit` returns false to stop. Parts
   // that cannot be read, and names out of order, are reported to `damaged` (which may be null); the others
-  // are still visited. The status is an error where the root cannot be read.
+  // are still visited. The status is an error if the root cannot be read.
   using Visit = std::function<bool(std::string&& name, const format::SymbolTableEntry& entry)>;
   using Damaged = std::function<void(const Error&)>;
   Status for_each(const Visit& visit, const Damaged& damaged) const;
@@ -47,7 +47,7 @@ class SymbolTable {
   SymbolTable(FileMetadataPtr file, std::uint64_t btree_address, LocalHeap heap)
       : file_(std::move(file)), btree_address_(btree_address), heap_(std::move(heap)) {}
   struct Walk;
-  // `level`: the level that the node must have; nothing for the root.
+  // `level`: the level that the node must have; nullopt for the root.
   Result<format::GroupBTree1Node> load_node(std::uint64_t address, std::optional<std::uint8_t> level) const;
   Result<format::GroupBTree1Node> load_child(std::uint64_t address, std::uint8_t parent_level) const;
   Result<std::vector<format::SymbolTableEntry>> load_symbols(std::uint64_t address) const;

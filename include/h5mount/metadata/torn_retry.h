@@ -1,13 +1,14 @@
-// Reading again what a writer was just writing. A structure half of which is new fails its checksum; a moment
-// later it is whole. So metadata of a followed file is read in attempts: while one fails in a way that a torn
-// write explains, the file was seen to change lately and the budget of pauses lasts, the next begins, with a
-// snapshot that was taken after the one in which the structure was torn.
+// Repeated reads of structures that a writer was just writing. A structure of which half is new fails its
+// checksum; a moment later it is whole. So metadata of a followed file is read in attempts: as long as an
+// attempt fails in a way that a torn write explains, the file was seen to change lately, and the budget of
+// pauses lasts, the next attempt begins, with a snapshot that was taken after the one in which the structure
+// was torn.
 //
 //   auto object = retry_torn(file, "object header", budget,
 //                            [&](const FileMetadataPtr& snapshot) { return open_object(*snapshot, address);
 //                            });
 //
-// Attempts within an attempt share its budget of pauses. Threads: any; it sleeps, so no lock may be held.
+// Attempts within an attempt share its budget of pauses. Threads: any; retries sleep, so no lock may be held.
 #pragma once
 
 #include <chrono>
@@ -27,8 +28,8 @@ class TornRetry {
   TornRetry(const TornRetry&) = delete;
   TornRetry& operator=(const TornRetry&) = delete;
 
-  // To be called after an attempt with `snapshot` failed. True: make the next attempt, with the new value of
-  // `snapshot`; the pause is over. False: the error is final.
+  // To be called after an attempt with `snapshot` failed. Returns true if the next attempt is to be made,
+  // with the new value of `snapshot`; the pause is then over. Returns false if the error is final.
   bool again(const Error& error, FileMetadataPtr& snapshot);
 
  private:

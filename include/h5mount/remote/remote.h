@@ -1,8 +1,10 @@
-// Sources that lie on servers: http://, https:// and s3://. Ranges that are wanted together are fetched side
-// by side, neighbours in one request; what has come is kept for a while, for all sources of a Client within
-// one bound. Every answer must be of the version that was opened: a read gives its bytes or fails with Stale.
+// Sources that lie on servers: http://, https:// and s3://. Ranges that are wanted together are fetched in
+// parallel, adjacent ones in one request. Bytes that have come are kept for a while; all sources of a Client
+// share one bound for them. Every answer must be of the version that was opened: a read returns bytes of that
+// version or fails with Stale.
 //
-// Threads: any. A Client has one thread of its own, from the first request on; its sources keep it alive.
+// Threads: any. A Client has one thread of its own, from the first request on; its sources keep the Client
+// alive.
 #pragma once
 
 #include <chrono>
@@ -20,14 +22,14 @@ namespace h5mount::remote {
 constexpr std::uint64_t kMinDiskCacheBytes = 1U << 20;
 
 struct Options {
-  std::chrono::seconds timeout{30};  // how long a request may get nothing useful, all its tries included
-  bool validate_size = false;        // the length alone says which version it is
-  bool looks_for_changes = false;    // every 10 s while a source is used
-  std::string headers_file;          // lines `HOST NAME: VALUE`
+  std::chrono::seconds timeout{30};  // how long a request may get nothing useful, including all its tries
+  bool validate_size = false;        // identify an object's version by its length alone
+  bool looks_for_changes = false;    // check for changes every 10 s while a source is used
+  std::string headers_file;          // with lines `HOST NAME: VALUE`; empty: none
   std::string s3_endpoint, s3_region;
-  std::string profile;  // of AWS's tools; empty: AWS_PROFILE, else default
+  std::string profile;  // a profile of AWS's tools; empty: AWS_PROFILE, else default
   bool anonymous = false, requester_pays = false;
-  std::string disk_cache;  // directory where what came is kept; empty: nowhere
+  std::string disk_cache;  // directory where bytes are kept; empty: they are not kept on disk
   std::uint64_t disk_cache_bytes = std::uint64_t{10} << 30;
 };
 
@@ -35,44 +37,46 @@ struct Counters {
   std::uint64_t requests = 0, bytes = 0, rounds = 0, retries = 0, disk_hits = 0;
 };
 
-// A name right below a prefix of a bucket: an object, or what keys have in common up to a '/'.
+// A name directly below a prefix of a bucket: an object, or the common beginning of keys up to a '/'.
 struct ListedName {
-  std::string name;  // what follows the prefix, of a directory without its last '/'; any bytes but '/'
+  std::string name;  // the part behind the prefix, of a directory without its last '/'; any bytes but '/'
   bool directory = false;
   std::uint64_t size = 0;
   std::string entity_tag;
-  std::int64_t modified = 0;  // seconds since 1970; 0: the server does not tell
+  std::int64_t modified = 0;  // seconds since 1970; 0: not known
 };
 struct ListQuery {
-  std::string begin;     // names that begin so
-  std::string next;      // where the page before says that its names go on
-  unsigned most = 1000;  // names
+  std::string begin;     // only names that begin with this text are listed
+  std::string next;      // ListedPage::next of the page before; empty for the first page
+  unsigned most = 1000;  // largest number of names
 };
 struct ListedPage {
   std::vector<ListedName> names;
-  std::string next;  // empty: there are no more
+  std::string next;  // where the next page begins; empty if this is the last one
 };
 
-// Whether this build can: with libcurl, expat and nlohmann-json.
+// Whether this build can fetch, which needs libcurl, expat and nlohmann-json.
 bool can_fetch();
 
 class Client {
  public:
-  // Errors: of `headers_file` and `disk_cache`; UnsupportedFeature where the build cannot fetch.
+  // Fails with errors of `headers_file` and `disk_cache`, and with UnsupportedFeature if the build cannot
+  // fetch.
   static Result<std::shared_ptr<Client>> make(const Options& options);
   virtual ~Client() = default;
 
-  // Looks where credentials for S3 are to be had, while this process may still start programs: a profile may
-  // name one. Errors: a profile that is not there.
+  // Finds out where credentials for S3 come from, while this process may still start programs: a profile may
+  // name one. Fails if the profile does not exist.
   virtual Status prepare_s3() = 0;
-  // Asks for the first MiB, which brings length and version. Errors: NotFound and Io with what is wrong; it
-  // shows no secret of the URL.
+  // Opens an object by asking for its first MiB, whose answer tells its length and version. Fails with
+  // NotFound or Io and the reason, which shows no secret of the URL.
   virtual Result<std::shared_ptr<io::ByteSource>> open(const Url& url) = 0;
-  // A page of the names right below `prefix` (s3), by one request. A name that is empty and no directory is
+  // A page of the names directly below `prefix` (s3), by one request. An empty name that is no directory is
   // an object whose key is the prefix itself. Errors: AccessDenied, Io.
   virtual Result<ListedPage> list(const Url& prefix, const ListQuery& query) = 0;
   virtual Counters counters() const = 0;
-  // Before the program ends: waits until what came is in the disk cache. Nothing is kept afterwards.
+  // To be called before the program ends: waits until the bytes that have come are in the disk cache. Nothing
+  // is kept afterwards.
   virtual void finish() = 0;
 };
 

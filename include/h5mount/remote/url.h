@@ -11,35 +11,34 @@ namespace h5mount::remote {
 
 struct Url {
   std::string scheme;          // "http", "https", "s3"
-  std::string user, password;  // decoded; empty where there are none
-  std::string host;            // in lower case, an IPv6 address in brackets; of s3: the bucket
-  std::string port;            // empty: the scheme's own
-  // http: path and query as they are sent (what may not stand there is encoded, the fragment is gone), with
-  // the leading '/'. s3: the key, byte for byte, without it.
+  std::string user, password;  // decoded; empty if there are none
+  std::string host;            // lower case, an IPv6 address in brackets; of s3: the bucket
+  std::string port;            // empty if it is the scheme's own
+  // http: path and query as they are sent (other characters are encoded, the fragment is removed), with the
+  // leading '/'. s3: the key, byte for byte, without a leading '/'.
   std::string target;
 
-  // Scheme, host and port: what credentials belong to.
+  // Scheme, host and port, which credentials belong to.
   std::string origin() const;
-  // Without user, query and fragment: how it is shown to anybody.
+  // The URL as it may be shown to anybody: without user, query and fragment.
   std::string shown() const;
-  // Whether it stands for all objects whose keys begin so: s3://BUCKET/ and s3://BUCKET/PREFIX/.
+  // Whether the URL stands for all objects whose keys begin with it: s3://BUCKET/ and s3://BUCKET/PREFIX/.
   bool is_prefix() const;
-  // As it is sent to a server (http and https).
+  // The URL as it is sent to a server (http and https).
   std::string sent() const;
 };
 
-// Whether a source's name is one: it has a scheme and "://", whichever.
+// Whether a source's name is a URL: it has a scheme, any one, and "://".
 bool is_url(std::string_view text);
-// Errors: InvalidValue, which shows nothing of what may be secret.
+// Fails with InvalidValue; the error shows nothing that may be secret.
 Result<Url> parse_url(std::string_view text);
-// `shown` of a text that is a URL, the text itself of others.
+// Returns `shown` of a text that is a URL, and any other text as it is.
 std::string shown_url(const std::string& text);
 
-// Where `reference` in an answer from `base` leads (http and https).
+// The URL that `reference` leads to in an answer from `base` (http and https).
 Result<Url> resolve(const Url& base, std::string_view reference);
 
-// Whether a numeric address is one that only this machine or its network reaches: loopback, private,
-// link-local.
+// Whether only this machine or its network can reach a numeric address: loopback, private, link-local.
 bool is_private_address(std::string_view address);
 
 }  // namespace h5mount::remote

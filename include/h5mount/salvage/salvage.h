@@ -1,21 +1,21 @@
 // Salvage: what can still be known of a damaged HDF5 file, as a source that the ordinary readers open.
 //
-// `salvage_source` reads the file as far as it can be followed, sweeps what no reachable structure accounts
-// for, and gives the file's bytes with a few laid over them: a superblock where there is none, object headers
-// that lead to rebuilt lists of links and chunks, and a group `lost+found` of the objects that nothing links
-// to. What is made lies behind the file's own addresses; the file itself is never written. So every reader,
-// view and way out works on a salvaged file as on any other, with the checks that it always makes: what is
-// made here is trusted no more than what a stranger wrote.
+// `salvage_source` reads the file as far as it can be followed, sweeps the bytes that no reachable structure
+// accounts for, and returns the file's bytes with a few laid over them: a superblock if there is none, object
+// headers that lead to rebuilt lists of links and chunks, and a group `lost+found` of the objects that
+// nothing links to. Structures that are made lie behind the file's own addresses; the file itself is never
+// written. So every reader, view and command works on a salvaged file as on any other, with its usual checks:
+// structures that are made here are trusted no more than those that a stranger wrote.
 //
-// Bytes that are not known read as an error, or as the fill value with `fill`. Then each chunk with filters
-// is decoded once, as nothing else tells whether it can be. How sure it is of an object is told by
-// io::Remarks at the object's address: the JSON of user.hdf5.salvage.
+// Bytes that are not known read as an error, or as the fill value if `fill` is set. With `fill`, each chunk
+// with filters is decoded once, as nothing else tells whether it can be decoded. How certain salvage is of an
+// object is told by io::Remarks at the object's address: the JSON of user.hdf5.salvage.
 //
 // Work: kSweepsPerByte times the file's size, and as much again for each structure class that is rebuilt.
-// Memory: twelve bytes a found structure (at most kMaxFound of them), sixteen for a moment; 22 bytes an
-// object that is followed (limits::kMaxWalkedObjects) and about 600 an object in lost+found (kMaxLost); and
-// what is made, which is at most kMadePerFileByte bytes for each byte of the file. Threads: `salvage_source`
-// starts its own and ends them.
+// Memory: twelve bytes a found structure (at most kMaxFound of them), sixteen for a moment; up to 22 bytes an
+// object that is followed (limits::kMaxWalkedObjects) and about 600 an object in lost+found (at most
+// kMaxUnlinked); and the bytes that are made, at most kMadeAnyway and kMadePerFileByte for each byte of the
+// file. Threads: `salvage_source` starts its own and ends them.
 #pragma once
 
 #include <cstdint>
@@ -32,61 +32,63 @@ inline constexpr std::size_t kMaxFound = 32U << 20;
 inline constexpr std::uint64_t kSweepsPerByte = 16;
 inline constexpr std::uint64_t kMadePerFileByte = 2;
 inline constexpr std::uint64_t kMadeAnyway = 16U << 20;
-// Contiguous datasets that end behind the file's end are filled up to so many bytes together: more than that
-// is what no file that was cut claims, and a reader would have to read it. Chunks that are filled are holes;
-// up to as many bytes of chunks are decoded to see which do not decode.
+// Contiguous datasets that end behind the file's end are filled if together they have at most kFilledAnyway
+// bytes and this many for each byte of the file: a file that was cut does not claim more, and a reader would
+// have to read them. Chunks that are filled are holes; up to as many bytes of chunks are decoded to see which
+// cannot be decoded.
 inline constexpr std::uint64_t kFilledPerFileByte = 1024;
 inline constexpr std::uint64_t kFilledAnyway = 64U << 20;
 
 struct Options {
-  bool fill = false;     // lost bytes read as the fill value; else as an error
-  unsigned threads = 1;  // of the sweep
+  bool fill = false;     // if true, lost bytes read as the fill value, else as an error
+  unsigned threads = 1;  // number of threads that sweep
   // Called by the sweeping threads, one at a time, with the bytes swept and to be swept, and with zeros while
-  // structures are followed; false: end it.
+  // structures are followed. If it returns false, salvage ends (Interrupted).
   std::function<bool(std::uint64_t swept, std::uint64_t all)> progress;
 };
 
 enum class Certainty : std::uint8_t { Proven, Plausible, Guessed };
 
-// What salvage did for one object.
+// The result of salvage for one object.
 struct Finding {
-  std::uint64_t address = 0;  // of its object header
-  std::string name;           // in lost+found; empty for objects in their place
+  std::uint64_t address = 0;  // address of the object's header
+  std::string name;           // name in lost+found; empty if the object is in its place
   Certainty certainty = Certainty::Proven;
   std::string found_by;
   struct Range {
     std::uint64_t begin, end;
   };
-  // Byte ranges of the dataset's file that are not known: whole rows of chunks where its chunks are.
+  // The byte ranges of the dataset's file that are not known. That of a chunk reaches from the chunk's first
+  // byte to its last, so that it may cover bytes of other chunks.
   std::vector<Range> missing;
-  std::uint64_t filled = 0;  // of these bytes, how many read as the fill value
+  std::uint64_t filled = 0;  // number of the missing bytes that read as the fill value
 
   std::string json() const;
 };
 
 struct Report {
-  bool changed = false;     // without it the file is as the ordinary way reads it
-  std::string superblock;   // how the file was recognised, where its superblock did not tell
-  std::uint64_t swept = 0;  // bytes
+  bool changed = false;     // false if the file is shown as it is
+  std::string superblock;   // how the file was recognised; empty if by its superblock
+  std::uint64_t swept = 0;  // bytes swept
   std::uint64_t found = 0;  // structures met in the sweep
   std::vector<Finding> findings;
 };
 
 struct Salvaged {
-  std::shared_ptr<io::ByteSource> source;  // the source itself where nothing changed
+  std::shared_ptr<io::ByteSource> source;  // the original source if nothing changed
   Report report;
 };
 
-// A set of files (family, multi, split) is given back as it is. Errors: those of reading, Interrupted,
-// Stale where the file was written meanwhile, and BadSignature where nothing of HDF5 was found.
+// A set of files (family, multi, split) is returned as it is. Errors: those of reading, Interrupted, Stale if
+// the file was written meanwhile, and BadSignature if nothing of HDF5 was found.
 Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Options& options);
 
-// Whether the file's superblock and root are sound, and nothing tells of a writer that did not close it: what
-// may be damaged in it can be found when it is met. Reads little.
+// Whether the file's superblock and root are sound, and nothing shows that a writer did not close it, so that
+// any damage can be reported when a reader meets it. Reads little.
 bool opens_plainly(const std::shared_ptr<io::ByteSource>& source);
-// What salvage could do about damage that an ordinary reader met: show more, where a structure is damaged
-// that it looks for, puts in another's place or rebuilds; or no more than give the fill value (Options::fill)
-// for bytes that are gone.
+// What salvage could do about damage that an ordinary reader met: show more (Shows), if a damaged structure
+// is one that salvage looks for, replaces or rebuilds; only give the fill value (Options::fill) for lost
+// bytes (Fills); or nothing.
 enum class Help : std::uint8_t { None, Shows, Fills };
 Help help_for(const Error& error);
 

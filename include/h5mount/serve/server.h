@@ -2,11 +2,11 @@
 // conditions, listings as HTML and JSON, and a page that shows an object to people; docs/promise.md 'Served
 // over HTTP' says what clients get.
 //
-// Connections are served by the event loops of libmicrohttpd. What is quickly answered from local files is
-// answered there; whatever takes longer, and all of other files, is the work of other threads. Long bodies
-// that lie in a local file as they are go from its pages into the socket, without a copy here. A connection
-// has at most kConnectionBytes for its header and kBodyBytes for its body, whatever is sent; where an answer
-// is a text that is made (a listing, a description), as much again for that.
+// Connections are served by the event loops of libmicrohttpd. The loops themselves answer requests that local
+// files can answer quickly; other threads do all work that takes longer or needs other files. Long bodies
+// that a local file stores as they are go from its pages into the socket, without a copy in this process. A
+// connection has at most kConnectionBytes for its header and kBodyBytes for its body, whatever is sent; if an
+// answer is a text that is made (a listing, a description), that takes as much again.
 #pragma once
 
 #include <chrono>
@@ -23,80 +23,82 @@ namespace h5mount::serve {
 
 // The state of an open source's files.
 struct SourceState {
-  // False: another file has the name now, or the file was written and is not followed.
+  // False if another file has the name now, or if the file was written and is not followed.
   bool current = true;
-  std::uint64_t version = 0;  // of the source itself: differs after every change
+  std::uint64_t version = 0;  // the source's own: differs after every change
   std::int64_t modified = 0;  // nanoseconds since 1970
 };
 
 struct OpenedSource {
   std::shared_ptr<tree::Tree> tree;
-  // Called from any thread. Null: the tree shows many files, each with its own state (Tree::file_of).
+  // Called from any thread. Null if the tree shows many files, each with its own state (Tree::file_of).
   std::function<SourceState()> state;
-  // Whether all who may read the source may read a node: it may belong to a file that a link names. Null:
-  // all.
+  // Whether all who may read the source may read a node, which may belong to a file that a link names. Null:
+  // they may read all nodes.
   std::function<bool(const tree::NodeStat&)> shown = nullptr;
-  // Its files are on local file systems, where reading does not hang: what takes a moment is answered on the
-  // connection's own thread.
+  // Whether the source's files are on local file systems, where reading does not hang: answers that take a
+  // moment are then made on the connection's own thread.
   bool local = false;
 };
 
-// A source that is opened again whenever its file is another one. `open` is called by one thread at a time.
+// A source that is opened again whenever another file has its name. `open` is called by one thread at a time.
 struct Source {
-  std::string name;  // the directory's name where there are several sources; as given by the user
+  std::string name;  // the directory's name if there are several sources; as given by the user
   std::function<Result<OpenedSource>()> open;
   OpenedSource opened;
 };
 
 inline constexpr std::size_t kConnectionBytes = 16U << 10;
 inline constexpr std::size_t kBodyBytes = (1U << 20) + (64U << 10);
-inline constexpr std::size_t kMinBodyBytes = 64U << 10;  // where there are many connections
+inline constexpr std::size_t kMinBodyBytes = 64U << 10;  // if there are many connections
 
 // A key pair that requests must be signed with.
 struct S3Key {
   std::string access_key, secret_key;
 };
 
-// The sources as buckets, in the protocol of Amazon S3, in place of pages and listings.
+// Serves the sources as buckets, in the protocol of Amazon S3, instead of pages and listings.
 struct S3Options {
   std::optional<S3Key> key = {};
-  bool anonymous = false;  // whoever reaches an address that is no loopback one reads without a key
-  std::string host = {};   // names below it are those of buckets; empty: buckets stand in paths alone
+  bool anonymous = false;  // anybody may read without a key, even if the address is no loopback address
+  std::string host = {};   // the parent domain of buckets' names; empty: buckets are named in paths only
 };
 
 struct ServerOptions {
-  std::string address = "127.0.0.1";  // numeric
-  std::uint16_t port = 0;             // 0: any that is free
-  // In place of address and port: a socket that is made there, for this user alone, and removed at the end.
-  // One that nobody listens on is replaced; anything else there is an error.
+  std::string address = "127.0.0.1";  // a numeric address
+  std::uint16_t port = 0;             // 0: any free port
+  // If not empty, used instead of address and port: a socket that is made at this path, for this user alone,
+  // and removed at the end. A socket that nobody listens on is replaced; anything else at the path is an
+  // error.
   std::string socket_path = {};
   // What a client must show to be answered: as the parameter `token` of a target, which is exchanged for a
-  // cookie; as the password of Basic; or as Bearer. Letters, digits, `-`, `.`, `_` and `~`; empty: none.
+  // cookie; as the password of Basic; or as Bearer. It consists of letters, digits, `-`, `.`, `_` and `~`; if
+  // it is empty, everybody is answered.
   std::string token = {};
   std::optional<S3Options> s3 = {};
-  // The origin whose pages may read (`https://example.org`), or `*`; empty: none.
+  // The origin whose pages may read (`https://example.org`), or `*`; empty: no page of another origin may.
   std::string cors_origin = {};
-  // From the connection, or the last answer, to the end of the next header.
+  // The time from the connection, or the last answer, to the end of the next header.
   std::chrono::milliseconds header_deadline{30'000};
-  // A client must take 64 KiB of a body in this time.
+  // The time in which a client must take 64 KiB of a body.
   std::chrono::milliseconds stall_deadline{60'000};
-  unsigned connections = 4096;  // more wait to be accepted
-  // A line for each answer; null: none. Called from any thread.
+  unsigned connections = 4096;  // if there are more, they wait to be accepted
+  // Called with a line for each answer, from any thread; may be null.
   std::function<void(const std::string&)> log_answer = {};
 };
 
 class Server {
  public:
-  // UnsupportedFeature: built without libmicrohttpd. Io: the address or path cannot be listened on.
-  // InvalidValue: everybody would read through S3, which nobody has said.
+  // Fails with UnsupportedFeature if built without libmicrohttpd, with Io if the address or path cannot be
+  // listened on, and with InvalidValue if everybody could read through S3 without `anonymous` being set.
   static Result<std::unique_ptr<Server>> start(const ServerOptions& options, std::vector<Source> sources);
   virtual ~Server() = default;
 
-  virtual std::string url() const = 0;  // http://127.0.0.1:8000/, http://unix:PATH:/; without the token
+  virtual std::string url() const = 0;  // http://127.0.0.1:8000/ or http://unix:PATH:/; without the token
 
   // Accepts no more connections, and waits until the answers that were begun are sent, at most for
-  // `patience`. False where some were not: then the server must not be destroyed, as threads still work for
-  // them, and the process can only exit.
+  // `patience`. Returns false if some were not sent: then the server must not be destroyed, as threads still
+  // work for them, and the process can only exit.
   virtual bool drain(std::chrono::milliseconds patience) = 0;
 };
 

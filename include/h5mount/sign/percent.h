@@ -1,5 +1,5 @@
-// Percent-encoding as signature version 4 wants it of S3: all but the unreserved characters of RFC 3986
-// (letters, digits, - . _ ~), with upper-case digits.
+// Percent-encoding as signature version 4 of S3 requires it: all characters are encoded but the unreserved
+// ones of RFC 3986 (letters, digits, - . _ ~), with upper-case digits.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace h5mount::sign {
 
-// Names and values, in the order in which they stand; a name may stand there more than once.
+// Names and values, in their order; a name may occur more than once.
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 std::string encode_component(std::string_view text);
-// A path, each segment once: `/` stays.
+// Encodes the segments of a path once; `/` is kept.
 std::string encode_path(std::string_view path);
-// `%XX` becomes its byte; a % that no two digits follow stays.
+// Replaces each `%XX` by its byte; a % that is not followed by two digits is kept.
 std::string decode_percent(std::string_view text);
-// "a=1&b" and back; `+` is no space.
+// Between "a=1&b" and fields; `+` does not stand for a space.
 Fields decode_query(std::string_view query);
 std::string encode_query(const Fields& query);
 

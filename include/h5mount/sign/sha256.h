@@ -16,17 +16,17 @@ class Sha256 {
  public:
   Sha256();
   void add(ByteSpan bytes);
-  std::string digest();  // 64 hexadecimal digits; ends the hash
+  std::string digest();  // 64 hexadecimal digits; nothing may be added after it
 
  private:
   std::shared_ptr<void> state_;
 };
 
 std::string sha256_hex(std::string_view text);
-// The 32 bytes themselves, as they are the key of the next HMAC.
+// The digest as 32 bytes, since it is the key of the next HMAC.
 std::string hmac_sha256(std::string_view key, std::string_view text);
 std::string hex(std::string_view bytes);
-// Whether both are equal, in a time that tells nothing of where they differ.
+// Whether both are equal; the time that it takes does not depend on where they differ.
 bool equal_secrets(std::string_view one, std::string_view other);
 
 }  // namespace h5mount::sign

@@ -1,4 +1,4 @@
-// AWS signature version 4 as S3 has it: made by what asks, verified by what serves. The steps are those of
+// AWS signature version 4 as S3 uses it: clients make signatures, servers verify them. The steps are those of
 // "Signature Calculations for the Authorization Header" and "Authenticating Requests: Using Query Parameters"
 // of the Amazon S3 API Reference. Threads: pure functions. Without libcrypto they fail with
 // UnsupportedFeature.
@@ -18,10 +18,10 @@ inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 
 struct Credentials {
   std::string access_key, secret_key;
-  std::string session_token;  // of temporary credentials, else empty
+  std::string session_token;  // empty unless the credentials are temporary
 };
 
-// What is asked for, decoded.
+// A request, with path, query and headers decoded.
 struct Request {
   std::string method;
   std::string path;  // with its leading '/'
@@ -29,7 +29,7 @@ struct Request {
   Fields headers;
 };
 
-// What a key is derived for. `time` is "20130524T000000Z".
+// The scope that a signing key is derived for. `time` is "20130524T000000Z".
 struct Scope {
   std::string time;
   std::string region;
@@ -38,33 +38,34 @@ struct Scope {
 
 std::string time_text(std::int64_t seconds_since_1970);
 
-// The header fields to add to `request`: x-amz-date, x-amz-content-sha256, x-amz-security-token where there
-// is a token, Authorization. All of the request's headers are signed; `host` must be among them.
+// The header fields to add to `request`: x-amz-date, x-amz-content-sha256, x-amz-security-token if there is a
+// token, Authorization. All of the request's headers are signed; `host` must be among them.
 Result<Fields> sign_headers(const Request& request, const Credentials& credentials, const Scope& scope,
                             std::string_view payload_hash = kUnsignedPayload);
 
-// The query, encoded, that makes `request` one that anybody may send for `seconds` from the scope's time.
+// The encoded query with which anybody may send `request` for `seconds` from the scope's time on.
 Result<std::string> presign(const Request& request, const Credentials& credentials, const Scope& scope,
                             std::uint64_t seconds);
 
-// What a request says of its signature.
+// What a request states about its signature.
 struct Claim {
   std::string access_key;
   Scope scope;
   std::vector<std::string> signed_headers;  // lower case, sorted
   std::string signature;
   std::string session_token;
-  std::uint64_t seconds = 0;  // how long a presigned request is valid
+  std::uint64_t seconds = 0;  // how long the request is valid, if it is presigned
   bool presigned = false;
 };
 
-// Whether the request says that it is signed: it has an Authorization field or X-Amz-Signature in its query.
+// Whether the request is signed: it has an Authorization field, or X-Amz-Signature in its query.
 bool is_signed(const Request& request);
-// Errors: InvalidValue where what it says is not well formed, or of another kind of signature.
+// Errors: InvalidValue if the request's statement is not well formed, or is of another kind of signature.
 Result<Claim> read_claim(const Request& request);
-// Holds `claim`, which read_claim made of `request`, against the secret key of its access key. Errors:
-// AccessDenied where the signature is another one, or where the Host or a header x-amz-* is not signed;
-// TimedOut where it was made over 15 minutes before or after `now` (seconds since 1970), or has expired.
+// Checks `claim`, which read_claim made of `request`, with the secret key that belongs to its access key.
+// Errors: AccessDenied if the signature is not right, or if Host or a header x-amz-* is not signed; TimedOut
+// if the signature is dated over 15 minutes after `now` (seconds since 1970), or if it has expired: a
+// presigned request after its own time, others after 15 minutes.
 Status verify(const Claim& claim, const Request& request, std::string_view secret_key, std::int64_t now);
 
 }  // namespace h5mount::sign

@@ -1,6 +1,6 @@
 // Zarr: a dataset as an array of a Zarr store (https://zarr-specs.readthedocs.io, versions 2 and 3): its
 // metadata, its division into chunks, and the file of each chunk. The module `tree` determines the files of a
-// store and its groups (tree/zarr_store.h).
+// store and its groups (tree/zarr/zarr_store.h).
 //
 // Every chunk has a file, even one that was never written: readers fill missing chunks with a default. Chunks
 // that the extent cuts are padded with zeros, which readers discard. Threads: any.

@@ -114,8 +114,8 @@ void undo_byte_delta(std::size_t planes, MutableByteSpan block) {
   for (std::size_t plane = 0; plane < planes; ++plane) sum_bytes(block.subspan(plane * length, length));
 }
 
-// Undoes byte delta as early versions wrote it: their vector code restarted the sum before the bytes that
-// fill no vector.
+// Undoes byte delta as early versions wrote it: their vector code restarted the sum at the last bytes of a
+// plane, which do not fill a vector.
 void undo_old_byte_delta(std::size_t planes, MutableByteSpan block) {
   const std::size_t length = block.size() / planes;
   const std::size_t rest = length % 16;
@@ -125,8 +125,8 @@ void undo_old_byte_delta(std::size_t planes, MutableByteSpan block) {
   }
 }
 
-// Cells of `cell` elements along each dimension, clipped at the block's edges: stored in row-major order of
-// the cells, the elements of each cell in row-major order.
+// Restores row-major order from cells of `cell` elements along each dimension, clipped at the block's edges.
+// Cells are stored in row-major order, and so are the elements of each cell.
 Status undo_cells(Extents shape, std::size_t cell, ByteSpan in, MutableByteSpan out) {
   std::uint64_t elements = 1;
   for (const std::uint64_t extent : shape) {
@@ -180,7 +180,7 @@ Status undo_filters(const ChunkHeader& header, Extents shape, ByteSpan reference
         undo_delta(header.typesize, reference, from);
         break;
       case kMeans:
-        // For such shapes the writer places cells at positions that no reader can determine.
+        // With such shapes the writer places cells at positions that no reader can determine.
         if (shape.size() > 1 && shape[0] < slot.meta) {
           return fail(Error(ErrorCode::UnsupportedFeature,
                             "blosc2: filter 33 (ndmean) with cells larger than the block"));

@@ -1,6 +1,6 @@
 // Blosc 2 (filter 32026): the stored chunk is a contiguous frame (frame.h). With an array metalayer the frame
-// holds the HDF5 chunk as an n-dimensional array of inner chunks and blocks; without, its first inner chunk
-// is the HDF5 chunk. The client data repeat the frame's fields and are not used.
+// holds the HDF5 chunk as an n-dimensional array of inner chunks and blocks; without one, the frame's first
+// inner chunk is the HDF5 chunk. The client data repeat the frame's fields and are not used.
 #include <algorithm>
 
 #include "../filters.h"
@@ -36,7 +36,8 @@ class PartialArray final : public PartialChunk {
   std::uint64_t block_count() const override { return array_.block_count(); }
 
  private:
-  // Writers that bypass the filter may have stored an array of another shape with the same number of bytes.
+  // Whether the array has the chunk's shape. Writers that bypass the filter may have stored an array of
+  // another shape with the same number of bytes.
   bool fits(const ChunkBox& box) const {
     return box.element_size == array_.layout().item_bytes &&
            std::ranges::equal(box.dims, array_.layout().shape);

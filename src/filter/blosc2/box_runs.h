@@ -13,7 +13,7 @@ template <class Visit>
 Status for_each_run(const ChunkBox& box, Visit visit) {
   const std::size_t rank = box.dims.size();
   if (std::ranges::find(box.count, 0U) != box.count.end()) return {};
-  // Trailing dimensions that the box covers completely extend the run.
+  // A run includes the trailing dimensions that the box covers completely.
   std::size_t outer = rank;
   std::uint64_t run = box.element_size;
   while (outer > 0) {

@@ -14,7 +14,7 @@
 namespace h5mount::filter::blosc {
 namespace {
 
-// Repeats `value`; the first byte written is that at position `phase` of the pattern.
+// Repeats `value`; the first byte written is the one at position `phase` of the pattern.
 void fill_pattern(ByteSpan value, std::size_t phase, MutableByteSpan out) {
   for (std::size_t i = 0; i < out.size() && i < value.size(); ++i) out[i] = value[(phase + i) % value.size()];
   for (std::size_t done = value.size(); done < out.size();) {

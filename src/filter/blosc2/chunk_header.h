@@ -7,7 +7,7 @@
 //    4  nbytes, i32          decoded
 //    8  blocksize, i32       decoded bytes of a block; the last may be short
 //   12  cbytes, i32          of the chunk, this header included
-//   16  … where flags 1 and 4 are both set, which Blosc 1 never does:
+//   16  … if flags 1 and 4 are both set, which Blosc 1 never does:
 //       6 filter ids, codec id, codec meta, 6 filter metas, flags2b,
 //       flags2 (1 dictionary | 8 lazy | 112 special)
 //
@@ -43,7 +43,7 @@ inline constexpr std::uint8_t kIntegerTruncation = 36;
 struct ChunkHeader {
   std::uint8_t version = 0;
   std::size_t header_bytes = 16;  // or 32
-  std::size_t typesize = 1;       // bytes; 1 where it is above 255
+  std::size_t typesize = 1;       // bytes; 1 if it is above 255
   std::size_t nbytes = 0;
   std::size_t blocksize = 0;
   std::size_t cbytes = 0;
@@ -61,7 +61,7 @@ struct ChunkHeader {
 };
 
 // `bytes` begin with the chunk and may extend beyond it. Guarantees: cbytes lie within `bytes`; blocksize is
-// not 0 where there are blocks.
+// not 0 if there are blocks.
 Result<ChunkHeader> decode_chunk_header(ByteSpan bytes);
 
 }  // namespace h5mount::filter::blosc

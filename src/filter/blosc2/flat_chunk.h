@@ -1,4 +1,4 @@
-// Decoding in parts of a Blosc chunk whose blocks are consecutive bytes: Blosc 1, and frames without an
+// Decoding in parts of a Blosc chunk whose blocks are consecutive bytes: of Blosc 1, or of a frame without an
 // array.
 #pragma once
 
@@ -7,7 +7,8 @@
 
 namespace h5mount::filter::blosc {
 
-// Null where the chunk does not decode to `decoded_bytes`; decoding it as a whole then reports the error.
+// Returns null if the chunk does not decode to `decoded_bytes`; decoding it as a whole then reports the
+// error.
 std::unique_ptr<PartialChunk> make_flat_chunk(const Chunk& chunk, std::size_t decoded_bytes);
 
 }  // namespace h5mount::filter::blosc

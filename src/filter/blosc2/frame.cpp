@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kMagic{"b2frame\0", 8};
 constexpr std::uint8_t kFiltersExtension = 6;
 constexpr std::size_t kMaxMetalayers = 1024;  // Blosc 2 itself writes 16 at most
-// Offsets are larger than the data only where inner chunks are tiny.
+// A frame's offsets are larger than its data only if its inner chunks are tiny.
 constexpr std::uint64_t kOffsetBytesPerByte = 16;
 constexpr std::uint64_t kMinOffsetBytes = 65'536;
 
@@ -34,8 +34,8 @@ Result<Frame> Frame::open(ByteSpan bytes, std::uint64_t limit) {
   const std::int64_t typesize = reader.read_integer();
   reader.read_integer();  // block size: each chunk's header has its own
   const std::int64_t chunksize = reader.read_integer();
-  reader.read_integer();  // threads that wrote it
-  reader.read_integer();  // threads to read it
+  reader.read_integer();  // number of threads that wrote it
+  reader.read_integer();  // number of threads to read it
   reader.read_boolean();  // whether the trailer holds variable-length metalayers
   reader.read_extension(kFiltersExtension);
   if (!reader.ok() || flags.size() != 4) return failed("blosc2", "the frame's header is damaged");

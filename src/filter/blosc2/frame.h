@@ -5,8 +5,9 @@
 //                whether there are variable-length metalayers, the filters (extension), metalayers
 //   metalayers   array of 3: size of the index, map of name to offset from the frame's start, contents
 //   chunks       inner chunks (chunk.h)
-//   offsets a chunk of one i64 for each inner chunk: its offset from the END OF THE HEADER (the published
-//   description wrongly says from the frame's start); negative: a special value, nothing stored
+//   offsets      a chunk of one i64 for each inner chunk: its offset from the END OF THE HEADER (the
+//                published description wrongly says from the frame's start); negative: a special value,
+//                nothing stored
 //   trailer      msgpack array of 4: version, variable-length metalayers, trailer's length, fingerprint
 //
 // Refers to the given bytes, which must outlive it. Threads: const functions from any thread.
@@ -23,7 +24,7 @@ namespace h5mount::filter::blosc {
 
 class Frame {
  public:
-  // `limit`: the decoded bytes that the caller accepts; bounds intermediate allocations.
+  // `limit` is the number of decoded bytes that the caller accepts; it bounds intermediate allocations.
   static Result<Frame> open(ByteSpan bytes, std::uint64_t limit);
 
   std::size_t typesize() const { return typesize_; }
@@ -32,7 +33,7 @@ class Frame {
   std::uint64_t chunk_count() const { return chunk_count_; }
   std::uint64_t chunk_bytes(std::uint64_t index) const;
 
-  // The content of a metalayer; nothing where it is absent.
+  // The content of a metalayer; nullopt if there is none of that name.
   Result<std::optional<ByteSpan>> find_metalayer(std::string_view name) const;
   // Variable-length metalayers are stored compressed in the trailer: the name and the Blosc chunk of each.
   struct VariableMetalayer {
@@ -48,7 +49,7 @@ class Frame {
   Result<Chunk> open_offsets() const;
   Result<Chunk> chunk_at(std::uint64_t index, std::int64_t offset) const;
 
-  ByteSpan bytes_;  // the frame
+  ByteSpan bytes_;  // the whole frame
   ByteSpan header_;
   std::size_t metalayers_at_ = 0;
   std::size_t typesize_ = 0;

@@ -50,7 +50,7 @@ class BoxReader {
   }
 
  private:
-  // Reads the part of the box in one inner chunk.
+  // Reads the part of the box that lies in one inner chunk.
   Status read_chunk(const Chunk& chunk, const Shape& chunk_at) {
     if (chunk.nbytes() != layout_.chunk_bytes)
       return failed("blosc2", "an inner chunk is not of the array's chunk size");
@@ -92,13 +92,14 @@ class BoxReader {
     return chunk.is_plain() ? chunk.read_plain(index * bytes, out) : reader.load_into(index, out);
   }
 
-  // Computes the intersection of a block and the box: extent_, its start in_block_ in the block and in_out_
-  // in the box. True where it is the whole block and one contiguous run in the box.
+  // Computes the intersection of a block and the box: its shape extent_, and its start in_block_ in the block
+  // and in_out_ in the box. Returns true if the intersection is the whole block and one contiguous run in the
+  // box.
   bool place(const Shape& block_at) {
     bool run = true;
     for (std::size_t d = 0; d < layout_.rank(); ++d) {
       const std::uint64_t block = layout_.block_shape[d];
-      const std::uint64_t begin = origin_[d] + block_at[d] * block;  // in the array
+      const std::uint64_t begin = origin_[d] + block_at[d] * block;  // position in the array
       const std::uint64_t chunk_end = origin_[d] + layout_.chunk_shape[d];
       const std::uint64_t low = std::max(start_[d], begin);
       const std::uint64_t high = std::min({start_[d] + count_[d], begin + block, chunk_end});
@@ -110,7 +111,7 @@ class BoxReader {
     return run;
   }
 
-  // True where a block has extent 1 in all dimensions before `d`.
+  // True if a block has extent 1 in all dimensions before `d`.
   bool outermost(std::size_t d) const {
     return std::all_of(layout_.block_shape.begin(),
                        layout_.block_shape.begin() + static_cast<std::ptrdiff_t>(d),
@@ -166,7 +167,7 @@ std::uint64_t NdArray::blocks_of(std::span<const std::uint64_t> start,
   std::uint64_t blocks = 1;
   for (std::size_t d = 0; d < layout_.rank(); ++d) {
     if (count[d] == 0) return 0;
-    // Blocks per dimension; a block never extends beyond its inner chunk.
+    // `before` counts the blocks before a position; a block never extends beyond its inner chunk.
     const std::uint64_t chunk = layout_.chunk_shape[d];
     const std::uint64_t block = layout_.block_shape[d];
     const auto before = [&](std::uint64_t at) {

@@ -10,18 +10,19 @@ namespace h5mount::filter::blosc {
 
 class NdArray {
  public:
-  // Nothing where the frame has no array metalayer. Errors where metalayer and frame disagree, or where
-  // blocks are far larger than `limit`, the decoded bytes that the caller accepts.
+  // Returns nullopt if the frame has no array metalayer. Fails if metalayer and frame disagree, or if blocks
+  // are far larger than `limit`, the number of decoded bytes that the caller accepts.
   static Result<std::optional<NdArray>> open(const Frame& frame, std::uint64_t limit);
 
   const NdLayout& layout() const { return layout_; }
 
-  // Elements [start, start + count) in each dimension, row-major and dense: exactly out.size() bytes.
+  // Reads the elements [start, start + count) in each dimension, row-major and dense: exactly out.size()
+  // bytes.
   Status read_box(std::span<const std::uint64_t> start, std::span<const std::uint64_t> count,
                   MutableByteSpan out) const;
   Status read_all(MutableByteSpan out) const;
 
-  // The maximum number of blocks that read_box decodes (fewer where chunks are special or stored), and the
+  // The maximum number of blocks that read_box decodes (fewer if chunks are special or stored), and the
   // number of all blocks.
   std::uint64_t blocks_of(std::span<const std::uint64_t> start, std::span<const std::uint64_t> count) const;
   std::uint64_t block_count() const;

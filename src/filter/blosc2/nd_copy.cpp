@@ -11,7 +11,7 @@ namespace h5mount::filter::blosc {
 
 void copy_box(const std::byte* from, const PlacedBox& from_box, std::byte* to, const PlacedBox& to_box,
               Extents count, std::size_t item_bytes) {
-  // Trailing dimensions that the box covers completely in both arrays extend the row.
+  // A row includes the trailing dimensions that the box covers completely in both arrays.
   std::size_t outer = count.size();
   std::uint64_t row = item_bytes;
   while (outer > 0) {
@@ -22,7 +22,7 @@ void copy_box(const std::byte* from, const PlacedBox& from_box, std::byte* to, c
   from += row_major_number(from_box.start, from_box.dims) * item_bytes;
   to += row_major_number(to_box.start, to_box.dims) * item_bytes;
 
-  // Bytes from one index to the next in each outer dimension.
+  // The number of bytes from one index to the next in each outer dimension.
   std::array<std::uint64_t, kMaxDimensions> from_stride;
   std::array<std::uint64_t, kMaxDimensions> to_stride;
   std::array<std::uint64_t, kMaxDimensions> at;

@@ -10,7 +10,8 @@ namespace h5mount::filter::blosc {
 
 using Extents = std::span<const std::uint64_t>;
 
-// Steps `at` through [first, last) of each dimension in row-major order; false after the last position.
+// Advances `at` through [first, last) of each dimension in row-major order; returns false after the last
+// position.
 inline bool step_box(std::span<std::uint64_t> at, Extents first, Extents last) {
   for (std::size_t d = at.size(); d-- > 0;) {
     if (++at[d] < last[d]) return true;
@@ -21,8 +22,8 @@ inline bool step_box(std::span<std::uint64_t> at, Extents first, Extents last) {
 
 // A box within an array held in memory.
 struct PlacedBox {
-  Extents dims;   // of the array, elements
-  Extents start;  // of the box in it
+  Extents dims;   // dimensions of the array, in elements
+  Extents start;  // first element of the box
 };
 
 // Copies a box of `count` elements of `item_bytes`.

@@ -21,7 +21,7 @@ std::optional<std::vector<std::uint64_t>> read_shape(MsgpackReader& reader, std:
   return shape;
 }
 
-// first * product(shape), or nothing where it does not fit 63 bits.
+// Returns first * product(shape), or nullopt if that does not fit in 63 bits.
 std::optional<std::uint64_t> product(std::uint64_t first, const std::vector<std::uint64_t>& shape) {
   for (const std::uint64_t extent : shape) {
     const auto more = checked_mul(first, extent);

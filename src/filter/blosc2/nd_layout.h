@@ -21,18 +21,18 @@ struct NdLayout {
   std::vector<std::uint64_t> shape;
   std::vector<std::uint64_t> chunk_shape;
   std::vector<std::uint64_t> block_shape;
-  std::vector<std::uint64_t> chunk_grid;  // inner chunks of the array
-  std::vector<std::uint64_t> block_grid;  // blocks of an inner chunk
+  std::vector<std::uint64_t> chunk_grid;  // grid of the array's inner chunks
+  std::vector<std::uint64_t> block_grid;  // grid of an inner chunk's blocks
   std::size_t item_bytes = 0;
   std::uint64_t array_bytes = 0;  // without padding
-  std::uint64_t chunk_bytes = 0;  // of an inner chunk with all its padding
+  std::uint64_t chunk_bytes = 0;  // bytes of an inner chunk with all its padding
   std::uint64_t block_bytes = 0;
   std::uint64_t chunk_count = 0;
 
   std::size_t rank() const { return shape.size(); }
 };
 
-// Sizes that are inconsistent or do not fit 64 bits are InvalidValue.
+// Fails with InvalidValue if sizes are inconsistent or do not fit in 64 bits.
 Result<NdLayout> decode_nd_layout(ByteSpan metalayer, std::size_t item_bytes);
 
 }  // namespace h5mount::filter::blosc

@@ -71,7 +71,8 @@ bool allow_calls(scmp_filter_ctx filter) {
          ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, &this_process) == 0;
 }
 
-// What the dynamic loader needs besides, and the second restriction; files are opened for reading only.
+// Allows the calls that the dynamic loader and the second restriction need too; files are opened for reading
+// only.
 bool allow_loading(scmp_filter_ctx filter) {
   constexpr int kLoading[] = {
       SCMP_SYS(close),       SCMP_SYS(fstat),   SCMP_SYS(newfstatat), SCMP_SYS(pread64), SCMP_SYS(lseek),
@@ -87,12 +88,12 @@ bool allow_loading(scmp_filter_ctx filter) {
          ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1, &open_reads) == 0;
 }
 
-// Calls by another architecture's numbers end the process; all that no rule names fail with EPERM.
+// Calls by another architecture's numbers end the process; all calls that no rule allows fail with EPERM.
 bool restrict_calls(bool loads) {
   const CallFilter filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)), ::seccomp_release);
   return filter && ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
          allow_calls(filter.get()) && (!loads || allow_loading(filter.get())) &&
-         ::seccomp_load(filter.get()) == 0;  // which sets no_new_privs
+         ::seccomp_load(filter.get()) == 0;  // this sets no_new_privs
 }
 
 bool limit(__rlimit_resource what, std::uint64_t most) {
@@ -100,25 +101,25 @@ bool limit(__rlimit_resource what, std::uint64_t most) {
   return ::setrlimit(what, &bound) == 0;
 }
 
-// No network, no System V IPC of the machine's. Not allowed everywhere: the restriction of calls does
-// without.
+// Leaves the machine's network and System V IPC. Not all systems allow this; the restriction of calls
+// suffices without it.
 void leave_namespaces() {
   constexpr int kOwn = CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
   if (::unshare(kOwn) != 0) (void)::unshare(CLONE_NEWUSER | kOwn);
 }
 
-// The rights of nobody, where this is root's process.
+// Takes the rights of nobody, if this process is root's.
 bool leave_user() {
   constexpr uid_t kNobody = 65'534;
   if (::geteuid() != 0) return true;
   if (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
       ::setresuid(kNobody, kNobody, kNobody) != 0)
     return false;
-  // Else /proc/self could not be read any more.
+  // Without this, /proc/self could not be read any more.
   return ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0;
 }
 
-// Bytes of address space that are mapped now.
+// The number of bytes of address space that are mapped now.
 std::uint64_t mapped_bytes() {
   unsigned long long pages = 0;
   if (std::FILE* const f = std::fopen("/proc/self/statm", "re")) {
@@ -146,7 +147,7 @@ bool confine(std::uint64_t memory) {
 }
 
 bool confine_loading(std::uint64_t memory) {
-  // Libraries that a plugin needs.
+  // Memory for libraries that a plugin needs.
   constexpr std::uint64_t kLibraries = std::uint64_t{1} << 30;
   const std::uint64_t mapped = mapped_bytes();
   if (mapped == 0 || !limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, 0)) return false;

@@ -1,5 +1,5 @@
-// The helper process: drops its rights, loads the plugin, drops what loading needed, decodes until the socket
-// is closed. Third-party plugin code runs only here, and never with more rights than that.
+// The helper process: drops its rights, loads the plugin, drops the rights that loading needed, and decodes
+// until the socket is closed. Third-party plugin code runs only here, and never with more rights than that.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -61,7 +61,7 @@ Function symbol(void* library, const char* name) {
   return std::bit_cast<Function>(::dlsym(library, name));
 }
 
-// The table of a shared object where it is a plugin for `id` that can decode, else null.
+// The table of a shared object, if it is a plugin for `id` that can decode; else null.
 const PluginTable* load_plugin(const std::string& path, int id) {
   void* const library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
@@ -100,7 +100,8 @@ std::vector<Candidate> find_candidates(int count, const char* const* directories
   return candidates;
 }
 
-// By its name, which dependencies may be relative to; by its descriptor where nobody may not use the name.
+// Loads a plugin by its name, as its dependencies may be relative to it; if the user nobody may not use the
+// name, by its descriptor.
 const PluginTable* find_plugin(int id, const std::vector<Candidate>& candidates) {
   for (const auto& [path, descriptor] : candidates) {
     if (const PluginTable* table = load_plugin(path, id)) return table;
@@ -117,15 +118,15 @@ const PluginTable* find_plugin(int id, const std::vector<Candidate>& candidates)
   ::_exit(1);
 }
 
-// Ends this process after `seconds`. The parent waits no longer than that; where it has died, nothing else
-// would end a hanging plugin.
+// Ends this process after `seconds`. The parent waits no longer than that; if the parent has died, nothing
+// else would end a hanging plugin.
 void end_after(long seconds) {
   itimerval when{};
   when.it_value.tv_sec = seconds;
   ::setitimer(ITIMER_REAL, &when, nullptr);
 }
 
-// Decodes one chunk. False where the socket was closed.
+// Decodes one chunk. Returns false if the socket was closed.
 bool serve_one(const PluginTable& plugin, long seconds) {
   PluginRequest request;
   if (!read_all(&request, sizeof request) || request.value_count > kMaxPluginValues) return false;
@@ -156,7 +157,7 @@ bool is_plugin_helper(int count, const char* const* words) {
   return count >= 4 && std::string_view(words[0]) == kHelperName;
 }
 
-// Ends with _exit: destructors could run the plugin's code.
+// Ends the process with _exit, as destructors could run the plugin's code.
 int run_plugin_helper(int count, const char* const* words) {
   const int id = std::atoi(words[1]);
   const std::uint64_t memory = std::strtoull(words[2], nullptr, 10);

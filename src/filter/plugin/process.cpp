@@ -52,7 +52,7 @@ Result<std::size_t> PluginProcess::decode(ByteSpan in, std::span<const std::uint
   const HelperProcess::Deadline deadline = std::chrono::steady_clock::now() + timeout_;
   if (values.size() > kMaxPluginValues) return fail(failed_plugin(name_, "too many client values"));
   PluginRequest request{in.size(), out.size(), static_cast<std::uint32_t>(values.size()), 0};
-  usable_ = false;  // until the reply was read completely
+  usable_ = false;  // remains false until the reply was read completely
   H5_TRY(send(bytes_of(request), deadline));
   H5_TRY(send(std::as_bytes(values), deadline));
   H5_TRY(send(in, deadline));

@@ -17,12 +17,12 @@ namespace h5mount::filter {
 
 class PluginProcess {
  public:
-  // Starts a helper and waits for its greeting. NotFound where no directory has a plugin for `id`.
+  // Starts a helper and waits for its greeting. Fails with NotFound if no directory has a plugin for `id`.
   static Result<std::unique_ptr<PluginProcess>> start(const PluginOptions& options, int id,
                                                       std::uint64_t memory);
 
-  // Decodes to the front of `out` and returns the bytes written. On FilterFailed `usable` is false where the
-  // helper must be replaced.
+  // Decodes to the front of `out` and returns the number of bytes written. After FilterFailed `usable` is
+  // false if the helper must be replaced.
   Result<std::size_t> decode(ByteSpan in, std::span<const std::uint32_t> values, MutableByteSpan out);
   bool usable() const { return usable_ && helper_->running(); }
 
@@ -32,7 +32,7 @@ class PluginProcess {
   Status greet();
   Status send(ByteSpan bytes, HelperProcess::Deadline deadline);
   Status receive(MutableByteSpan bytes, HelperProcess::Deadline deadline);
-  Status judged(const Status& exchange) const;  // its error as that of the filter
+  Status judged(const Status& exchange) const;  // reports its error as the filter's
 
   const std::unique_ptr<HelperProcess> helper_;
   const std::chrono::milliseconds timeout_;

@@ -1,8 +1,8 @@
 // The protocol between parent and helper over one stream socket, in native byte order.
 //
-//   helper, once greeting: Reply, then `bytes` bytes: the plugin's name, or the reason why there is none
-//   program Request, `value_count` values (4 bytes each), `bytes` stored bytes
-//   helper            Reply, `bytes` decoded bytes
+//   helper, once  Reply (greeting), then `bytes` bytes: the plugin's name, or why there is none
+//   program       Request, `value_count` values (4 bytes each), `bytes` stored bytes
+//   helper        Reply, `bytes` decoded bytes
 #pragma once
 
 #include <cstdint>

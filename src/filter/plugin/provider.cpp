@@ -91,7 +91,8 @@ class PluginProvider {
   using OncePool = OnceValue<PoolPtr>;
   using Key = std::pair<std::uint16_t, std::uint64_t>;  // the filter's number, the helper's memory
 
-  // A helper may take as long as its timeout to start, which only those that need this filter wait for.
+  // The pool is opened without a lock, as its first helper may take as long as its timeout to start: only
+  // those that need this filter wait for it.
   std::shared_ptr<OncePool> once_for(const Key& key) {
     const MutexLock lock(mutex_);
     std::shared_ptr<OncePool>& once = pools_[key];
@@ -99,7 +100,8 @@ class PluginProvider {
     return once;
   }
 
-  // Starting the first helper shows whether a plugin exists; null where none does. Other errors are not kept.
+  // Starts the first helper, which shows whether a plugin exists; returns null if none does. Other errors are
+  // not kept.
   Result<PoolPtr> open_pool(std::uint16_t id, std::uint64_t memory) const {
     auto pool = std::make_shared<PluginPool>(options_, id, memory);
     auto first = pool->take();

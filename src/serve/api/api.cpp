@@ -169,7 +169,7 @@ std::optional<Answer> not_modified(const ApiRequest& request, bool own) {
   return conditional_answer(request.request, {version_tag(request, own), std::nullopt, false});
 }
 
-// What is short is compressed, where the client takes that.
+// Short JSON is compressed if the client accepts that.
 Answer described(const ApiRequest& request, BodyPtr body, std::string_view type, bool own) {
   const bool text = type == "application/json";
   Answer out;
@@ -185,7 +185,7 @@ Answer described(const ApiRequest& request, BodyPtr body, std::string_view type,
   return out;
 }
 
-// What a page that shows the file asks again and again: another version is another state of it.
+// Pages ask for this again and again: if the version differs, the file has another state.
 Result<Answer> answer_version(const ApiRequest& request) {
   std::string text;
   text::JsonWriter(text)

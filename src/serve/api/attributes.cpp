@@ -7,9 +7,9 @@
 namespace h5mount::serve {
 namespace {
 
-constexpr std::size_t kValueBytes = 64U << 10;  // of a value, that is made at once
+constexpr std::size_t kValueBytes = 64U << 10;  // bytes of a value that is made at once
 
-// The values of attributes, as an object. One that cannot be read is null.
+// The values of attributes, as an object. If a value cannot be read, it is null.
 class AttributesBody final : public GradualBody {
  public:
   AttributesBody(tree::FileObjectPtr object, std::vector<object::Attribute> attributes)
@@ -62,8 +62,8 @@ class AttributesBody final : public GradualBody {
   const tree::FileObjectPtr object_;
   const std::vector<object::Attribute> attributes_;
   std::size_t next_ = 0;
-  std::optional<ElementText> value_;  // that is being written
-  ByteSpan rest_;                     // of its data
+  std::optional<ElementText> value_;  // of the attribute that is being written
+  ByteSpan rest_;                     // data of the value that are not yet written
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace h5mount::serve {
 namespace {
 
-constexpr std::size_t kElementBytes = 256U << 10;  // of the elements, that is made into text at once
+constexpr std::size_t kElementBytes = 256U << 10;  // bytes of elements that are made into text at once
 
 struct Format {
   std::string_view name, type, disposition;
@@ -19,7 +19,7 @@ constexpr Format kFormats[] = {{"json", "application/json", ""},
                                {"csv", "text/csv", "attachment; filename=\"data.csv\""},
                                {"tiff", "image/tiff", "attachment; filename=\"data.tiff\""}};
 
-// What an answer is made from.
+// The data that an answer is made from.
 struct Data {
   tree::FileObjectPtr object;
   std::string path;
@@ -33,7 +33,7 @@ Status noted(const Data& data, std::uint64_t offset, Status done) {
   return done;
 }
 
-// Elements as text.
+// A body of elements as text.
 class ElementsBody final : public GradualBody {
  public:
   ElementsBody(Data data, ElementText text) : data_(std::move(data)), text_(std::move(text)) {}
@@ -67,7 +67,7 @@ class ElementsBody final : public GradualBody {
   std::vector<std::byte> block_;
 };
 
-// A computed file from `begin` on.
+// A body of a computed file from `begin` on.
 class ComputedBody final : public Body {
  public:
   ComputedBody(Data data, view::ComputedFilePtr file, std::uint64_t begin)
@@ -82,7 +82,7 @@ class ComputedBody final : public Body {
     return count;
   }
 
-  // Reads the first bytes, so that what cannot be read at all is an answer that says so.
+  // Reads the first bytes, so that an error of data that cannot be read at all becomes the answer.
   Status begin(RequestWork& work) {
     constexpr std::size_t kFirst = 16U << 10;
     first_.resize(kFirst);
@@ -112,7 +112,7 @@ class ComputedBody final : public Body {
   std::uint64_t offset_;
   dataset::ReadPattern pattern_;
   std::vector<std::byte> first_;
-  std::size_t given_ = 0;  // of the first bytes
+  std::size_t given_ = 0;  // number of the first bytes that were returned
 };
 
 Result<BodyPtr> text_body(Data data, ElementText::Form form, FlatType array, RequestWork& work) {
@@ -148,7 +148,7 @@ Result<BodyPtr> csv_body(Data data, RequestWork& work) {
   return text_body(std::move(data), ElementText::Form::Csv, std::move(array), work);
 }
 
-// A view of the data, without what comes before `begin`.
+// A view of the data, without the bytes before `begin`.
 Result<BodyPtr> view_body(Data data, std::string_view suffix, std::string_view format, bool elements_only,
                           RequestWork& work) {
   const view::View& view = view::view_by_suffix(suffix);
@@ -161,7 +161,7 @@ Result<BodyPtr> view_body(Data data, std::string_view suffix, std::string_view f
   return body;
 }
 
-// `numeric`: of the elements.
+// `numeric`: whether the elements are numbers.
 Result<BodyPtr> bytes_body(Data data, std::string_view format, bool numeric, RequestWork& work) {
   if (format == "bin") {
     if (data.description().space.kind == format::DataspaceKind::Null) return make_text_body("");
@@ -176,7 +176,7 @@ Result<BodyPtr> bytes_body(Data data, std::string_view format, bool numeric, Req
   return view_body(std::move(data), ".tif", format, false, work);
 }
 
-// The parameter `dtype` and the formats that are NumPy's own: numbers as NumPy has them.
+// Converts the data as the parameter `dtype` and NumPy's own formats require: numbers become NumPy's numbers.
 Status convert(const ApiRequest& request, std::string_view format, bool numeric, Data& data) {
   const std::string dtype = request.query.get("dtype").value_or("origin");
   if (dtype != "origin" && dtype != "safe") return fail(refused("Unsupported dtype " + dtype));
@@ -184,7 +184,7 @@ Status convert(const ApiRequest& request, std::string_view format, bool numeric,
   if (safe && !numeric) return fail(refused("Unsupported dtype safe for non-numeric data"));
   if (!safe && (format == "json" || !numeric)) return {};
   const NumberForm form = safe ? NumberForm::Safe : NumberForm::Origin;
-  // Booleans stay what they are in JSON.
+  // JSON has booleans, so they are not converted.
   if (format == "json" && text::is_boolean(*data.description().type)) return {};
   H5_ASSIGN(data.source.reader, open_numbers(data.source.reader, form));
   return {};

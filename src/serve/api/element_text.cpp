@@ -90,13 +90,13 @@ Result<std::string> ElementText::empty(const FlatType& array) {
   return text::value_text(*array.type, space, {}, {{}, Unbounded()});
 }
 
-// The brackets before an element: of every dimension whose first one it is.
+// Writes the brackets before an element: one for each dimension that begins with it.
 void ElementText::open(std::string& out) const {
   if (form_ == Form::Csv) return;
   for (std::size_t i = at_.size(); i-- > 0 && at_[i] == 0;) out += '[';
 }
 
-// What follows an element.
+// Writes the brackets and separators after an element.
 void ElementText::close(std::string& out) {
   std::size_t wrapped = 0;
   for (std::size_t i = at_.size(); i-- > 0; ++wrapped) {

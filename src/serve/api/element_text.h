@@ -8,26 +8,26 @@
 
 namespace h5mount::serve {
 
-// The dimensions that an array datatype adds to those of its dataset, and the type of what it holds.
+// The dimensions of a dataset with those that an array datatype adds, and the type of the array's elements.
 struct FlatType {
   format::DatatypePtr type;
-  std::vector<std::uint64_t> dims;  // all
+  std::vector<std::uint64_t> dims;  // all dimensions
 };
 FlatType flat_type(format::DatatypePtr type, std::vector<std::uint64_t> dims);
 
 class ElementText {
  public:
   enum class Form { Json, Csv };
-  // Of Csv: at least one element and two dimensions at most, of numbers in the processor's formats or pairs
-  // of them.
+  // For Csv: there must be at least one element and two dimensions at most, of numbers in the processor's
+  // formats or pairs of them.
   ElementText(Form form, FlatType array);
 
-  // An array without elements, as JSON; TooLarge where it has too many brackets.
+  // An array without elements, as JSON; fails with TooLarge if it has too many brackets.
   static Result<std::string> empty(const FlatType& array);
 
   std::uint64_t elements() const { return count_; }
   const format::Datatype& type() const { return *array_.type; }
-  // Appends the next elements, which are in `data`; after the last one what ends the array.
+  // Appends the next elements, which are in `data`; after the last one the end of the array too.
   Status add(ByteSpan data, const text::ValueContext& values, std::string& out);
 
  private:
@@ -38,10 +38,10 @@ class ElementText {
 
   const Form form_;
   const FlatType array_;
-  const Writer writer_;           // null: of no common format
-  const format::Datatype* part_;  // of a pair
+  const Writer writer_;           // null if there is none for the type
+  const format::Datatype* part_;  // type of a complex number's parts, else null
   std::uint64_t count_ = 1;
-  std::vector<std::uint64_t> at_;  // the next element's position
+  std::vector<std::uint64_t> at_;  // position of the next element
 };
 
 }  // namespace h5mount::serve

@@ -10,7 +10,7 @@ namespace {
 using text::JsonWriter;
 
 constexpr std::uint64_t kStepsPerAttribute = 500;
-// A description is made as a whole.
+// The largest description, as it is made as a whole.
 constexpr std::size_t kMaxEntityText = 16U << 20;
 
 Status write_attribute(const object::Attribute& attribute, JsonWriter& json, RequestBudget& budget) {

@@ -6,18 +6,19 @@
 
 namespace h5mount::serve {
 
-// The members that an object of any kind has but its children: of a dataset chunks, filters, shape and type;
-// kind, name and attributes. Damage of a part is a null in its place and a member `error`.
+// Writes the members that an object of any kind has, without its children: kind, name and attributes; for a
+// dataset also chunks, filters, shape and type. A part that is damaged is null, and a member `error` is
+// added.
 Status write_object(const tree::FileObject& object, std::string_view name, text::JsonWriter& json,
                     RequestBudget& budget);
 
-// A link that is not resolved, as an object.
+// Writes a link that is not resolved, as an object.
 void write_link(const format::Link& link, std::string_view name, text::JsonWriter& json);
 
-// An entry of which nothing but its name and what is wrong with it can be said.
+// Writes an entry of which only the name and the error are known.
 void write_damaged(const Error& error, std::string_view name, text::JsonWriter& json);
 
-// The attributes of an object by their names, in the order of bytes.
+// The attributes of an object, sorted by the bytes of their names.
 struct NamedAttributes {
   std::vector<object::Attribute> list;
   std::optional<Error> damage;  // why some may be missing
@@ -26,7 +27,7 @@ enum class WithValues { Yes, No };
 Result<NamedAttributes> attributes_of(const tree::FileObject& object, WithValues values,
                                       RequestBudget& budget);
 
-// The extent, or null.
+// Writes the extent, or null.
 void write_shape(const format::Dataspace& space, text::JsonWriter& json);
 
 }  // namespace h5mount::serve

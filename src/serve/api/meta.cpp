@@ -12,8 +12,8 @@ std::string_view last_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// A group with what is in it, child by child. Links of its own file and of others are resolved where they
-// can be.
+// A body that describes a group and its children. Links within the file and to other files are resolved if
+// possible.
 class GroupBody final : public GradualBody {
  public:
   GroupBody(const ApiRequest& request, const Entity& entity, tree::LinkListPtr links)
@@ -23,7 +23,7 @@ class GroupBody final : public GradualBody {
         name_(last_name(entity.path)),
         own_(group_->is_of_main_file()) {}
 
-  // Whether what was made is of the source's file alone.
+  // Whether everything so far was made from the source's file alone.
   bool is_own_so_far() const { return own_; }
 
  private:

@@ -1,4 +1,4 @@
-// The numbers of a dataset, block by block, for what is computed of them. Threads: one.
+// Reads the numbers of a dataset block by block, for computations. Threads: one.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 namespace h5mount::serve {
 
 enum class NumberKind : std::uint8_t { I8, I16, I32, I64, U8, U16, U32, U64, F32, F64 };
-// Of elements in NumberForm::Safe; nothing for complex ones and arrays.
+// The kind of elements in NumberForm::Safe; nullopt for complex numbers and arrays.
 std::optional<NumberKind> number_kind(const format::Datatype& type);
 
-// Calls `use` with a value of the C++ type, to be ignored but for its type.
+// Calls `use` with a value of the C++ type; only the type of the value has meaning.
 template <class Use>
 auto with_number(NumberKind kind, Use use) {
   switch (kind) {
@@ -39,8 +39,8 @@ auto with_number(NumberKind kind, Use use) {
   return use(double{});
 }
 
-// Calls `take` with the numbers in order, in as many parts as it takes; `reader`'s are of that type. The
-// storage is decoded by all workers. An error of `take` ends it.
+// Calls `take` with the numbers in order, in as many parts as needed; Number must be the type of `reader`'s
+// elements. All workers decode the storage. If `take` fails, its error is returned.
 template <class Number, class Take>
 Status for_each_block(const dataset::DatasetReader& reader, RequestWork& work, Take take) {
   constexpr std::uint64_t kBlock = 1U << 20;

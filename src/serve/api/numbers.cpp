@@ -11,14 +11,14 @@ namespace {
 
 using format::DatatypeClass, format::DatatypePtr;
 
-// The numbers that an element consists of.
+// The type of the numbers that an element consists of.
 DatatypePtr number_of(DatatypePtr type) {
   while (type->cls == DatatypeClass::Array || type->cls == DatatypeClass::Enum) type = type->base;
   if (text::complex_part(*type) == nullptr) return type;
   return type->cls == DatatypeClass::Complex ? type->base : type->members[0].type;
 }
 
-// Integers of all kinds are converted as integers.
+// The type with the class of integers: numbers of all classes but floats are converted as integers.
 DatatypePtr as_integer(const DatatypePtr& type) {
   if (type->cls == DatatypeClass::Integer) return type;
   auto out = std::make_shared<format::Datatype>(*type);
@@ -31,7 +31,7 @@ format::ByteOrder shown_order(const format::Datatype& type, NumberForm form) {
   return big ? format::ByteOrder::Big : format::ByteOrder::Little;
 }
 
-// Null where NumPy's format is the stored one, as far as it can be said.
+// The format that NumPy has for such a number; null if the number is not converted.
 DatatypePtr shown_number(const format::Datatype& type, bool in_pair, NumberForm form) {
   const format::ByteOrder order = shown_order(type, form);
   if (type.cls != DatatypeClass::Float) {
@@ -44,7 +44,7 @@ DatatypePtr shown_number(const format::Datatype& type, bool in_pair, NumberForm 
   return size <= 8 ? dataset::float_type(size, order) : nullptr;
 }
 
-// The type of an element whose numbers are of another type.
+// The type of an element if its numbers are replaced by those of type `number`.
 DatatypePtr replaced_numbers(const format::Datatype& type, const DatatypePtr& number) {
   if (type.cls == DatatypeClass::Enum) return number;
   if (type.cls != DatatypeClass::Array && text::complex_part(type) == nullptr) return number;
@@ -64,7 +64,7 @@ DatatypePtr replaced_numbers(const format::Datatype& type, const DatatypePtr& nu
   return out;
 }
 
-// Clients write `1, 2:5` too.
+// Clients also write selections as `1, 2:5`.
 std::string without_spaces(std::string text) {
   std::erase(text, ' ');
   return text;

@@ -11,7 +11,8 @@ namespace {
 constexpr std::uint64_t kStepsPerPath = 500;
 constexpr std::size_t kMaxDepth = 10'000;
 
-// The paths of a group and of all links below it, depth first: groups behind hard links are entered once.
+// The paths of a group and of all links below it, depth first: a group that several hard links lead to is
+// entered once.
 class PathsBody final : public GradualBody {
  public:
   PathsBody(const ApiRequest& request, const Entity& base, LinkResolution resolution)
@@ -57,7 +58,7 @@ class PathsBody final : public GradualBody {
     return {};
   }
 
-  // A group whose links cannot all be read ends the answer: it must not look whole.
+  // If some links of a group cannot be read, the answer ends with an error: it must not look complete.
   Status leave(std::string& out) {
     if (const Error* const damage = levels_.back().links->damage()) return fail(*damage);
     levels_.pop_back();
@@ -106,7 +107,8 @@ Result<Answer> answer_paths(const ApiRequest& request) {
   if (entity.object->object().kind != object::ObjectKind::Group)
     return fail(refused(entity.path + " is not a group"));
   const auto make = [&] { return std::make_unique<PathsBody>(request, entity, resolution); };
-  // A link that leads nowhere is to be an error, which the status tells.
+  // A link that leads nowhere must be an error, which the status tells, so all links are followed before the
+  // answer begins.
   if (resolution == LinkResolution::All) {
     auto trial = make();
     H5_TRY(trial->begin(request.work));

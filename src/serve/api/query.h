@@ -13,10 +13,10 @@ class ApiQuery {
  public:
   explicit ApiQuery(std::string_view query) : query_(query) {}
 
-  // The first parameter of that name.
+  // The first parameter of that name; nullopt if there is none.
   std::optional<std::string> get(std::string_view name) const;
   std::vector<std::string> all(std::string_view name) const;
-  // As h5grove reads it: anything but `false` is true.
+  // True for any value but `false`, as h5grove reads it.
   bool is_true(std::string_view name) const;
 
  private:

@@ -13,9 +13,9 @@ namespace h5mount::serve {
 namespace {
 
 constexpr std::uint64_t kMaxPoints = 1U << 20;
-constexpr std::uint64_t kMaxParts = 1U << 16;  // of a series
+constexpr std::uint64_t kMaxParts = 1U << 16;  // largest number of parts of a series
 
-// Where part `part` of so many begins.
+// The position at which the part with number `part` of `parts` parts begins.
 std::uint64_t part_begin(std::uint64_t part, std::uint64_t parts, std::uint64_t count) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>(static_cast<Wide>(part) * count / parts);
@@ -67,8 +67,8 @@ class Extremes {
   std::vector<Number> out_;
 };
 
-// The means of the rectangles that rows and columns are divided into. Rows come in order, so that only one
-// row of means is under way.
+// The means of the rectangles that rows and columns are divided into. As rows come in order, sums are kept
+// for only one row of means.
 class Means {
  public:
   Means(const std::vector<std::uint64_t>& points, const std::vector<std::uint64_t>& dims)
@@ -110,7 +110,7 @@ class Means {
   std::vector<double> out_;
 };
 
-// A dataset whose elements are in memory, and what they are charged with.
+// A dataset whose elements are in memory, and the cache's charge for them.
 struct Held {
   cache::BlockCache::Charge charge;
   view::DatasetReaderPtr reader;

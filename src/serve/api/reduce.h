@@ -1,4 +1,4 @@
-// The parameter `reduce` of `data`: as many numbers as a plot has pixels, in place of all. `minmax`, with
+// The parameter `reduce` of `data`: as many numbers as a plot has pixels instead of all. `minmax`, with
 // points=N, of a series: the least and the greatest number of each of N parts, N by 2, so that no peak is
 // lost; `mean`, with points=N,M, of an image: N by M means. Threads: any.
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace h5mount::serve {
 
-// A dataset of what is left, in memory. A series or image that has no more than so many points stays as it
-// is.
+// The reduced numbers as a dataset in memory. A series or image with no more than that many points is
+// returned as it is.
 Result<view::DatasetReaderPtr> reduced(const ApiRequest& request, const std::string& how,
                                        const view::Source& source);
 

@@ -10,8 +10,8 @@
 namespace h5mount::serve {
 namespace {
 
-// Of the finite numbers. Mean and deviation are merged block by block (Chan, Golub and LeVeque 1979), so that
-// no sum of many numbers loses small ones.
+// Statistics of the finite numbers. Mean and deviation are merged block by block (Chan, Golub and LeVeque
+// 1979), so that a sum of many numbers does not lose small ones.
 template <class Value>
 class Statistics {
  public:
@@ -27,7 +27,7 @@ class Statistics {
       if (value > max_) max_ = value;
       if (value >= 0 && value < positive_) positive_ = value, has_positive_ = true;
       if (value > 0 && value < strict_) strict_ = value, has_strict_ = true;
-      // The greatest number of all is not below the first bound.
+      // The type's largest number is not below the initial bounds, so it would not be noticed.
       if (value == kMax) has_positive_ = has_strict_ = true;
     }
     if (count == 0) return;
@@ -76,7 +76,7 @@ class Statistics {
     else
       json.value(value);
   }
-  // As h5grove has it: of integers, mean and deviation are integers, truncated.
+  // As in h5grove, mean and deviation of integers are integers, truncated.
   static void write_real(text::JsonWriter& json, std::string_view name, bool known, double value) {
     json.key(name);
     if (!known || !std::isfinite(value))

@@ -18,7 +18,7 @@ bool is_variable_string(const format::Datatype& type) {
   return type.cls == DatatypeClass::VariableLength && type.variable_string;
 }
 
-// What libhdf5 has in memory for an element: pointers in place of places in the file.
+// The size of an element in libhdf5's memory, which has pointers instead of places in the file.
 std::uint64_t memory_size(const format::Datatype& type) {
   switch (type.cls) {
     case DatatypeClass::VariableLength:
@@ -57,7 +57,7 @@ std::string number(char kind, std::uint32_t size, const format::Datatype& type) 
   return fmt::format("{}{}{}", size == 1 ? '|' : order_mark(type), kind, size);
 }
 
-// Of an element of an array in NumPy, where all that varies is an object.
+// The size of an element of a NumPy array, in which variable-length elements and references are objects.
 std::uint64_t item_size(const format::Datatype& type) {
   if (type.cls == DatatypeClass::Reference || type.cls == DatatypeClass::VariableLength) return kPointer;
   if (type.cls == DatatypeClass::Array) {
@@ -102,12 +102,12 @@ Status write_dtype(const format::Datatype& type, JsonWriter& json, RequestBudget
 
 int class_number(const format::Datatype& type) {
   if (is_variable_string(type)) return static_cast<int>(DatatypeClass::String);
-  // Readers of this interface know complex numbers as compounds.
+  // Clients of this interface expect complex numbers as compounds.
   if (type.cls == DatatypeClass::Complex) return static_cast<int>(DatatypeClass::Compound);
   return static_cast<int>(type.cls);
 }
 
-// The members of an object; `name`: of a compound's member, else empty.
+// Writes the members of a type's object. `name` is that of a compound's member, else empty.
 Status write_parts(const format::Datatype& type, JsonWriter& json, RequestBudget& budget);
 
 Status write_member(std::string_view name, const format::Datatype& type, JsonWriter& json,
@@ -192,7 +192,7 @@ std::optional<std::uint32_t> numpy_integer_size(const format::Datatype& type) {
 }
 
 std::uint32_t numpy_float_size(const format::Datatype& type) {
-  // Bits of exponent and mantissa.
+  // The bits of exponent and mantissa in a format.
   struct Known {
     std::uint32_t size;
     unsigned exponent, mantissa;

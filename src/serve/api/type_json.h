@@ -7,15 +7,15 @@
 
 namespace h5mount::serve {
 
-// An object. Errors: those of the budget, as a type may name many members.
+// Writes a datatype as an object. Errors: those of the budget, as a type may name many members.
 Status write_type(const format::Datatype& type, text::JsonWriter& json, RequestBudget& budget);
 
-// NumPy's dtype of a number as h5py reads it (`<i4`, `|b1`, `<c16`); nothing for what is none.
+// NumPy's dtype of a number as h5py reads it (`<i4`, `|b1`, `<c16`); nullopt if the type is no number.
 std::optional<std::string> numeric_dtype(const format::Datatype& type);
 
-// Of a float, in bytes: the smallest of NumPy's formats that holds all its values.
+// For a float, in bytes: the smallest of NumPy's formats that holds all its values.
 std::uint32_t numpy_float_size(const format::Datatype& type);
-// Of an integer, in bytes: 1, 2, 4 or 8; nothing where it is wider.
+// For an integer, in bytes: 1, 2, 4 or 8; nullopt if it is wider.
 std::optional<std::uint32_t> numpy_integer_size(const format::Datatype& type);
 
 }  // namespace h5mount::serve

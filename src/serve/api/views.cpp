@@ -1,4 +1,4 @@
-// The files that show an object, and the selection of it that is asked for: what the page offers to download;
+// Lists the files that show an object or the requested selection of it, which the page offers to download,
 // and what salvage did for the object.
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ class Offer {
  public:
   Offer(const ApiRequest& request, text::JsonWriter& json) : request_(request), json_(json) {}
 
-  // Adds the node at a path of the tree, where there is one of that type.
+  // Adds the node at a path of the tree, if there is one of that type.
   void add(std::string_view name, std::string_view what, const std::string& path, tree::NodeType type) {
     const auto found = front::find_path(request_.snapshot->tree, request_.above + path,
                                         front::LastLink::Follow, request_.budget());
