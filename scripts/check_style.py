@@ -3,7 +3,7 @@
 
     check_style.py [--rules RULE,…]
 
-Rules: includes (only along the arrows of MAY_USE and MAY_USE_ROOMS, without circles), lengths (files of at most 500 lines, functions of at most 70),
+Rules: includes (only along the arrows of MAY_USE and MAY_USE_FOLDERS, without circles), lengths (files of at most 500 lines, functions of at most 70),
 columns (lines of at most 110), locks (annotated ones only), citations (documents cited in comments exist), dead
 (functions that a header declares and nothing uses), names (sources of tests are test_x.cpp), joined (names of unnamed namespaces that two sources of a module
 have, or that hide a function of its headers: they are compiled together), promise (docs/promise.md names tests that exist), python (programs in Python stand in files, not in strings of tests). Prints `file:line: message`; exit
@@ -41,9 +41,9 @@ MAY_USE = {
     "serve": ["front", "tree", "view", "text", "dataset", "object", "format", "sign"],
     "cli": ["salvage", "remote", "sign", "serve", "store", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
-# Modules whose sources lie in rooms, folders of their own: the rooms that each room may include besides itself, ""
-# being what is beside the rooms. Files beside the rooms may include all of them.
-MAY_USE_ROOMS = {
+# Modules whose sources lie in folders: which others each folder may include besides itself; "" stands for the files that
+# are in none. Those may include every folder.
+MAY_USE_FOLDERS = {
     "tree": {
         "core": [],
         "objects": ["core"],
@@ -119,10 +119,10 @@ def check_links(module):
         yield 1, f"{module} may not link {other}"
 
 
-def room_of(name):
-    """The room of a source of a module that has rooms: "" beside them; None in other modules."""
+def folder_of(name):
+    """The folder of a source of a module that has folders: "" beside them; None in other modules."""
     parts = name.split("/")
-    if parts[0] != "src" or len(parts) < 3 or parts[1] not in MAY_USE_ROOMS:
+    if parts[0] != "src" or len(parts) < 3 or parts[1] not in MAY_USE_FOLDERS:
         return None
     return parts[2] if len(parts) > 3 else ""
 
@@ -135,18 +135,18 @@ def private_includes(name, text):
             yield number, os.path.normpath(os.path.join(os.path.dirname(name), match.group(2)))
 
 
-def check_rooms(name, text):
-    room = room_of(name)
-    if not room:
+def check_folders(name, text):
+    folder = folder_of(name)
+    if not folder:
         return
-    rooms = MAY_USE_ROOMS[name.split("/")[1]]
-    if room not in rooms:
-        yield 1, f"room {room} is not in MAY_USE_ROOMS"
+    folders = MAY_USE_FOLDERS[name.split("/")[1]]
+    if folder not in folders:
+        yield 1, f"folder {folder} is not in MAY_USE_FOLDERS"
         return
     for number, included in private_includes(name, text):
-        other = room_of(included)
-        if other is not None and other not in (room, *rooms[room]):
-            yield number, f"room {room} may not use {other or 'what is beside the rooms'}"
+        other = folder_of(included)
+        if other is not None and other not in (folder, *folders[folder]):
+            yield number, f"folder {folder} may not use {other or 'files that are in no folder'}"
 
 
 def circles(arrows):
@@ -451,7 +451,7 @@ def findings():
     documents = {os.path.basename(name) for name in tracked("*.md", "*.py", "*.sh")}
     for name in sources:
         yield from ((name, number, "includes", words) for number, words in check_includes(name, texts[name]))
-        yield from ((name, number, "includes", words) for number, words in check_rooms(name, texts[name]))
+        yield from ((name, number, "includes", words) for number, words in check_folders(name, texts[name]))
     yield from ((name, number, "includes", words)
                 for name, number, words in check_circles({name: texts[name] for name in sources}))
     for module in MAY_USE:
