@@ -310,22 +310,12 @@ def check_promise(text, texts):
 RAW_STRING = re.compile(r'R"(\w*)\(((?:.|\n)*?)\)\1"')
 PYTHON_LINE = re.compile(r"^\s*(?:import \w|from [\w.]+ import |def \w+\(.*\):|(?:for|with|while|if) .*:|assert |print\(|f\[)",
                          re.M)
-# Files with longer ones, which are still to be moved.
-PYTHON_IN_STRINGS = {
-    "tests/remote/remote_command.h",
-    "tests/serve/test_s3.cpp",
-    "tests/serve/test_s3_clients.cpp",
-}
 
 
 def check_python(name, text):
     """A few lines of Python that write a test's file may stand in a string, programs may not."""
     long = [match for match in RAW_STRING.finditer(text)
             if PYTHON_LINE.search(match[2]) and len(match[2].strip().split("\n")) > MAX_PYTHON_LINES]
-    if name in PYTHON_IN_STRINGS:
-        if not long:
-            yield 1, "no long Python is left here: PYTHON_IN_STRINGS need not name it"
-        return
     for match in long:
         yield (text.count("\n", 0, match.start()) + 1,
                f"{len(match[2].strip().split(chr(10)))} lines of Python in a string, at most {MAX_PYTHON_LINES}")

@@ -6,32 +6,13 @@
 
 namespace h5mount::test {
 
-inline constexpr const char* kFiles = R"(
-import h5py, numpy as np, os
-os.makedirs('www/deep/er')
-with h5py.File('www/deep/main.h5', 'w') as f:
-    f['numbers'] = np.arange(500000, dtype='<i4')
-    f.create_dataset('packed', data=np.arange(400000, dtype='<u2').reshape(400, 1000), chunks=(40, 100),
-                     compression='gzip', shuffle=True)
-    f['words'] = ['one', 'two']
-    f.attrs['title'] = 'far'
-    f['near'] = h5py.ExternalLink('other.h5', '/d')
-    f['below'] = h5py.ExternalLink('er/other.h5', '/d')
-    f['above'] = h5py.ExternalLink('../other.h5', '/d')
-    f['local'] = h5py.ExternalLink('/etc/passwd', '/d')
-with open('www/deep/main.h5', 'rb') as whole, open('www/headless.h5', 'wb') as f:
-    f.write(bytes(48) + whole.read()[48:])
-for name in ('www/deep/other.h5', 'www/deep/er/other.h5', 'www/other.h5'):
-    with h5py.File(name, 'w') as f: f['d'] = np.arange(10, dtype='u1')
-open('www/note.txt', 'w').write('not HDF5' * 1000)
-)";
-
 class RemoteCommandTest : public FrontTest {
  protected:
   void SetUp() override {
     FrontTest::SetUp();
     if (IsSkipped()) return;
-    const Outcome made = in(std::string("/usr/bin/python3 - <<'END'\n") + kFiles + "END");
+    const Outcome made =
+        in("/usr/bin/python3 '" + (source_root() / "tests/remote/write_files.py").string() + "'");
     ASSERT_EQ(made.code, 0) << made.err;
     serve({});
   }

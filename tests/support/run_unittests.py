@@ -118,4 +118,5 @@ def main():
     sys.exit(0 if result.wasSuccessful() else 1)
 
 
-main()
+if __name__ == "__main__":  # processes that a test starts may import this file
+    main()
