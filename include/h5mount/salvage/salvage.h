@@ -16,6 +16,8 @@
 // object that is followed (limits::kMaxWalkedObjects) and about 600 an object in lost+found (kMaxLost); and
 // what is made, which is at most kMadePerFileByte bytes for each byte of the file. Threads: `salvage_source`
 // starts its own and ends them.
+//
+// Which damage it helps with, so that an error names the option, is told in base/cures.cpp.
 #pragma once
 
 #include <cstdint>
@@ -84,10 +86,5 @@ Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Op
 // Whether the file's superblock and root are sound, and nothing tells of a writer that did not close it: what
 // may be damaged in it can be found when it is met. Reads little.
 bool opens_plainly(const std::shared_ptr<io::ByteSource>& source);
-// What salvage could do about damage that an ordinary reader met: show more, where a structure is damaged
-// that it looks for, puts in another's place or rebuilds; or no more than give the fill value (Options::fill)
-// for bytes that are gone.
-enum class Help : std::uint8_t { None, Shows, Fills };
-Help help_for(const Error& error);
 
 }  // namespace h5mount::salvage
