@@ -191,6 +191,10 @@ int Error::errno_value() const {
                                                                   : to_errno(info_->code);
 }
 
+int Error::system_errno() const {
+  return info_->system_errno;
+}
+
 std::string Error::text() const {
   const Info& i = *info_;
   std::string out;

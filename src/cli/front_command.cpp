@@ -11,6 +11,7 @@
 #include "copy_command.h"
 #include "cures.h"
 #include "exit_codes.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/front/commands.h"
@@ -69,10 +70,9 @@ bool is_other_file(const std::string& path, const Error& error) {
 
 // Prints "h5mount: FILE: /PATH: words" and, for the first few errors, a hint.
 front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
-                                      SalvageMode salvage, bool& any) {
+                                      bool& any) {
   constexpr int kMaxHints = 4;
-  return [&tree, &file, &any, hints = 0, cures = Cures(salvage)](std::string_view path,
-                                                                 const Error& error) mutable {
+  return [&tree, &file, &any, hints = 0, cures = Cures()](std::string_view path, const Error& error) mutable {
     any = true;
     if (is_other_file(std::string(path), error)) {
       print_error("",
@@ -95,6 +95,7 @@ front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, c
 
 int run_front(const FrontCommand& command) {
   set_log_level(command.options.log_level.value_or(LogLevel::Warning));
+  set_salvage_mode(command.options.salvage);
   filter::use_filter_plugins({.directories = command.options.plugins});
   const std::string name = command.sources.name();
   const auto sources = open_sources(command.sources, command.options, salvage_use(command.options));
@@ -113,12 +114,11 @@ int run_front(const FrontCommand& command) {
   bool any_failed = false;
   front::Output out(STDOUT_FILENO);
   const Status done =
-      run_command(command, sources->files.get(),
-                  {*tree, out, failure_handler(*tree, name, command.options.salvage, any_failed)});
+      run_command(command, sources->files.get(), {*tree, out, failure_handler(*tree, name, any_failed)});
   if (!done) {
     std::string words = done.error().text();
     const bool of_destination = !command.destination.empty() && words.starts_with(command.destination);
-    if (const std::string_view cure = cure_of(done.error(), command.options.salvage); !cure.empty())
+    if (const std::string_view cure = cure_for_command(done.error()); !cure.empty())
       words += fmt::format("; {}", cure);
     print_error(of_destination ? "" : name, words);
   }

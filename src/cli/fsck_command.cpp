@@ -15,6 +15,7 @@
 
 #include "cures.h"
 #include "fsck_words.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/base/log.h"
 #include "h5mount/check/check.h"
 #include "h5mount/front/checksums.h"
@@ -261,8 +262,7 @@ class Checker {
       : command_(command),
         options_(options),
         threads_(command.threads > 0 ? command.threads : std::max(1U, std::thread::hardware_concurrency())),
-        workers_(std::make_shared<cache::WorkerPool>(threads_)),
-        cures_(command.salvage ? SalvageMode::Errors : SalvageMode::Off) {}
+        workers_(std::make_shared<cache::WorkerPool>(threads_)) {}
 
   // Checks a file, or all files of a directory and prints their totals. Returns the exit code.
   int check(const std::string& source) {
@@ -399,6 +399,7 @@ int run_fsck(int count, const char* const* words) {
     return sources.error().code() == ErrorCode::InvalidValue ? kFsckUsage : kFsckCouldNotRun;
   }
   if (options->log_level) set_log_level(*options->log_level);
+  set_salvage_mode(command->salvage ? SalvageMode::Errors : SalvageMode::Off);
   options->force = true;
   options->swmr = Swmr::Off;
   cancel_on_signals();

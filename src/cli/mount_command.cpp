@@ -13,6 +13,7 @@
 #include "background.h"
 #include "drop_rights.h"
 #include "exit_codes.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/fuse/session.h"
 #include "h5mount/remote/url.h"
@@ -209,6 +210,7 @@ Status prepare_mountpoint(const MountCommand& command, bool kept, MadeMountpoint
 
 int run_mount(const MountCommand& command, const std::optional<KeptServer>& kept) {
   set_log_level(command.options.log_level.value_or(command.debug ? LogLevel::Debug : LogLevel::Warning));
+  set_salvage_mode(command.options.salvage);
   ::signal(SIGUSR2, SIG_IGN);  // it is for a keeper
   filter::use_filter_plugins({.directories = command.options.plugins});
   const std::string name = command.sources.name();

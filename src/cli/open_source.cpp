@@ -280,7 +280,7 @@ Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, co
   if (files) return files;
   const Error why = remote::is_url(file) ? files.error() : why_not_opened(file, files.error());
   const bool told = why.text() != files.error().text();
-  return fail(told ? why : with_salvage_named(files.error(), why, how.salvage.mode));
+  return fail(told ? why : with_salvage_named(files.error(), why));
 }
 
 int exit_code_of(const Error& error) {
@@ -322,7 +322,7 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, cons
       tree = fail(root.error());
   if (!tree) {
     const Error why = explain_missing_end(*files->main()->snapshot(), tree.error());
-    return fail(with_salvage_named(tree.error(), why, options.salvage));
+    return fail(with_salvage_named(tree.error(), why));
   }
   warn_of_missing_end(sources.name, *files->main()->snapshot());
   return tree;

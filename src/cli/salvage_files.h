@@ -7,12 +7,11 @@
 #include <memory>
 #include <string>
 
+#include "h5mount/base/cures.h"
 #include "h5mount/object/source_opener.h"
 #include "h5mount/salvage/salvage.h"
 
 namespace h5mount::cli {
-
-enum class SalvageMode : std::uint8_t { Off, Errors, Fill };
 
 // For /.h5/status; the sums over all files.
 struct SalvageCounters {

@@ -12,6 +12,7 @@
 
 #include "drop_rights.h"
 #include "exit_codes.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/remote/url.h"
 #include "h5mount/serve/server.h"
@@ -204,6 +205,7 @@ bool drain(serve::Server& server, int signal, const sigset_t& endings) {
 int run_serve(const ServeCommand& command) {
   const LogLevel level = command.options.log_level.value_or(LogLevel::Warning);
   set_log_level(level);
+  set_salvage_mode(command.options.salvage);
   if (!serve::can_serve()) {
     print_error("",
                 "this h5mount was built without libmicrohttpd, which --serve needs: install its headers and "

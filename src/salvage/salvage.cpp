@@ -306,6 +306,7 @@ bool opens_plainly(const std::shared_ptr<io::ByteSource>& source) {
          !has_bytes_from(*(*file)->source(), superblock.end_of_file, superblock.version);
 }
 
+<<<<<<< HEAD
 Help help_for(const Error& error) {
   // The names of parts of a structure begin with the structure's name.
   static constexpr std::string_view kRebuilt[] = {
@@ -323,4 +324,6 @@ Help help_for(const Error& error) {
   return rebuilt ? Help::Shows : Help::None;
 }
 
+=======
+>>>>>>> 824d554abf19c0652583be17318db4e4e910758e
 }  // namespace h5mount::salvage

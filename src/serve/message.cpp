@@ -1,6 +1,7 @@
 #include "message.h"
 
 #include "fields.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/base/log.h"
 
 namespace h5mount::serve {
@@ -63,7 +64,7 @@ Answer error_answer(const Error& error, std::string_view text) {
 }
 
 Answer error_answer(const Error& error) {
-  return error_answer(error, error.text());
+  return error_answer(error, text_with_cure(error));
 }
 
 }  // namespace h5mount::serve

@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "fields.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/front/path_walk.h"
 #include "host.h"
 #include "listing.h"
@@ -53,7 +54,8 @@ Answer missing_answer(const std::shared_ptr<tree::Tree>& tree, const std::string
   if (!link || link->stat.type != tree::NodeType::Symlink) return error_answer(error);
   const auto target = tree->readlink(link->node.id());
   if (!target) return error_answer(error);
-  return error_answer(error, fmt::format("/{} is a link to {}: {}", link->path, *target, error.text()));
+  return error_answer(error,
+                      fmt::format("/{} is a link to {}: {}", link->path, *target, text_with_cure(error)));
 }
 
 }  // namespace
@@ -136,7 +138,7 @@ Answer Site::answer_at(const Request& request, std::string_view path, std::strin
   if (place->source == nullptr) return answer_sources(request, query, work);
   const auto snapshot = place->source->current(work.budget());
   if (!snapshot) {
-    Answer out = plain_answer(503, snapshot.error().text());
+    Answer out = plain_answer(503, text_with_cure(snapshot.error()));
     out.add("Retry-After", "1");
     return out;
   }

@@ -8,6 +8,7 @@
 #include "core/node_table.h"
 #include "core/open_nodes.h"
 #include "core/served_file.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/io/told_changes.h"
 #include "hidden_root.h"
@@ -114,7 +115,7 @@ class FileTree : public SourceTree {
     auto value = unchanged(*found, found->get_xattr(name, budget));
     // If the file is a different one by now, nothing else can be asked about it.
     if (!value && value.error().code() == ErrorCode::Stale && name == "user.hdf5.error")
-      return value.error().text();
+      return text_with_cure(value.error());
     return value;
   }
 

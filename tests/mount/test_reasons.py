@@ -100,7 +100,47 @@ def write_numbered():
         h5py.h5d.create(f.id, b'all', h5py.h5t.STD_I32LE, whole, plist)
 
 
+def write_damaged_index():
+    """A dataset of whose chunk index the header is overwritten; its chunks are sound."""
+    with h5py.File('index.h5', 'w', libver='latest') as f:
+        f.create_dataset('run/data', data=np.arange(4000), chunks=(100,), compression='gzip')
+    raw = read('index.h5')
+    assert raw.count(b'FAHD') == 1
+    with open('index.h5', 'wb') as f:
+        f.write(raw.replace(b'FAHD', b'\xa5' * 4))
+
+
 class ReasonsTest(MountTest):
+    def test_damage_names_the_option_that_shows_more(self):
+        write_damaged_index()
+        mnt = self.mount('index.h5')
+        assert error(read, mnt + 'run/data') == 'Input/output error'
+        for text in (attribute('error', mnt + 'run/data'), log(mnt)):
+            assert 'FixedArrayHeader' in text and text.count('-o salvage') == 1, text
+        assert log(mnt).count('\n') == 1, log(mnt)
+        assert '-o salvage' in read(mnt + '.h5/list.txt').decode()
+        unmount(mnt)
+        mnt = self.mount('-o', 'salvage', 'index.h5')
+        assert read(mnt + 'run/data') == np.arange(4000).tobytes()
+        assert '-o salvage' not in read(mnt + '.h5/log').decode()
+
+    def test_a_damaged_chunk_names_what_helps_until_it_is_done(self):
+        with h5py.File('chunk.h5', 'w') as f:
+            d = f.create_dataset('data', data=np.arange(10000), chunks=(1000,), compression='gzip')
+            at = d.id.get_chunk_info(3).byte_offset
+        with open('chunk.h5', 'r+b') as f:
+            f.seek(at + 2)
+            f.write(b'\xff' * 20)
+        for options in ((), ('-o', 'salvage')):
+            mnt = self.mount(*options, 'chunk.h5')
+            assert error(read, mnt + 'data') == 'Input/output error'
+            for text in (attribute('error', mnt + 'data'), log(mnt)):
+                assert text.count('/.h5/slice') == 1 and text.count('-o salvage=fill') == 1, text
+            assert len(read(mnt + '.h5/slice/data/0:1000')) == 8000
+            unmount(mnt)
+        mnt = self.mount('-o', 'salvage=fill', 'chunk.h5')
+        assert len(read(mnt + 'data')) == 80000
+
     def test_a_missing_filter_is_a_warning_with_its_cure(self):
         with h5py.File('filter.h5', 'w') as f:
             data = np.arange(1000, dtype='<i4')

@@ -319,6 +319,23 @@ class ServeCommand(ServeTest):
             answer = s.get('/api/data?path=/deflated')
             assert answer.status == 500 and json.loads(answer.data)['message'], answer.data
 
+    def test_damage_names_the_option_that_shows_more(self):
+        with h5py.File('f.h5', 'w', libver='latest') as f:
+            f.create_dataset('packed', data=np.arange(4000), chunks=(100,), compression='gzip')
+        data = open('f.h5', 'rb').read()
+        assert data.count(b'FAHD') == 1
+        with open('bad.h5', 'wb') as f:
+            f.write(data.replace(b'FAHD', b'\xa5' * 4))
+        with Serve('bad.h5') as s:
+            for answer in (s.get('/packed'), s.get('/packed', Accept='text/html'),
+                           s.get('/api/data?path=/packed')):
+                assert answer.status == 500 and answer.data.count(b'-o salvage') == 1, answer.data
+            assert json.loads(s.get('/api/data?path=/packed').data)['message']
+            assert b'-o salvage' in s.get('/?plain', Accept='text/html').data
+            assert b'-o salvage' in s.get('/.h5/list.txt').data
+        with Serve('-o', 'salvage', 'bad.h5') as s:
+            assert s.get('/packed').data == np.arange(4000).tobytes()
+
     def test_several_sources_are_directories(self):
         write_example()
         os.mkdir('d')

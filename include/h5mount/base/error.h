@@ -68,6 +68,7 @@ class [[nodiscard]] Error {
   std::string_view field() const;
   std::uint64_t offset() const;  // UINT64_MAX for an error without a position
   int errno_value() const;       // to_errno(code()); for Io the system's errno if it is known
+  int system_errno() const;      // of io_error; else 0
 
   // `FixedArrayHeader.data_block_address at 0x1010: 0x7fff… beyond end of file 0x52000; in chunk index of /t`
   std::string text() const;

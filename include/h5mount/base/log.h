@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "h5mount/base/cures.h"
 #include "h5mount/base/error.h"
 
 namespace h5mount {
@@ -52,7 +53,7 @@ void log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
 }
 
 inline void log_error(const Error& error) {
-  log_line(LogLevel::Error, error.text());
+  log_line(LogLevel::Error, text_with_cure(error));
 }
 
 }  // namespace h5mount

@@ -16,6 +16,8 @@
 // object that is followed (limits::kMaxWalkedObjects) and about 600 an object in lost+found (at most
 // kMaxUnlinked); and the bytes that are made, at most kMadeAnyway and kMadePerFileByte for each byte of the
 // file. Threads: `salvage_source` starts its own and ends them.
+//
+// Which damage it helps with, so that an error names the option, is told in base/cures.cpp.
 #pragma once
 
 #include <cstdint>
@@ -86,10 +88,5 @@ Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Op
 // Whether the file's superblock and root are sound, and nothing shows that a writer did not close it, so that
 // any damage can be reported when a reader meets it. Reads little.
 bool opens_plainly(const std::shared_ptr<io::ByteSource>& source);
-// What salvage could do about damage that an ordinary reader met: show more (Shows), if a damaged structure
-// is one that salvage looks for, replaces or rebuilds; only give the fill value (Options::fill) for lost
-// bytes (Fills); or nothing.
-enum class Help : std::uint8_t { None, Shows, Fills };
-Help help_for(const Error& error);
 
 }  // namespace h5mount::salvage

@@ -6,6 +6,7 @@
 
 #include "../fields.h"
 #include "../representation.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/text/json_writer.h"
 
 namespace h5mount::serve {
@@ -77,7 +78,7 @@ Answer api_refusal(unsigned status, std::string_view message) {
 Answer api_refusal(const Error& error) {
   const bool of_query = error.code() == ErrorCode::InvalidValue && error.structure().empty();
   const unsigned status = of_query ? kUnprocessable : error_answer(error).status;
-  Answer out = api_refusal(status, error.text());
+  Answer out = api_refusal(status, text_with_cure(error));
   if (status == 503) out.add("Retry-After", "1");
   return out;
 }
@@ -132,7 +133,7 @@ Result<Entity> find_entity(const ApiRequest& request, const tree::FileObjectPtr&
   return fail(
       {object.error().code() == ErrorCode::AccessDenied ? ErrorCode::AccessDenied : ErrorCode::NotFound,
        fmt::format("Cannot resolve {} at {} of {}: {}", link_words(*out.link), path, request.file,
-                   object.error().text())});
+                   text_with_cure(object.error()))});
 }
 
 Result<Entity> find_object(const ApiRequest& request) {

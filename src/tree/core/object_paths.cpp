@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "h5mount/base/cures.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
 
@@ -41,8 +42,8 @@ std::vector<HardLink> sorted_hard_links(const metadata::FileMetadataPtr& file, c
       },
       nullptr);
   if (!listed)
-    log_once(LogLevel::Warning,
-             fmt::format("{}: walk over hard links: {}", file->source()->name(), listed.error().text()));
+    log_once(LogLevel::Warning, fmt::format("{}: walk over hard links: {}", file->source()->name(),
+                                            text_with_cure(listed.error())));
   std::ranges::sort(links, {}, &HardLink::name);
   return links;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "h5mount/base/cures.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
 #include "inode_numbers.h"
@@ -149,8 +150,8 @@ void ServedFile::report(std::string_view path, const Error& error) const {
       error.structure().empty()
           ? std::string()
           : fmt::format("{}: {}: {}.{} {:#x}", file, path, error.structure(), error.field(), error.offset());
-  log_once(level_of(error.code()), fmt::format("{}: {}: {}", file, path, error.text()), metadata()->number(),
-           cause);
+  log_once(level_of(error.code()), fmt::format("{}: {}: {}", file, path, text_with_cure(error)),
+           metadata()->number(), cause);
 }
 
 text::ValueEnvironment ServedFile::value_environment(metadata::FileMetadataPtr snapshot) {

@@ -5,6 +5,7 @@
 
 #include "../core/inode_numbers.h"
 #include "catalogue_line.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
 #include "h5mount/object/file_set.h"
@@ -246,7 +247,7 @@ void CatalogueWalk::remember(const LineStore::Key& key, const File& file) const 
 
 Status CatalogueWalk::tell_error(const Error& error, File& out) {
   std::string line = R"({"path":"/","error":)";
-  text::append_json_string(error.text(), line);
+  text::append_json_string(text_with_cure(error), line);
   return out.lines.append(line += "}\n");
 }
 

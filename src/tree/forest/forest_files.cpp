@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "../core/inode_numbers.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/base/log.h"
 #include "h5mount/tree/names.h"
 
@@ -103,7 +104,8 @@ Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot)
   }
   if (!tree) {
     trees_.give_back(number);
-    log_once(LogLevel::Warning, fmt::format("{}: {}", place.path(), tree.error().text()), entry.source.stamp);
+    log_once(LogLevel::Warning, fmt::format("{}: {}", place.path(), text_with_cure(tree.error())),
+             entry.source.stamp);
     return fail(std::move(tree).error());
   }
   auto open = std::make_shared<OpenTree>();

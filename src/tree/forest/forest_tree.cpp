@@ -154,7 +154,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   Result<std::string> get_xattr(NodeId id, std::string_view name, RequestBudget& budget) override {
     H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
     if (wanted.open) return wanted.open->tree->get_xattr(id, name, budget);
-    if (wanted.error && name == kErrorAttribute) return wanted.error->text();
+    if (wanted.error && name == kErrorAttribute) return text_with_cure(*wanted.error);
     return fail({ErrorCode::NotFound, "no such attribute"});
   }
 
@@ -191,7 +191,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     if (const OpenTreePtr open = own ? nullptr : open_tree(id)) return open->tree->report(id, error);
     Counters::add(counters()->failures[static_cast<std::size_t>(error.code())]);
     const bool expected = error.code() == ErrorCode::AccessDenied || error.code() == ErrorCode::Stale;
-    log_once(expected ? LogLevel::Info : LogLevel::Warning, fmt::format("{}: {}", path_of(id), error.text()));
+    log_once(expected ? LogLevel::Info : LogLevel::Warning, path_of(id) + ": " + text_with_cure(error));
   }
 
   // ---- changes

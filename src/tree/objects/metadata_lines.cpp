@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "followed_dataset.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/view/text_lines.h"
 #include "h5mount/view/view.h"
 #include "h5mount/view/zarr.h"
@@ -174,7 +175,7 @@ void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, Re
   if (!walked) note_failure("", walked.error());
   if (failed.empty()) return;
   line.open("attribute_errors");
-  for (const auto& [name, why] : failed) line.text(name, why.text());
+  for (const auto& [name, why] : failed) line.text(name, text_with_cure(why));
   line.close();
 }
 
@@ -252,7 +253,7 @@ void add_size_and_value(ServedFile& file, const OpenedObject& object,
   const auto value = dataset_value(file, object, dataset, budget);
   if (!value) {
     note(catalogue, value.error());
-    line.text("error", value.error().text());
+    line.text("error", text_with_cure(value.error()));
   } else if (*value) {
     line.json("value", **value);
   }
@@ -265,7 +266,7 @@ void add_dataset(ServedFile& file, const OpenedObject& object, Line& line, Reque
   const auto description = description_of(file, object, budget);
   if (!description) {
     note(catalogue, description.error());
-    line.text("error", description.error().text());
+    line.text("error", text_with_cure(description.error()));
     if (description.error().code() == ErrorCode::TooLarge) add_all_views("larger than a file can be", line);
     return;
   }
@@ -327,7 +328,7 @@ class MetadataWriter final : public ObjectVisitor {
   Status visit_damage(const WalkedPlace& place, const Error& why) override {
     note(catalogue_, why);
     Line line(place.path, out_);
-    line.text("error", why.text());
+    line.text("error", text_with_cure(why));
     return std::move(line).end();
   }
 

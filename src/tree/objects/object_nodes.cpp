@@ -8,6 +8,7 @@
 #include "../core/open_bytes.h"
 #include "../core/open_files.h"
 #include "followed_dataset.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/tree/names.h"
 
 namespace h5mount::tree {
@@ -235,7 +236,7 @@ class BrokenNode : public Node {
 
   Result<std::string> get_xattr(std::string_view name, RequestBudget&) override {
     if (name == "user.hdf5.address") return fmt::format("0x{:x}", object_);
-    if (name == "user.hdf5.error") return why_.text();
+    if (name == "user.hdf5.error") return text_with_cure(why_);
     return fail(unknown());
   }
 

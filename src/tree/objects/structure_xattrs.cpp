@@ -6,6 +6,7 @@
 #include "attribute_values.h"
 #include "damaged_lists.h"
 #include "followed_dataset.h"
+#include "h5mount/base/cures.h"
 #include "h5mount/io/remarks.h"
 #include "h5mount/object/no_such_attribute.h"
 #include "object_facts.h"
@@ -196,7 +197,7 @@ const std::array kTable = {
     XattrLine{"salvage", [](const StructureSubject& s) { return remark_on(s).has_value(); },
               [](const StructureSubject& s) -> Text { return remark_on(s).value_or(""); }},
     XattrLine{"error", [](const StructureSubject& s) { return s.problem.has_value(); },
-              [](const StructureSubject& s) -> Text { return s.problem->text(); }},
+              [](const StructureSubject& s) -> Text { return text_with_cure(*s.problem); }},
     // Stands for attributes that cannot be listed: reading it fails, so that programs that copy attributes
     // report an error.
     XattrLine{"lost_attributes",

@@ -1,0 +1,96 @@
+#include "h5mount/base/cures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <iterator>
+
+namespace h5mount {
+namespace {
+
+std::atomic<SalvageMode> g_salvage{SalvageMode::Off};
+
+SalvageMode salvage_mode() {
+  return g_salvage.load(std::memory_order_relaxed);
+}
+
+// What module `salvage` could do about damage that an ordinary reader met: show more, where a structure is
+// damaged that it looks for, puts in another's place or rebuilds; or no more than give the fill value.
+enum class SalvageHelp : std::uint8_t { None, Shows, Fills };
+
+SalvageHelp salvage_help_for(const Error& error) {
+  // Parts of a structure have names that begin with its own.
+  static constexpr std::string_view kRebuilt[] = {
+      "Superblock",      "ObjectHeader",          "DataspaceMessage", "DatatypeMessage", "DataLayoutMessage",
+      "LinkInfoMessage", "FilterPipelineMessage", "LinkMessage",      "SymbolTable",     "LocalHeap",
+      "FractalHeap",     "GroupBTree1Node",       "ChunkBTree1Node",  "BTree2",          "FixedArray",
+      "ExtensibleArray"};
+  static constexpr std::string_view kData[] = {"Chunk", "DataLayout"};
+  if (error.code() == ErrorCode::FilterFailed) return SalvageHelp::Fills;
+  if (!is_about_bytes(error.code()) || error.code() == ErrorCode::LimitExceeded) return SalvageHelp::None;
+  const std::string_view structure = error.structure();
+  if (std::ranges::find(kData, structure) != std::end(kData)) return SalvageHelp::Fills;
+  const bool rebuilt =
+      std::ranges::any_of(kRebuilt, [&](std::string_view name) { return structure.starts_with(name); });
+  return rebuilt ? SalvageHelp::Shows : SalvageHelp::None;
+}
+
+std::string_view cure_of_system_error(int why) {
+  switch (why) {
+    case EIO:
+      return "the device did not give it: see the kernel's log (dmesg), and go on with a copy of the file";
+    case EMFILE:
+    case ENFILE:
+      return "raise the limit of open files (ulimit -n)";
+    case ENOMEM:
+      return "end other programs, or use less with cache_size=";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+void set_salvage_mode(SalvageMode mode) {
+  g_salvage.store(mode, std::memory_order_relaxed);
+}
+
+std::string_view salvage_cure_of(const Error& error) {
+  const SalvageHelp help = salvage_help_for(error);
+  if (help == SalvageHelp::Shows && salvage_mode() == SalvageMode::Off)
+    return "h5mount -o salvage shows what can still be known of a damaged file";
+  if (help == SalvageHelp::Fills && salvage_mode() != SalvageMode::Fill)
+    return "h5mount -o salvage=fill gives the fill value for what is gone";
+  return {};
+}
+
+std::string_view cure_of(const Error& error) {
+  if (error.code() == ErrorCode::FilterFailed)
+    return salvage_mode() == SalvageMode::Fill
+               ? "what its other chunks hold can be read in parts, as with /.h5/slice"
+               : "what its other chunks hold can be read in parts, as with /.h5/slice, or h5mount -o "
+                 "salvage=fill gives the fill value for this one";
+  if (const std::string_view cure = salvage_cure_of(error); !cure.empty()) return cure;
+  switch (error.code()) {
+    case ErrorCode::LimitExceeded:
+    case ErrorCode::BudgetExceeded:
+      return "that is beyond what h5mount does for a file (LIMITS in man h5mount)";
+    case ErrorCode::OutOfMemory:
+      return "h5mount's option cache_size= with a larger size allows more";
+    case ErrorCode::Internal:
+      return "this is a fault of h5mount: please report it";
+    case ErrorCode::Io:
+      return cure_of_system_error(error.system_errno());
+    default:
+      return {};
+  }
+}
+
+std::string text_with_cure(const Error& error) {
+  const std::string_view cure = cure_of(error);
+  return cure.empty() ? error.text() : fmt::format("{}; {}", error.text(), cure);
+}
+
+}  // namespace h5mount

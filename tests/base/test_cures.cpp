@@ -1,0 +1,70 @@
+// The cure of each error that stands for itself, and that none is told which the process has taken already.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "h5mount/base/cures.h"
+#include "h5mount/base/log.h"
+
+namespace h5mount {
+namespace {
+
+bool has(std::string_view text, std::string_view words) {
+  return text.find(words) != std::string_view::npos;
+}
+
+std::string_view cure_with(SalvageMode mode, const Error& error) {
+  set_salvage_mode(mode);
+  const std::string_view out = cure_of(error);
+  set_salvage_mode(SalvageMode::Off);
+  return out;
+}
+
+TEST(Cures, EveryKindOfErrorThatHasOneTellsIt) {
+  EXPECT_TRUE(has(cure_of(io_error(EIO, "a.h5")), "dmesg"));
+  EXPECT_TRUE(has(cure_of(io_error(EMFILE, "a.h5")), "ulimit -n"));
+  EXPECT_TRUE(has(cure_of({ErrorCode::OutOfMemory, "x"}), "cache_size="));
+  EXPECT_TRUE(has(cure_of({ErrorCode::Internal, "x"}), "report"));
+  EXPECT_TRUE(has(cure_of({ErrorCode::BudgetExceeded, "x"}), "LIMITS"));
+}
+
+TEST(Cures, WhereNothingHelpsNothingIsTold) {
+  EXPECT_EQ(cure_of(io_error(EPIPE, "standard output")), "");
+  EXPECT_EQ(cure_of({ErrorCode::Io, "a server that does not answer"}), "");
+  EXPECT_EQ(cure_of({ErrorCode::NotFound, "x"}), "");
+  EXPECT_EQ(cure_of({ErrorCode::ChecksumMismatch, "x"}), "");
+  EXPECT_EQ(cure_of({ErrorCode::Interrupted, "x"}), "");
+  EXPECT_EQ(text_with_cure({ErrorCode::NotFound, "x"}), "x");
+}
+
+TEST(Cures, DamageThatSalvageCanCureNamesItsOption) {
+  for (const std::string_view structure : {"Superblock", "ObjectHeaderContinuation", "SymbolTableNode",
+                                           "FixedArrayDataBlockPage", "BTree2LeafNode"}) {
+    const Error error(ErrorCode::ChecksumMismatch, structure, "checksum", 96);
+    EXPECT_TRUE(has(cure_with(SalvageMode::Off, error), "-o salvage shows")) << structure;
+    EXPECT_EQ(cure_with(SalvageMode::Errors, error), "") << structure;
+  }
+  const Error cut(ErrorCode::Truncated, "Chunk", "address", 96);
+  EXPECT_TRUE(has(cure_with(SalvageMode::Off, cut), "-o salvage=fill"));
+  EXPECT_TRUE(has(cure_with(SalvageMode::Errors, cut), "-o salvage=fill"));
+  EXPECT_EQ(cure_with(SalvageMode::Fill, cut), "");
+  const Error chunk(ErrorCode::FilterFailed, "a chunk");
+  EXPECT_TRUE(has(cure_with(SalvageMode::Errors, chunk), "-o salvage=fill"));
+  EXPECT_FALSE(has(cure_with(SalvageMode::Fill, chunk), "salvage"));
+  // What it does not look for, what is sound and only too large, and what has no place in a file.
+  EXPECT_EQ(cure_of({ErrorCode::BadSignature, "GlobalHeapCollection", "signature", 96}), "");
+  EXPECT_EQ(cure_of({ErrorCode::InvalidValue, "AttributeMessage", "version", 96}), "");
+  EXPECT_TRUE(has(cure_of({ErrorCode::LimitExceeded, "LocalHeap", "bytes", 96}), "LIMITS"));
+  EXPECT_EQ(cure_of({ErrorCode::InvalidValue, "no slice"}), "");
+}
+
+TEST(Cures, ALineOfTheLogTellsIt) {
+  const Error error(ErrorCode::ChecksumMismatch, "FixedArrayHeader", "checksum", 96);
+  const std::uint64_t begin = kept_log().end;
+  log_error(error);
+  const std::string line = read_kept_log(begin, 4096).value_or("");
+  EXPECT_TRUE(line.ends_with(error.text() + "; " + std::string(cure_of(error)) + "\n")) << line;
+}
+
+}  // namespace
+}  // namespace h5mount
