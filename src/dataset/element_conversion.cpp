@@ -31,6 +31,12 @@ bool plain_float(const format::Datatype& t) {
          t.mantissa_size <= 52 && t.exponent_size <= 11 && t.exponent_size > 0;
 }
 
+// One in more bytes than it needs: it is converted to others only.
+bool wide_float(const format::Datatype& t) {
+  return t.cls == format::DatatypeClass::Float && t.order != format::ByteOrder::Vax && t.size > 8 &&
+         t.size <= 16 && t.mantissa_size <= 52 && t.exponent_size <= 11 && t.exponent_size > 0;
+}
+
 template <class Bits = std::uint64_t>
 Bits load_bits(const format::Datatype& t, const std::byte* at) {
   Bits bits = 0;
@@ -90,11 +96,12 @@ void store_integer(const format::Datatype& t, Wide value, std::byte* at) {
   store_bits(t, bits << t.bit_offset, at);
 }
 
+template <class Bits = std::uint64_t>
 Real load_real(const format::Datatype& t, const std::byte* at) {
-  const std::uint64_t bits = load_bits(t, at);
-  const bool negative = (bits >> t.sign_location & 1) != 0;
-  const std::uint64_t exponent = bits >> t.exponent_location & mask_of(t.exponent_size);
-  const std::uint64_t mantissa = bits >> t.mantissa_location & mask_of(t.mantissa_size);
+  const auto bits = load_bits<Bits>(t, at);
+  const bool negative = static_cast<std::uint64_t>(bits >> t.sign_location & 1) != 0;
+  const auto exponent = static_cast<std::uint64_t>(bits >> t.exponent_location) & mask_of(t.exponent_size);
+  const auto mantissa = static_cast<std::uint64_t>(bits >> t.mantissa_location) & mask_of(t.mantissa_size);
   const Real fraction = std::ldexp(static_cast<Real>(mantissa), -static_cast<int>(t.mantissa_size));
   const int bias = static_cast<int>(t.exponent_bias);
   Real value = 0;
@@ -266,7 +273,7 @@ bool same_datatype(const format::Datatype& a, const format::Datatype& b) {
 std::optional<ElementConversion> ElementConversion::make(format::DatatypePtr from, format::DatatypePtr to) {
   if (same_datatype(*from, *to)) return ElementConversion(std::move(from), std::move(to), true);
   const auto number = [](const format::Datatype& t) { return integer_like(t) || plain_float(t); };
-  if (extended_float(*from) && plain_float(*to))
+  if ((extended_float(*from) || wide_float(*from)) && plain_float(*to))
     return ElementConversion(std::move(from), std::move(to), false);
   const bool strings = from->cls == format::DatatypeClass::String && to->cls == format::DatatypeClass::String;
   if (!strings && !(number(*from) && number(*to))) return std::nullopt;
@@ -319,12 +326,14 @@ void ElementConversion::convert(std::size_t count, ByteSpan from, MutableByteSpa
   const std::byte* in = from.data();
   std::byte* out = to.data();
   if (swap && swap_all(count, f.size, in, out)) return;
-  const bool extended = extended_float(f);
+  const bool extended = extended_float(f), wide = wide_float(f);
   for (std::size_t i = 0; i < count; ++i, in += f.size, out += t.size) {
     if (swap)
       store_bits(t, load_bits(f, in), out);
     else if (extended)
       store_real(t, load_extended(f, in), out);
+    else if (wide)
+      store_real(t, load_real<WideBits>(f, in), out);
     else if (f.cls == format::DatatypeClass::String)
       convert_string(f, t, in, out);
     else if (f.cls == format::DatatypeClass::Integer && t.cls == format::DatatypeClass::Integer)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "big_number.h"
 #include "element_bits.h"
@@ -240,6 +242,36 @@ void append_any_float(const format::Datatype& type, ByteSpan element, std::strin
   append_hex_string(element, out);
 }
 
+// Whether a format of IEEE with so many bits holds every number of the type.
+bool is_within(const format::Datatype& type, unsigned exponent, unsigned mantissa) {
+  const std::int64_t bias = (std::int64_t{1} << (exponent - 1)) - 1;
+  const std::int64_t own_bias = type.exponent_bias;
+  return type.mantissa_size <= mantissa && type.exponent_size > 0 && type.exponent_size <= exponent &&
+         (std::int64_t{1} << type.exponent_size) - 2 - own_bias <= bias && own_bias <= bias;
+}
+
+// The number that is stored, where a double holds every number of its type.
+std::optional<double> double_of(const format::Datatype& type, ByteSpan element) {
+  const bool plain = type.size <= 8 && type.order != format::ByteOrder::Vax &&
+                     type.normalization == format::MantissaNormalization::Implied;
+  if (!plain || !is_within(type, 11, 52)) return std::nullopt;
+  const auto field = [bits = load_number(type, element)](unsigned location, unsigned size) {
+    return bits >> location & ((std::uint64_t{1} << size) - 1);
+  };
+  const std::uint64_t exponent = field(type.exponent_location, type.exponent_size);
+  std::uint64_t mantissa = field(type.mantissa_location, type.mantissa_size);
+  double value = std::numeric_limits<double>::infinity();
+  if (exponent == (std::uint64_t{1} << type.exponent_size) - 1) {
+    if (mantissa != 0) value = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    if (exponent > 0) mantissa |= std::uint64_t{1} << type.mantissa_size;
+    value = std::ldexp(static_cast<double>(mantissa), static_cast<int>(std::max<std::uint64_t>(exponent, 1)) -
+                                                          static_cast<int>(type.exponent_bias) -
+                                                          static_cast<int>(type.mantissa_size));
+  }
+  return field(type.sign_location, 1) != 0 ? -value : value;
+}
+
 }  // namespace
 
 void append_integer(const format::Datatype& type, ByteSpan element, std::string& out) {
@@ -275,6 +307,13 @@ void append_float(const format::Datatype& type, ByteSpan element, std::string& o
   if (is_ieee(type, 4, 8, 23))
     return append_native(std::bit_cast<float>(static_cast<std::uint32_t>(load_number(type, element))), out);
   append_any_float(type, element, out);
+}
+
+void append_common_float(const format::Datatype& type, ByteSpan element, std::string& out) {
+  const auto value = double_of(type, element);
+  if (!value) return append_float(type, element, out);
+  if (type.size <= 4 && is_within(type, 8, 23)) return append_native(static_cast<float>(*value), out);
+  append_native(*value, out);
 }
 
 void append_hex_string(ByteSpan bytes, std::string& out) {

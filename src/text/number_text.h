@@ -17,6 +17,10 @@ void append_integer(const format::Datatype& type, ByteSpan element, std::string&
 // about 100,000 binary digits becomes a string of its bytes in hexadecimal.
 void append_float(const format::Datatype& type, ByteSpan element, std::string& out);
 
+// The same as readers have it that know floats of 4 and 8 bytes only: the shortest decimal that reads back to
+// the value in the smaller of these that holds the format. Formats that neither holds are written as above.
+void append_common_float(const format::Datatype& type, ByteSpan element, std::string& out);
+
 // Steps (base/request_budget.h) that the text of one number takes in addition to those for its bytes: 0 for
 // common formats.
 std::uint64_t number_steps(const format::Datatype& type);

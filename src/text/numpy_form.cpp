@@ -13,7 +13,7 @@ using format::DatatypeClass;
 // Writes null for a number that is not finite, as JSON has none.
 void write_float_or_null(const format::Datatype& type, ByteSpan element, std::string& out) {
   const std::size_t begin = out.size();
-  append_float(type, element, out);
+  append_common_float(type, element, out);
   const char first = out[begin] == '-' ? out[begin + 1] : out[begin];
   if (first != 'N' && first != 'I') return;
   out.resize(begin);

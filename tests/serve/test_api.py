@@ -112,6 +112,44 @@ class ServeApi(ServeTest):
             assert api(s, 'data', '/most', format='csv') == b'18446744073709551615\n9007199254740993\n'
             assert api(s, 'data', '/image', format='tiff')[:2] in (b'II', b'MM')
 
+    def test_floats_of_odd_sizes_are_the_numbers_that_numpy_has(self):
+        def create(f, name, like, size, values):
+            stored = like.copy()
+            stored.set_size(size)
+            place = h5py.h5d.create(f.id, name, stored, h5py.h5s.create_simple((len(values),)))
+            place.write(h5py.h5s.ALL, h5py.h5s.ALL, np.array(values))
+
+        values = [0.1, -2.5, np.inf, 1e-320]
+        with h5py.File('f.h5', 'w') as f:
+            create(f, b'five', h5py.h5t.IEEE_F32LE, 5, [0.1, -2.5, np.nan, 1e-40])
+            create(f, b'nine', h5py.h5t.IEEE_F64BE, 9, values)
+            f['halves'] = np.array([2.0625, 0.1, np.nan, 6e-8], '<f2')
+            f['rows'] = np.array([(0.1, [True])], [('half', '<f2'), ('flag', '?', (1,))])
+            f.attrs['half'] = np.float16(0.1)
+        with h5py.File('f.h5') as f, Serve('f.h5') as s:
+            five = f['five'][()].astype('<f8')
+            kinds = {c['name']: c['type'] for c in api(s, 'meta')['children']}
+            assert [kinds[n]['dtype'] for n in ('five', 'halves')] == ['<f8', '<f2'], kinds
+            assert api(s, 'data', '/five', format='bin') == five.tobytes()
+            assert api(s, 'data', '/five') == [five[0], -2.5, None, five[3]]
+            got = api(s, 'data', '/nine', format='bin', dtype='safe')
+            assert got == np.array(values, '<f8').tobytes(), got
+            assert api(s, 'data', '/nine', selection='0:2') == [0.1, -2.5]
+            assert api(s, 'stats', '/nine')['max'] == 0.1
+            halves = [2.0625, float('0.099975586'), None, float('5.9604645e-08')]
+            assert api(s, 'data', '/halves') == halves, api(s, 'data', '/halves')
+            assert api(s, 'data', '/rows') == [[halves[1], [True]]] and api(s, 'attr') == {'half': halves[1]}
+
+    def test_csv_has_numbers_alone(self):
+        with h5py.File('f.h5', 'w') as f:
+            f['flags'] = np.array([[True, False], [False, True]])
+            f.create_dataset('arrays', (2,), np.dtype(('<i4', (2, 2))))
+            f['arrays'][...] = np.arange(8).reshape(2, 2, 2)
+        with Serve('f.h5') as s:
+            assert api(s, 'data', '/flags', format='csv') == b'1,0\n0,1\n'
+            assert api(s, 'data', '/arrays', format='csv', selection='1') == b'4,5\n6,7\n'
+            message(s, '/api/data?path=/arrays&format=csv', 422)
+
     def test_selections_are_numpys_and_statistics_are_of_them(self):
         with h5py.File('f.h5', 'w') as f:
             x = np.arange(600, dtype='<i2').reshape(10, 12, 5) - 100

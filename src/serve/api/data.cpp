@@ -145,6 +145,7 @@ Result<BodyPtr> csv_body(Data data, RequestWork& work) {
   if (array.dims.size() > 2) return fail(refused("Unsupported encoding csv for more than 2 dimensions"));
   H5_ASSIGN(data.source.reader, open_numbers(data.source.reader, NumberForm::Safe));
   array.type = flat_type(data.description().type, {}).type;
+  while (array.type->cls == format::DatatypeClass::Enum) array.type = array.type->base;
   return text_body(std::move(data), ElementText::Form::Csv, std::move(array), work);
 }
 
@@ -170,9 +171,9 @@ Result<BodyPtr> bytes_body(Data data, std::string_view format, bool numeric, Req
   if (!numeric)
     return fail(refused("Unsupported encoding " + std::string(format) + " for non-numeric content"));
   if (format == "npy") return view_body(std::move(data), ".npy", format, false, work);
+  if (format == "csv") return csv_body(std::move(data), work);
   if (data.description().space.dims.empty())
     return fail(refused("Unsupported encoding " + std::string(format) + " for empty and scalar datasets"));
-  if (format == "csv") return csv_body(std::move(data), work);
   return view_body(std::move(data), ".tif", format, false, work);
 }
 

@@ -198,6 +198,9 @@ std::uint32_t numpy_float_size(const format::Datatype& type) {
     unsigned exponent, mantissa;
   };
   for (const Known known : {Known{2, 5, 10}, Known{4, 8, 23}, Known{8, 11, 52}}) {
+    // As h5py has it, of the sizes that it knows the next one. There is none for more than 8 bytes that is
+    // the same everywhere.
+    if (type.size > known.size && type.size <= 8) continue;
     const std::int64_t bias = (std::int64_t{1} << (known.exponent - 1)) - 1;
     const std::int64_t highest =
         (std::int64_t{1} << std::min<unsigned>(type.exponent_size, 31)) - 2 - type.exponent_bias;

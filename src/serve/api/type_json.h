@@ -13,7 +13,8 @@ Status write_type(const format::Datatype& type, text::JsonWriter& json, RequestB
 // NumPy's dtype of a number as h5py reads it (`<i4`, `|b1`, `<c16`); nullopt if the type is no number.
 std::optional<std::string> numeric_dtype(const format::Datatype& type);
 
-// For a float, in bytes: the smallest of NumPy's formats that holds all its values.
+// For a float, in bytes: the smallest of NumPy's formats that holds all its values and, up to 8 bytes, is no
+// narrower than the float.
 std::uint32_t numpy_float_size(const format::Datatype& type);
 // For an integer, in bytes: 1, 2, 4 or 8; nullopt if it is wider.
 std::optional<std::uint32_t> numpy_integer_size(const format::Datatype& type);
