@@ -1,14 +1,16 @@
 #!/bin/sh
 # What takes too long for every test run:
-#   scripts/check_all.sh [tidy] [threads] [asan] [tsan]     all of them by default; one line each at the end
+#   scripts/check_all.sh [tidy] [threads] [minimal] [asan] [tsan]     all of them by default; one line each at the end
 # tidy     clang-tidy 19 over src/, by .clang-tidy
 # threads  a clang 19 build with -Wthread-safety as an error: what a lock guards is only used under it
+# minimal  a build without libdeflate and every other library that can be missing, warnings as errors, and the tests of
+#          its modules
 # asan     the whole suite, mounts included, built with clang's address and undefined behaviour sanitizers
 # tsan     the same with its thread sanitizer
 # Builds lie in build-check-*, beside the others.
 set -u
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || set -- tidy threads asan tsan
+[ $# -gt 0 ] || set -- tidy threads minimal asan tsan
 failed=
 
 need() {
@@ -35,6 +37,15 @@ threads() {
   ninja -C build-check-threads
 }
 
+# With zlib in libdeflate's place, and no codec.
+minimal() {
+  setup build-check-minimal -Dauto_features=disabled -Djoined=true -Dwerror=true || return 1
+  (cd build-check-minimal && ninja src/cli/h5mount src/cli/fsck.h5 tests/base/base_test tests/format/format_test \
+    tests/filter/filter_tests tests/chunk/chunk_test tests/object/test_object tests/dataset/test_dataset \
+    tests/view/view_test tests/cli/cli_test tests/salvage/salvage_test tests/serve/serve_test) &&
+    scripts/run_tests.py --only base,format,filter,chunk,object,dataset,view,cli,salvage,serve build-check-minimal
+}
+
 # With clang, which compiles such code two to three times as fast as gcc. Time limits are those of plain builds,
 # ten times.
 sanitized() {  # NAME SANITIZERS
@@ -57,9 +68,9 @@ tsan() {
 
 for check in "$@"; do
   case $check in
-    tidy | threads | asan | tsan) ("$check") || failed="$failed $check" ;;
+    tidy | threads | minimal | asan | tsan) ("$check") || failed="$failed $check" ;;
     *)
-      echo "no such check: $check (tidy, threads, asan, tsan)" >&2
+      echo "no such check: $check (tidy, threads, minimal, asan, tsan)" >&2
       exit 2
       ;;
   esac

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "h5mount/base/deflate.h"
 #include "h5mount/filter/filter.h"
 #include "h5mount/fuse/session.h"
 #include "mount_options.h"
@@ -139,7 +140,8 @@ std::string version_text() {
     if (info.available) built_in += fmt::format(" {}", info.name);
     if (info.missing_hint.contains("at build time")) left_out += fmt::format(" {}", info.name);
   }
-  return fmt::format("h5mount " H5MOUNT_VERSION "\n{}\nfilters:{}\n{}", fuse::library_version(), built_in,
+  return fmt::format("h5mount " H5MOUNT_VERSION "\n{}\nfilters:{}\ndeflate: {}\n{}", fuse::library_version(),
+                     built_in, deflate_library(),
                      left_out.empty() ? "" : fmt::format("left out:{}\n", left_out));
 }
 

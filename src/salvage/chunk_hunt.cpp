@@ -1,11 +1,17 @@
+<<<<<<< HEAD
 // Finds chunks without an index: a place is a chunk if it decodes to exactly the size of one. Which chunks
 // they were is guessed: they are numbered in the order of their addresses.
 #include <libdeflate.h>
 
+=======
+// Chunks without an index: recognised by decoding to exactly a chunk. What they were is guessed: they are
+// placed in the order of their addresses.
+>>>>>>> 459f1e041a650669c6868be50ba13ccd859d07b2
 #include <algorithm>
 #include <memory>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/base/deflate.h"
 #include "h5mount/format/filter_ids.h"
 #include "h5mount/metadata/filter_pipeline.h"
 #include "rescue.h"
@@ -23,17 +29,13 @@ using Measure = std::size_t (*)(ByteSpan in, std::uint64_t bytes, MutableByteSpa
                                 std::uint64_t& work);
 
 std::size_t measure_deflate(ByteSpan in, std::uint64_t bytes, MutableByteSpan scratch, std::uint64_t& work) {
-  static thread_local const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)>
-      decompressor(libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
   const bool header = in.size() >= 8 && in[0] == std::byte{0x78} &&
                       load_be<std::uint16_t>(in.data()) % 31 == 0 &&
                       (in[1] & std::byte{0x20}) == std::byte{0};
-  if (!header || !decompressor) return 0;
+  if (!header) return 0;
   work += bytes / 64 + 256;
-  std::size_t used = 0, made = 0;
-  const auto result = libdeflate_zlib_decompress_ex(decompressor.get(), in.data(), in.size(), scratch.data(),
-                                                    static_cast<std::size_t>(bytes), &used, &made);
-  return result == LIBDEFLATE_SUCCESS && made == bytes ? used : 0;
+  const Inflated done = inflate_zlib(in, scratch.first(static_cast<std::size_t>(bytes)));
+  return done.end == InflateEnd::Whole && done.made == bytes ? done.used : 0;
 }
 
 // Measures frames of RFC 8878: a header, then blocks of which each states its size and whether it is the

@@ -1,12 +1,12 @@
 #include "page_answers.h"
 
 #include <fmt/format.h>
-#include <libdeflate.h>
 
 #include <algorithm>
 
 #include "assets.h"
 #include "fields.h"
+#include "h5mount/base/deflate.h"
 #include "h5mount/tree/names.h"
 #include "representation.h"
 #include "url.h"
@@ -33,18 +33,6 @@ std::string_view media_type(std::string_view name) {
   return name.ends_with(".js")    ? "text/javascript; charset=utf-8"
          : name.ends_with(".css") ? "text/css; charset=utf-8"
                                   : "text/plain; charset=utf-8";
-}
-
-// Decompresses an asset for a client that does not accept gzip. The length of the text is at the end of
-// `content`.
-std::string decompressed(std::string_view content) {
-  std::string out(load_le<std::uint32_t>(as_bytes(content).last(4).data()), '\0');
-  libdeflate_decompressor* const decompressor = libdeflate_alloc_decompressor();
-  if (decompressor == nullptr) return {};
-  const auto done = libdeflate_gzip_decompress(decompressor, content.data(), content.size(), out.data(),
-                                               out.size(), nullptr);
-  libdeflate_free_decompressor(decompressor);
-  return done == LIBDEFLATE_SUCCESS ? out : std::string();
 }
 
 // Calls `convert` with each name of a path; it appends to the result.
@@ -107,7 +95,8 @@ Answer asset_answer(const Request& request, std::string_view name, RequestWork&)
     add_validators(validators, out);
     out.add("Content-Type", std::string(media_type(name)));
     if (compress) out.add("Content-Encoding", "gzip");
-    out.body = make_text_body(compress ? std::string(asset->content) : decompressed(asset->content));
+    out.body = make_text_body(compress ? std::string(asset->content)
+                                       : from_gzip(asset->content).value_or(std::string()));
   }
   out.add("Vary", "Accept-Encoding");
   return out;

@@ -1,26 +1,14 @@
 #include "representation.h"
 
-#include <libdeflate.h>
-
 #include <ctime>
 
 #include "fields.h"
+#include "h5mount/base/deflate.h"
 
 namespace h5mount::serve {
 namespace {
 
 constexpr std::size_t kMinCompressed = 1024;
-constexpr int kCompressionLevel = 4;
-
-std::optional<std::string> gzipped(const std::string& text) {
-  libdeflate_compressor* const compressor = libdeflate_alloc_compressor(kCompressionLevel);
-  if (compressor == nullptr) return std::nullopt;
-  std::string out(libdeflate_gzip_compress_bound(compressor, text.size()), '\0');
-  out.resize(libdeflate_gzip_compress(compressor, text.data(), text.size(), out.data(), out.size()));
-  libdeflate_free_compressor(compressor);
-  return out.empty() ? std::nullopt : std::optional(std::move(out));
-}
-
 }  // namespace
 
 void add_validators(const Validators& validators, Answer& answer) {
@@ -66,7 +54,7 @@ Answer listing_answer(const Request& request, BodyPtr body, bool json, std::stri
     if (compress) {
       auto text = read_all(*out.body, work);
       if (!text) return error_answer(text.error());
-      auto small = gzipped(*text);
+      auto small = to_gzip(*text);
       if (small) out.add("Content-Encoding", "gzip");
       out.body = make_text_body(small ? *std::move(small) : *std::move(text));
     }

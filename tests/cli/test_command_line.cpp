@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "h5mount/base/deflate.h"
+
 namespace h5mount::cli {
 namespace {
 
@@ -197,6 +199,7 @@ TEST(CommandLine, HelpAndVersion) {
   const std::string told = std::get<TextOutput>(*version).text;
   EXPECT_TRUE(told.starts_with("h5mount " H5MOUNT_VERSION "\nlibfuse 3.")) << told;
   EXPECT_NE(told.find("\nfilters: deflate shuffle fletcher32 "), std::string::npos) << told;
+  EXPECT_NE(told.find("\ndeflate: " + std::string(deflate_library()) + "\n"), std::string::npos) << told;
   EXPECT_TRUE(told.ends_with('\n') && !told.ends_with("\n\n")) << told;
 }
 
