@@ -1,5 +1,7 @@
 #include "tally.h"
 
+#include <functional>
+
 #include "h5mount/base/checksum_count.h"
 #include "h5mount/base/limits.h"
 
@@ -36,8 +38,11 @@ void Tally::found(const std::string& path, const Error& error) {
 }
 
 void Tally::add(const Finding& finding) {
+  const std::size_t told = std::hash<std::string>()(finding.path + '\0' + finding.error.text());
   const MutexLock lock(mutex_);
   const std::uint64_t before = totals_.damage + totals_.notes + totals_.unchecked;
+  // One damaged block of a heap is met once for each link that lies in it.
+  if (before < limits::kMaxFindings && !told_.insert(told).second) return;
   counter(finding.severity) += 1;
   if (before < limits::kMaxFindings) report_.found(finding);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_set>
 
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/check/check.h"
@@ -14,7 +15,8 @@ class Tally {
 
   bool quick() const { return quick_; }
 
-  // Adds a finding, with a severity that depends on the kind of error.
+  // Adds a finding, with a severity that depends on the kind of error. The same error of the same object is one
+  // finding, however often it is met.
   void found(const std::string& path, const Error& error);
   void note(const std::string& path, const Error& error) { add({Severity::Note, path, error}); }
   // Counts a finding without listing it, as enough of its kind are listed.
@@ -34,6 +36,7 @@ class Tally {
   mutable Mutex mutex_;
   Report& report_ H5_GUARDED_BY(mutex_);
   Totals totals_ H5_GUARDED_BY(mutex_);
+  std::unordered_set<std::size_t> told_ H5_GUARDED_BY(mutex_);  // hashes of the findings that are listed
   bool stopped_ H5_GUARDED_BY(mutex_) = false;
 };
 

@@ -160,6 +160,20 @@ f.create_dataset('a', data=np.full(500, 0xAA, 'u1'))
 f.create_dataset('b', data=np.full(500, 0xBB, 'u1'))
 )";
 
+// Every link whose message lies in a damaged block is lost with it: that is one finding.
+TEST(Check, ABlockOfAHeapThatManyLinksShareIsFoundOnce) {
+  std::vector<std::byte> bytes =
+      written_with_h5py("for i in range(50): f.create_group('g%02d' % i)", "latest");
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::size_t block = all.find("FHDB");
+  ASSERT_NE(block, std::string_view::npos);
+  bytes[block + 5] ^= std::byte{1};
+  Collected report;
+  EXPECT_EQ(check_bytes(bytes, report).damage, 1U);
+  ASSERT_EQ(report.of(check::Severity::Damage).size(), 1U);
+  EXPECT_NE(report.of(check::Severity::Damage)[0].find("FractalHeapDirectBlock"), std::string::npos);
+}
+
 TEST(Check, FindsOverlapsAndACutEnd) {
   std::vector<std::byte> bytes = written_with_h5py(kTwoContiguous, "earliest");
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -10,7 +10,8 @@ h5py on the same file, h5py on a copy that h5clear was run on, and with --photor
 testdisk) finds in a disk image that holds the file. A line LITTLE names a killed writer's file of which
 less than 99 % came back, or less than h5py gives. Bytes that are wrong and not marked as `guessed` or missing end the program with status 1, and so does a sound file that salvage shows in another way.
 """
-import argparse, importlib.util, io, json, os, random, resource, shutil, signal, subprocess, sys, tarfile, tempfile, time
+import argparse, http.client, importlib.util, io, json, os, random, resource, shutil, signal, subprocess, sys, tarfile
+import tempfile, time, urllib.parse, urllib.request
 
 import h5py
 import numpy as np
@@ -29,7 +30,9 @@ def tree(h5mount, path, options=""):
     try:
         with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
             for member in archive:
-                if member.isfile() and member.size <= MOST_BYTES:
+                if member.islnk() and member.linkname.removeprefix("./") in out:  # another name of an object
+                    out[member.name.removeprefix("./")] = out[member.linkname.removeprefix("./")]
+                elif member.isreg() and member.size <= MOST_BYTES:
                     remark = member.pax_headers.get(SALVAGE)
                     out[member.name.removeprefix("./")] = (archive.extractfile(member).read(),
                                                            json.loads(remark) if remark else None)
@@ -56,6 +59,31 @@ def compare(given, data):
     right = int(((a == b) & mask).sum())
     wrong = int(((a != b) & mask).sum())
     return right, 0 if remark and remark["certainty"] == "guessed" else wrong
+
+
+def also_ordinary(h5mount, path, found, truth):
+    """How many of the unmarked wrong bytes the ordinary way gives too, where a file is read in parts: raw data that no
+    checksum covers, in a file whose other parts may be damaged."""
+    count = 0
+    server = subprocess.Popen([h5mount, "--serve", "0", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        url = server.stdout.readline().split()[-1].decode()
+        for name, data in truth.items():
+            got, remark = found.get(name, (b"", None))
+            if len(got) != len(data) or compare((got, remark), data)[1] == 0:
+                continue
+            a, b = np.frombuffer(got, np.uint8), np.frombuffer(data, np.uint8)
+            for at in np.flatnonzero((a != b) & mask_of(remark, len(data))):
+                request = urllib.request.Request(url + urllib.parse.quote(name), headers={"Range": f"bytes={at}-{at}"})
+                try:
+                    with urllib.request.urlopen(request, timeout=60) as answer:
+                        count += answer.read() == got[at:at + 1]
+                except (OSError, http.client.HTTPException):
+                    pass
+    finally:
+        server.terminate()
+        server.wait()
+    return count
 
 
 def score(found, truth):
@@ -195,7 +223,8 @@ class Rig:
 
     def judge(self, kind, path, truth, changed=0, beside=True):
         plain = score(tree(self.h5mount, path), truth)
-        with_salvage = score(tree(self.h5mount, path, "salvage=fill"), truth)
+        salvaged = tree(self.h5mount, path, "salvage=fill")
+        with_salvage = score(salvaged, truth)
         row = self.row(kind)
         shares = [h5py_share(path, truth), h5py_share(cleared(path), truth)] if beside else [0, 0]
         if beside and self.arguments.photorec:
@@ -204,6 +233,9 @@ class Rig:
             row[i] += number
         # Each changed byte may be one of raw data, which nothing checks: then it is wrong in the ordinary way too.
         unmarked = max(with_salvage[2] - plain[2] - changed, 0)
+        if unmarked > 0:
+            ordinary = also_ordinary(self.h5mount, path, salvaged, truth)
+            unmarked = max(with_salvage[2] - max(plain[2], ordinary) - changed, 0)
         if unmarked > 0 or with_salvage[0] < plain[0]:
             kept = self.keep(path)
             self.bad += 1
