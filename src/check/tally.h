@@ -15,8 +15,8 @@ class Tally {
 
   bool quick() const { return quick_; }
 
-  // Adds a finding, with a severity that depends on the kind of error. The same error of the same object is one
-  // finding, however often it is met.
+  // Adds a finding, with a severity that depends on the kind of error. The same error of the same object
+  // is one finding, however often it is met.
   void found(const std::string& path, const Error& error);
   void note(const std::string& path, const Error& error) { add({Severity::Note, path, error}); }
   // Counts a finding without listing it, as enough of its kind are listed.
