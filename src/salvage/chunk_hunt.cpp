@@ -1,12 +1,5 @@
-<<<<<<< HEAD
 // Finds chunks without an index: a place is a chunk if it decodes to exactly the size of one. Which chunks
 // they were is guessed: they are numbered in the order of their addresses.
-#include <libdeflate.h>
-
-=======
-// Chunks without an index: recognised by decoding to exactly a chunk. What they were is guessed: they are
-// placed in the order of their addresses.
->>>>>>> 459f1e041a650669c6868be50ba13ccd859d07b2
 #include <algorithm>
 #include <memory>
 

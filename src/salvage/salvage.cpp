@@ -306,24 +306,4 @@ bool opens_plainly(const std::shared_ptr<io::ByteSource>& source) {
          !has_bytes_from(*(*file)->source(), superblock.end_of_file, superblock.version);
 }
 
-<<<<<<< HEAD
-Help help_for(const Error& error) {
-  // The names of parts of a structure begin with the structure's name.
-  static constexpr std::string_view kRebuilt[] = {
-      "Superblock",      "ObjectHeader",          "DataspaceMessage", "DatatypeMessage", "DataLayoutMessage",
-      "LinkInfoMessage", "FilterPipelineMessage", "LinkMessage",      "SymbolTable",     "LocalHeap",
-      "FractalHeap",     "GroupBTree1Node",       "ChunkBTree1Node",  "BTree2",          "FixedArray",
-      "ExtensibleArray"};
-  static constexpr std::string_view kData[] = {"Chunk", "DataLayout"};
-  if (error.code() == ErrorCode::FilterFailed) return Help::Fills;
-  if (!is_about_bytes(error.code()) || error.code() == ErrorCode::LimitExceeded) return Help::None;
-  const std::string_view structure = error.structure();
-  if (std::ranges::find(kData, structure) != std::end(kData)) return Help::Fills;
-  const bool rebuilt =
-      std::ranges::any_of(kRebuilt, [&](std::string_view name) { return structure.starts_with(name); });
-  return rebuilt ? Help::Shows : Help::None;
-}
-
-=======
->>>>>>> 824d554abf19c0652583be17318db4e4e910758e
 }  // namespace h5mount::salvage
