@@ -168,7 +168,7 @@ std::vector<SegmentPtr> Segments::make(const Missing& missing, bool ahead, bool 
 void Segments::start(const std::vector<SegmentPtr>& made, bool urgent) {
   for (const SegmentPtr& segment : made)
     fetch(object_, segment->begin, segment->end, urgent,
-          [object = object_, disk = disk_, segment](Result<std::string> bytes) {
+          [object = object_, disk = disk_, segment](Result<std::string>&& bytes) {
             if (!bytes) return arrived(object->client(), segment, std::unexpected(bytes.error()));
             const auto whole = std::make_shared<const std::string>(*std::move(bytes));
             arrived(object->client(), segment, whole);

@@ -42,7 +42,12 @@ class KeptMountTest : public ::testing::Test {
     struct {
       fuse_in_header header;
       std::uint64_t more;
-    } request{{.len = sizeof request, .opcode = opcode, .unique = unique, .nodeid = 5}, more};
+    } request{};
+    request.header.len = sizeof request;
+    request.header.opcode = opcode;
+    request.header.unique = unique;
+    request.header.nodeid = 5;
+    request.more = more;
     ASSERT_EQ(::send(kernel_.get(), &request, sizeof request, 0), static_cast<ssize_t>(sizeof request));
   }
   std::uint64_t read(KeptState& server) const {

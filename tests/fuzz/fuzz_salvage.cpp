@@ -19,7 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t leng
   using namespace h5mount;
   const auto source = test::file_of_input(data, length);
   const auto began = std::chrono::steady_clock::now();
-  const auto salvaged = salvage::salvage_source(source, {.fill = length % 2 != 0});
+  salvage::Options options;
+  options.fill = length % 2 != 0;
+  const auto salvaged = salvage::salvage_source(source, options);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (seconds > 8) {
     std::fprintf(stderr, "slow: %.1f s for %zu bytes\n", seconds, length);
