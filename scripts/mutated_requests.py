@@ -16,7 +16,7 @@ SECRET = "SECRETSECRET"
 CACHE_MIB = 32
 ABOVE_CACHE_MIB = 128 + 96  # and the program itself, with the bodies of one connection
 ENDPOINTS = ["meta", "attr", "data", "stats", "paths", "views", "version", ""]
-STATUSES = {200, 304, 400, 403, 404, 405, 413, 422, 500, 501, 503, 504}
+STATUSES = {200, 304, 307, 400, 403, 404, 405, 413, 422, 500, 501, 503, 504}
 ODD = ["..", ".", "/", "//", "%2F", "%00", "%zz", "%", "+", " ", "'", '"', "\\", "<script>", "\xff", "-", "--", ":", "::", ":::", ",", ",,", "...",
        "0", "-1", "-0", "1e9", "18446744073709551615", "18446744073709551616", "-9223372036854775809", "9" * 400, "00", "a" * 300, "None",
        "[0]", "()", "True", "../../secret.h5", "secret.h5", "f.h5", "file://", "null", "nan", "safe", "all"]

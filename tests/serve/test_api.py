@@ -3,6 +3,7 @@ import http.client
 import io
 import json
 import os
+import socket
 import urllib.parse
 
 import h5py
@@ -373,6 +374,17 @@ class ServeApi(ServeTest):
             assert message(s, '/api/data?path=/bad&format=bin&selection=4000:5000', 500)
             assert message(s, '/api/stats?path=/bad', 500)
             assert len(api(s, 'data', '/bad', selection='0:1000')) == 1000
+
+    def test_nothing_follows_the_head_of_what_has_no_known_size(self):
+        with h5py.File('f.h5', 'w') as f:
+            f.create_dataset('huge', (1 << 20, 1 << 12), '<f8', chunks=(1 << 10, 1 << 10), compression='gzip')
+        with Serve('f.h5') as s, socket.create_connection(('127.0.0.1', int(s.port))) as client:
+            client.sendall(b'HEAD /api/data?path=/huge HTTP/1.1\r\nHost: localhost\r\n\r\n')
+            text = b''
+            while part := client.recv(4096):
+                text += part
+        assert text.startswith(b'HTTP/1.1 200') and text.endswith(b'\r\n\r\n'), text
+        assert text.count(b'\r\n\r\n') == 1 and b'chunked' not in text, text
 
     def test_data_of_any_size_is_sent_as_it_is_made(self):
         with h5py.File('f.h5', 'w') as f:
