@@ -141,6 +141,23 @@ class ServeApi(ServeTest):
             assert api(s, 'data', '/halves') == halves, api(s, 'data', '/halves')
             assert api(s, 'data', '/rows') == [[halves[1], [True]]] and api(s, 'attr') == {'half': halves[1]}
 
+    def test_dates_of_numpy_are_dates(self):
+        texts = {'D': '1969-12-31', 'm': '2024-07-03T09:46', 's': '2024-07-03T09:46:40', 'ms': '1969-12-31T23:59:59.250',
+                 'ns': '2024-07-03T09:46:40.000000001'}
+        shown = {'D': '1969-12-31T00:00:00', 'm': '2024-07-03T09:46:00', 's': texts['s'], 'ms': texts['ms'] + '000', 'ns': texts['ns']}
+        with h5py.File('f.h5', 'w') as f:
+            for unit, text in texts.items():
+                for order in '<>':
+                    dates = np.array([text, 'NaT'], '%sM8[%s]' % (order, unit))
+                    f[unit + order] = dates.astype(h5py.opaque_dtype(dates.dtype))
+            f['far'] = np.array([2**62], '<M8[s]').astype(h5py.opaque_dtype('<M8[s]'))
+        with Serve('f.h5') as s:
+            for unit in texts:
+                for order in '<>':
+                    assert api(s, 'data', '/' + unit + order) == [shown[unit], None], unit + order
+            assert len(api(s, 'data', '/far')) == 1
+            assert api(s, 'meta', '/s<')['type']['dtype'] == '<M8[s]'
+
     def test_csv_has_numbers_alone(self):
         with h5py.File('f.h5', 'w') as f:
             f['flags'] = np.array([[True, False], [False, True]])
