@@ -13,7 +13,8 @@ Status write_type(const format::Datatype& type, text::JsonWriter& json, RequestB
 // NumPy's dtype of a number as h5py reads it (`<i4`, `|b1`, `<c16`); nothing for what is none.
 std::optional<std::string> numeric_dtype(const format::Datatype& type);
 
-// Of a float, in bytes: the smallest of NumPy's formats that holds all its values, and up to 8 bytes its size.
+// Of a float, in bytes: the smallest of NumPy's formats that holds all its values and, where these have up to
+// 8 bytes, is no smaller than they are.
 std::uint32_t numpy_float_size(const format::Datatype& type);
 // Of an integer, in bytes: 1, 2, 4 or 8; nothing where it is wider.
 std::optional<std::uint32_t> numpy_integer_size(const format::Datatype& type);
