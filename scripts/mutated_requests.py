@@ -6,7 +6,7 @@ that the interface has, JSON where it says so, and none may tell of the other fi
 more memory than it promises (not checked of a build with sanitizers). For such builds and 100,000 requests: see
 docs/CONTRIBUTING.md.
 """
-import http.client, json, os, random, subprocess, sys, tempfile
+import concurrent.futures, http.client, json, os, random, subprocess, sys, tempfile
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
     os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
@@ -14,9 +14,12 @@ import h5py, numpy as np
 
 SECRET = "SECRETSECRET"
 CACHE_MIB = 32
-ABOVE_CACHE_MIB = 128 + 96  # and the program itself, with the bodies of one connection
+CLIENTS, STEP = 4, 1000
+ABOVE_CACHE_MIB = 128 + 96 + 32  # and the program itself, with the bodies of that many connections
+# A client leaves when it has waited so long: what runs over all of the largest dataset ends with it, or at its deadline.
+PATIENCE_SECONDS = 3
 ENDPOINTS = ["meta", "attr", "data", "stats", "paths", "views", "version", ""]
-STATUSES = {200, 304, 400, 403, 404, 405, 413, 422, 500, 501, 503, 504}
+STATUSES = {200, 304, 307, 400, 403, 404, 405, 413, 422, 500, 501, 503, 504}
 ODD = ["..", ".", "/", "//", "%2F", "%00", "%zz", "%", "+", " ", "'", '"', "\\", "<script>", "\xff", "-", "--", ":", "::", ":::", ",", ",,", "...",
        "0", "-1", "-0", "1e9", "18446744073709551615", "18446744073709551616", "-9223372036854775809", "9" * 400, "00", "a" * 300, "None",
        "[0]", "()", "True", "../../secret.h5", "secret.h5", "f.h5", "file://", "null", "nan", "safe", "all"]
@@ -99,42 +102,61 @@ def check(method, target, answer, body):
         assert json.loads(body)["message"], target
 
 
+# Sends so many requests, one after the other. `statuses`: counts of answers, and of those that were not waited for.
+def ask(port, count, rng, statuses, served):
+    connection = None
+    for _ in range(count):
+        if connection is None:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
+        target, method = request(rng), rng.choice(["GET", "GET", "GET", "HEAD"])
+        try:
+            connection.putrequest(method, target, skip_accept_encoding=True)
+            connection.endheaders()
+            answer = connection.getresponse()
+            body = answer.read(1 << 20)
+        except (ValueError, http.client.InvalidURL):
+            connection = None
+            continue
+        except TimeoutError:
+            connection.close()
+            connection = None
+            statuses["left"] = statuses.get("left", 0) + 1
+            continue
+        except (http.client.IncompleteRead, ConnectionError) as error:
+            assert served.poll() is None, (target, error)
+            connection = None
+            statuses["cut off"] = statuses.get("cut off", 0) + 1
+            continue
+        statuses[answer.status] = statuses.get(answer.status, 0) + 1
+        check(method, target, answer, body)
+        if not answer.isclosed():
+            connection.close()
+            connection = None
+
+
 def main():
     program, count = sys.argv[1], int(sys.argv[2])
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 30)
-    rng = random.Random(seed)
-    print(f"seed {seed}")
+    print(f"seed {seed}", flush=True)
     with tempfile.TemporaryDirectory() as place:
         write(place)
         served = subprocess.Popen([program, "--serve", "0", "-o", f"cache_size={CACHE_MIB}M", f"{place}/f.h5"], stdout=subprocess.PIPE, text=True)
-        port = int(served.stdout.readline().strip().rsplit(":", 1)[1].strip("/"))
-        connection, statuses = None, {}
-        for number in range(count):
-            if connection is None:
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=180)
-            target, method = request(rng), rng.choice(["GET", "GET", "GET", "HEAD"])
-            try:
-                connection.putrequest(method, target, skip_accept_encoding=True)
-                connection.endheaders()
-                answer = connection.getresponse()
-                body = answer.read(1 << 20)
-            except (ValueError, http.client.InvalidURL):
-                connection = None
-                continue
-            except (http.client.IncompleteRead, ConnectionError) as error:
-                assert served.poll() is None, (number, target, error)
-                connection = None
-                continue
-            statuses[answer.status] = statuses.get(answer.status, 0) + 1
-            check(method, target, answer, body)
-            if not answer.isclosed():
-                connection.close()
-                connection = None
-        assert served.poll() is None, "the server has ended"
-        most = resident(served.pid)
-        served.terminate()
-        code = served.wait(120)
-        print(f"{count} requests, statuses {dict(sorted(statuses.items()))}, at most {most} MiB, exit {code}")
+        try:
+            port = int(served.stdout.readline().strip().rsplit(":", 1)[1].strip("/"))
+            statuses = {}
+            with concurrent.futures.ThreadPoolExecutor(CLIENTS) as clients:
+                for begin in range(0, count, STEP):
+                    parts = [clients.submit(ask, port, STEP // CLIENTS, random.Random(f"{seed} {begin} {client}"), statuses, served)
+                             for client in range(CLIENTS)]
+                    for part in parts:
+                        part.result()
+                    assert served.poll() is None, "the server has ended"
+                    print(f"{begin + STEP} requests, at most {resident(served.pid)} MiB", flush=True)
+            most = resident(served.pid)
+        finally:
+            served.terminate()
+            code = served.wait(120)
+        print(f"statuses {dict(sorted(statuses.items(), key=str))}, at most {most} MiB, exit {code}")
         assert code == 0, code
         with open(program, "rb") as file:
             sanitized = b"__asan_init" in file.read()

@@ -310,6 +310,10 @@ MHD_Result Exchange::send() {
     MHD_set_response_options(response, static_cast<MHD_ResponseFlags>(kOwnLength), MHD_RO_END);
     MHD_add_response_header(response, "Content-Length", fmt::format("{}", *size).c_str());
   }
+  // Else libmicrohttpd ends the chunks of a body that HEAD does not have, and a client takes that end for the
+  // next answer.
+  if (request_.method == "HEAD" && !size)
+    MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
   for (const auto& [name, value] : answer_.headers)
     MHD_add_response_header(response, name.c_str(), value.c_str());
   if (refused_ || context_.draining || context_.connections.crowded())

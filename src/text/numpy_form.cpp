@@ -4,6 +4,7 @@
 
 #include "h5mount/base/limits.h"
 #include "number_text.h"
+#include "numpy_dates.h"
 
 namespace h5mount::text {
 namespace {
@@ -118,6 +119,7 @@ Status write_numpy_element(ValueWriter& writer, const format::Datatype& type, By
       append_integer(type, element, writer.out);
       return {};
     case DatatypeClass::Opaque:
+      if (append_numpy_date(type, element, writer.out)) return {};
       H5_TRY(writer.check_length(element.size()));
       H5_TRY(writer.context.budget.spend(limits::kStepsPerTextByte * element.size()));
       append_json_string(as_text(element), writer.out);

@@ -4,7 +4,9 @@
     H5GROVE=DIRECTORY tests/bench/serve_h5grove.py H5MOUNT [ROUNDS]
 
 DIRECTORY holds h5grove's package (`src` of its repository); it needs Debian's h5py, Flask, gunicorn and tifffile. Where there
-is no orjson, Python's json is in its place. Prints the median of each row's rounds, and their ratio.
+is no orjson, Python's json is in its place. Prints the median of each row's rounds, their ratio, and the processor time that an
+answer took. Two servers of h5mount are asked: one with a cache that is smaller than what is asked for, so that it decodes as
+often as h5grove does, and one as it is by default.
 """
 import http.client, os, statistics, subprocess, sys, tempfile, threading, time
 
@@ -52,7 +54,7 @@ def write(path):
         f.create_dataset("large", data=rng.poisson(20, (4096, 4096)).astype("<f8"), chunks=(128, 4096), compression="gzip", compression_opts=4)
 
 
-# Answers a second of clients that ask as fast as they can. `targets`: asked for in turn.
+# How many answers clients got that ask as fast as they can, and how many a second. `targets`: asked for in turn.
 def rate(port, targets):
     counts, end = [0] * CLIENTS, time.monotonic() + SECONDS
     def ask(number):
@@ -71,7 +73,16 @@ def rate(port, targets):
         thread.start()
     for thread in threads:
         thread.join()
-    return sum(counts) / (time.monotonic() - begin)
+    return sum(counts), sum(counts) / (time.monotonic() - begin)
+
+
+def processor_seconds(pid):
+    """Of a process and its children."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        children = file.read().split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + sum(map(processor_seconds, children))
 
 
 ROWS = {"meta of a group of 1,000 children": ["meta?path=/group"],
@@ -85,29 +96,34 @@ def main():
         write(f"{place}/f.h5")
         with open(f"{place}/app.py", "w", encoding="ascii") as file:
             file.write(APP)
-        # The cache is small, so that frames are decoded each time, as there.
-        ours = subprocess.Popen([sys.argv[1], "--serve", "0", "-o", "cache_size=32M", f"{place}/f.h5"], stdout=subprocess.PIPE, text=True)
+        ours = [subprocess.Popen([sys.argv[1], "--serve", "0", *options, f"{place}/f.h5"], stdout=subprocess.PIPE, text=True)
+                for options in (["-o", "cache_size=32M"], [])]
         theirs = subprocess.Popen(["gunicorn", "-w", "2", "-b", "127.0.0.1:0", "--chdir", place, "app:app"],
                                   env={**os.environ, "PLACE": place}, stderr=subprocess.PIPE, text=True)
         try:
-            port = int(ours.stdout.readline().strip().rsplit(":", 1)[1].strip("/"))
+            ports = [int(server.stdout.readline().strip().rsplit(":", 1)[1].strip("/")) for server in ours]
             for line in theirs.stderr:
                 if "Listening at" in line:
-                    other = int(line.split("127.0.0.1:")[1].split()[0])
+                    ports.append(int(line.split("127.0.0.1:")[1].split()[0]))
                     break
             time.sleep(2)
             for name, targets in ROWS.items():
-                got = ([], [])
+                got = [[] for _ in ports]
                 for _ in range(rounds):
-                    for at, rates in zip((port, other), got):
-                        rates.append(rate(at, [f"/api/{target}&file=f.h5" for target in targets]))
-                here, there = map(statistics.median, got)
-                print(f"{name}: {here:.1f} a second, h5grove {there:.2f}; ratio {here / there:.1f}", flush=True)
+                    for at, server, rates in zip(ports, [*ours, theirs], got):
+                        before = processor_seconds(server.pid)
+                        count, rate_of = rate(at, [f"/api/{target}&file=f.h5" for target in targets])
+                        rates.append((rate_of, 1000 * (processor_seconds(server.pid) - before) / count))
+                decoding, default, there = (tuple(map(statistics.median, zip(*rates))) for rates in got)
+                print(f"{name}: h5grove {there[0]:.2f} a second, {there[1]:.2f} ms of processor time", flush=True)
+                for what, here in (("decoding each time", decoding), ("by default", default)):
+                    print(f"    {what}: {here[0]:.1f} a second, {here[1]:.2f} ms; ratios {here[0] / there[0]:.1f}, "
+                          f"{there[1] / here[1]:.1f}", flush=True)
         finally:
-            ours.terminate()
-            theirs.terminate()
-            ours.wait(60)
-            theirs.wait(60)
+            for server in (*ours, theirs):
+                server.terminate()
+            for server in (*ours, theirs):
+                server.wait(60)
 
 
 main()

@@ -3,6 +3,7 @@ import http.client
 import io
 import json
 import os
+import socket
 import urllib.parse
 
 import h5py
@@ -139,6 +140,23 @@ class ServeApi(ServeTest):
             halves = [2.0625, float('0.099975586'), None, float('5.9604645e-08')]
             assert api(s, 'data', '/halves') == halves, api(s, 'data', '/halves')
             assert api(s, 'data', '/rows') == [[halves[1], [True]]] and api(s, 'attr') == {'half': halves[1]}
+
+    def test_dates_of_numpy_are_dates(self):
+        texts = {'D': '1969-12-31', 'm': '2024-07-03T09:46', 's': '2024-07-03T09:46:40', 'ms': '1969-12-31T23:59:59.250',
+                 'ns': '2024-07-03T09:46:40.000000001'}
+        shown = {'D': '1969-12-31T00:00:00', 'm': '2024-07-03T09:46:00', 's': texts['s'], 'ms': texts['ms'] + '000', 'ns': texts['ns']}
+        with h5py.File('f.h5', 'w') as f:
+            for unit, text in texts.items():
+                for order in '<>':
+                    dates = np.array([text, 'NaT'], '%sM8[%s]' % (order, unit))
+                    f[unit + order] = dates.astype(h5py.opaque_dtype(dates.dtype))
+            f['far'] = np.array([2**62], '<M8[s]').astype(h5py.opaque_dtype('<M8[s]'))
+        with Serve('f.h5') as s:
+            for unit in texts:
+                for order in '<>':
+                    assert api(s, 'data', '/' + unit + order) == [shown[unit], None], unit + order
+            assert len(api(s, 'data', '/far')) == 1
+            assert api(s, 'meta', '/s<')['type']['dtype'] == '<M8[s]'
 
     def test_csv_has_numbers_alone(self):
         with h5py.File('f.h5', 'w') as f:
@@ -373,6 +391,17 @@ class ServeApi(ServeTest):
             assert message(s, '/api/data?path=/bad&format=bin&selection=4000:5000', 500)
             assert message(s, '/api/stats?path=/bad', 500)
             assert len(api(s, 'data', '/bad', selection='0:1000')) == 1000
+
+    def test_nothing_follows_the_head_of_what_has_no_known_size(self):
+        with h5py.File('f.h5', 'w') as f:
+            f.create_dataset('huge', (1 << 20, 1 << 12), '<f8', chunks=(1 << 10, 1 << 10), compression='gzip')
+        with Serve('f.h5') as s, socket.create_connection(('127.0.0.1', int(s.port))) as client:
+            client.sendall(b'HEAD /api/data?path=/huge HTTP/1.1\r\nHost: localhost\r\n\r\n')
+            text = b''
+            while part := client.recv(4096):
+                text += part
+        assert text.startswith(b'HTTP/1.1 200') and text.endswith(b'\r\n\r\n'), text
+        assert text.count(b'\r\n\r\n') == 1 and b'chunked' not in text, text
 
     def test_data_of_any_size_is_sent_as_it_is_made(self):
         with h5py.File('f.h5', 'w') as f:

@@ -82,6 +82,12 @@ class ComputedBody final : public Body {
     return count;
   }
 
+  // What is decoded already goes to the client without another thread. What is not ends this before it is
+  // waited for, and nothing is taken then.
+  Result<std::size_t> read_at_once(MutableByteSpan out, RequestWork& work) override {
+    return read(out, work);
+  }
+
   // Reads the first bytes, so that an error of data that cannot be read at all becomes the answer.
   Status begin(RequestWork& work) {
     constexpr std::size_t kFirst = 16U << 10;
