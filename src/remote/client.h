@@ -24,6 +24,8 @@ struct Segment {
   std::shared_ptr<const std::string> bytes;  // null: under way, or dropped
   std::optional<Error> error;
   bool done = false;
+  std::uint64_t read = 0;                              // bytes that readers took of it, at most its length
+  std::chrono::steady_clock::time_point came_at;       // valid while `bytes`
   std::list<std::shared_ptr<Segment>>::iterator kept;  // valid while `bytes`
   Condition came;
 };
@@ -49,7 +51,7 @@ struct ClientParts {
   std::atomic<std::uint64_t> requests = 0, bytes = 0, retries = 0;
 
   Mutex mutex;                                      // of all segments of all sources
-  std::list<SegmentPtr> kept H5_GUARDED_BY(mutex);  // the least recently used first
+  std::list<SegmentPtr> kept H5_GUARDED_BY(mutex);  // what is dropped first is in front
   std::uint64_t held_bytes H5_GUARDED_BY(mutex) = 0;
 
   AwsIdentity identity;
