@@ -1,8 +1,11 @@
 #include "array_index.h"
 
+#include "coordinate_runs.h"
+#include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/format/fixed_array.h"
+#include "h5mount/metadata/prefetch.h"
 
 namespace h5mount::chunk {
 
@@ -24,7 +27,7 @@ format::ChunkClient expected_client(const format::DataLayout& layout, const Chun
 Result<ChunkRecord> ArrayIndex::find(std::span<const std::uint64_t> scaled) const {
   const std::uint64_t number = order_.number(scaled);
   ElementRun span;
-  H5_ASSIGN(const ElementRun run, load_run(number, span));
+  H5_ASSIGN(const ElementRun run, load_run(number, span, nullptr));
   ChunkRecord out;
   fill_record(run, number, out);
   return out;
@@ -39,7 +42,7 @@ Status ArrayIndex::find_run(std::span<const std::uint64_t> scaled, std::span<Chu
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (!run.contains(number)) {
       ElementRun span;
-      H5_ASSIGN(run, load_run(number, span));
+      H5_ASSIGN(run, load_run(number, span, nullptr));
     }
     fill_record(run, number, out[i]);
     if (i + 1 == out.size()) break;
@@ -50,14 +53,79 @@ Status ArrayIndex::find_run(std::span<const std::uint64_t> scaled, std::span<Chu
   return {};
 }
 
+// What was asked for and cannot be read is not asked for again.
+Status ArrayIndex::ask(Asking& asking, std::uint64_t address, std::uint64_t bytes, Asking::Names names) {
+  const bool asked = asking.asked.contains(address);
+  if (asked && names == Asking::Names::Others) return {};
+  if (!asked && asking.noted.insert(address).second)
+    asking.missing.push_back({address, checked_add(address, bytes).value_or(address)});
+  return fail(Error(ErrorCode::NotFound, "it is asked for"));
+}
+
+bool ArrayIndex::tell(Asking& asking) const {
+  if (asking.missing.empty()) return false;
+  metadata::will_read_structures(*file_, asking.missing);
+  asking.missing.clear();
+  asking.asked.merge(asking.noted);
+  asking.noted.clear();
+  return true;
+}
+
+// The levels of a lookup: each pass meets what the structures name that the one before asked for.
+void ArrayIndex::will_find(std::span<const Run> runs) const {
+  Asking asking;
+  do ask_for(runs, asking);
+  while (tell(asking));
+}
+
+void ArrayIndex::ask_for(std::span<const Run> runs, Asking& asking) const {
+  const auto& grid = geometry().grid;
+  std::vector<std::uint64_t> at(grid.size());
+  ElementRun span;
+  for (const Run& run : runs) {
+    if (order_.end() == 0 || run.count == 0) continue;
+    row_major_place(run.first, grid, at);
+    for (std::uint64_t i = 0; i < run.count && asking.missing.size() < kMaxAskedNodes; ++i) {
+      if (at[0] >= grid[0]) break;
+      const std::uint64_t number = order_.number(at);
+      if (!span.contains(number)) {
+        span = {};
+        if (const auto loaded = load_run(number, span, &asking)) span = *loaded;
+        span.block = nullptr;
+      }
+      if (!next_row_major(at, grid)) break;
+    }
+  }
+}
+
+// Asks for what the elements from `number` on are in, as much as may be wanted at once, and returns the first
+// one that it did not look at.
+std::uint64_t ArrayIndex::ask_from(std::uint64_t number) const {
+  constexpr unsigned kWindow = 512;
+  Asking asking;
+  std::uint64_t next = number;
+  do {
+    next = number;
+    for (unsigned spans = 0; spans < kWindow && next < order_.end(); ++spans) {
+      ElementRun span{.first = next, .count = 1, .block = nullptr, .elements_at = 0};
+      if (const auto loaded = load_run(next, span, &asking)) span = *loaded;
+      const std::uint64_t left = span.count - (next - span.first);
+      next = left < order_.end() - next ? next + left : order_.end();
+    }
+  } while (tell(asking));
+  return next;
+}
+
 Status ArrayIndex::for_each(const Visit& visit) const {
   std::vector<std::uint64_t> scaled(order_.rank());
   ChunkRecord record;
   Status status;
   unsigned damaged_runs = 0;
+  std::uint64_t asked = file_->source()->far() ? 0 : order_.end();
   for (std::uint64_t number = 0; number < order_.end();) {
+    if (number >= asked) asked = ask_from(number);
     ElementRun span{.first = number, .count = 1, .block = nullptr, .elements_at = 0};
-    auto run = load_run(number, span);
+    auto run = load_run(number, span, nullptr);
     const ElementRun& covered = run ? *run : span;
     const std::uint64_t left = covered.count - (number - covered.first);
     const std::uint64_t stop = left < order_.end() - number ? number + left : order_.end();
@@ -97,15 +165,17 @@ void ArrayIndex::fill_record(const ElementRun& run, std::uint64_t number, ChunkR
   out.section_fields.assign(sections.begin(), sections.end());
 }
 
-Result<std::shared_ptr<const metadata::MetadataBlock>> ArrayIndex::load_page(
-    std::uint64_t address, std::uint64_t entries, std::string_view structure) const {
+Result<std::shared_ptr<const metadata::MetadataBlock>> ArrayIndex::load_page(std::uint64_t address,
+                                                                             std::uint64_t entries,
+                                                                             std::string_view structure,
+                                                                             Asking* asking) const {
   const std::uint64_t element_bytes = format_.record_bytes();
   if (entries > limits::kMaxNodeBytes / element_bytes)
     return fail(Error(ErrorCode::LimitExceeded, structure, "elements", file_->base_address() + address)
                     .with_found(entries));
-  return load_block(address, entries * element_bytes + 4, structure, [&](format::Cursor& cursor) {
-    return format::check_array_page(cursor, entries, element_bytes);
-  });
+  return load_block(
+      address, entries * element_bytes + 4, structure, asking, Asking::Names::Nothing,
+      [&](format::Cursor& cursor) { return format::check_array_page(cursor, entries, element_bytes); });
 }
 
 Status ArrayIndex::check_size(std::uint64_t address, std::uint64_t bytes, std::string_view structure) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <unordered_set>
 
 #include "grid_order.h"
 #include "h5mount/chunk/chunk_index.h"
@@ -25,10 +26,20 @@ struct ElementRun {
   }
 };
 
+// What a lookup would read of a far source, in place of reading it: `load_block` notes what is missing. What
+// other structures are named by is read once it was asked for.
+struct Asking {
+  enum class Names : std::uint8_t { Nothing, Others };
+  std::vector<ByteRange> missing = {};           // not asked for yet
+  std::unordered_set<std::uint64_t> noted = {};  // their addresses
+  std::unordered_set<std::uint64_t> asked = {};  // of what was
+};
+
 class ArrayIndex : public ChunkIndex {
  public:
   Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const final;
   Status find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const final;
+  void will_find(std::span<const Run> runs) const final;
   // In the order of element numbers. A damaged page affects only its own elements: all others are visited,
   // and then the first error is returned.
   Status for_each(const Visit& visit) const final;
@@ -40,17 +51,21 @@ class ArrayIndex : public ChunkIndex {
 
   // The run that holds `number`. Precondition: number < order().end(). A run without chunks should be as long
   // as can be told without further reads, so that for_each skips it in one step. `span` is set to the
-  // affected elements even if loading fails, so that a scan can continue after them.
-  virtual Result<ElementRun> load_run(std::uint64_t number, ElementRun& span) const = 0;
+  // affected elements even if loading fails, so that a scan can continue after them. `asking`: null for a
+  // lookup.
+  virtual Result<ElementRun> load_run(std::uint64_t number, ElementRun& span, Asking* asking) const = 0;
 
   // Loads `bytes` at `address` through the cache. `check` (a Status from a Cursor) runs once, before the
-  // block is cached.
+  // block is cached. While asking, what is missing is noted and is an error; but what names others is loaded
+  // where it was asked for.
   template <class Check>
   Result<std::shared_ptr<const metadata::MetadataBlock>> load_block(std::uint64_t address,
                                                                     std::uint64_t bytes,
                                                                     std::string_view structure,
+                                                                    Asking* asking, Asking::Names names,
                                                                     Check&& check) const {
     if (auto kept = cache_.find(address)) return kept;
+    if (asking != nullptr) H5_TRY(ask(*asking, address, bytes, names));
     H5_TRY(check_size(address, bytes, structure));
     H5_ASSIGN(metadata::MetadataBlock block, file_->read(address, bytes, structure));
     format::Cursor cursor = block.cursor(structure);
@@ -63,7 +78,8 @@ class ArrayIndex : public ChunkIndex {
   // Loads a page of elements at `address` and verifies its checksum.
   Result<std::shared_ptr<const metadata::MetadataBlock>> load_page(std::uint64_t address,
                                                                    std::uint64_t entries,
-                                                                   std::string_view structure) const;
+                                                                   std::string_view structure,
+                                                                   Asking* asking) const;
 
   const metadata::FileMetadata& file() const { return *file_; }
   const GridOrder& order() const { return order_; }
@@ -71,6 +87,10 @@ class ArrayIndex : public ChunkIndex {
 
  private:
   Status check_size(std::uint64_t address, std::uint64_t bytes, std::string_view structure) const;
+  static Status ask(Asking& asking, std::uint64_t address, std::uint64_t bytes, Asking::Names names);
+  void ask_for(std::span<const Run> runs, Asking& asking) const;
+  bool tell(Asking& asking) const;  // false: there was nothing to ask for
+  std::uint64_t ask_from(std::uint64_t number) const;
   void fill_record(const ElementRun& run, std::uint64_t number, ChunkRecord& out) const;
 
   metadata::FileMetadataPtr file_;

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "coordinate_runs.h"
+#include "h5mount/base/checked.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/format/chunk_btree1.h"
 #include "h5mount/format/superblock.h"
+#include "h5mount/metadata/prefetch.h"
 #include "index_kinds.h"
 #include "node_cache.h"
 
@@ -19,6 +22,7 @@ namespace {
 constexpr std::string_view kNode = "ChunkBTree1Node";
 // Nodes have up to 2 x 32 children by default; one read covers such a node.
 constexpr std::uint64_t kDefaultMaxChildren = 64;
+constexpr std::uint64_t kMaxUsual = 2'048;
 // A scan skips this many damaged nodes and then stops.
 constexpr unsigned kMaxDamagedNodes = 4'096;
 
@@ -43,11 +47,23 @@ class BTree1Index final : public ChunkIndex {
 
   Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const override;
   Status find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const override;
+  void will_find(std::span<const Run> runs) const override;
   Status for_each(const Visit& visit) const override;
 
  private:
   friend class Walk;
+  struct Place {  // of a child
+    const format::ChunkBTree1Node* parent;
+    std::size_t i;
+    std::uint64_t address() const { return parent->children[i].address; }
+  };
+  ByteRange usual_range(std::uint64_t address) const;
+  template <class Wanted>
+  std::vector<Place> children_of(const std::vector<Loaded>& nodes, Wanted wanted) const;
+  std::vector<Loaded> load_level(const std::vector<Place>& places) const;
+  std::vector<ByteRange> all_leaves() const;
   Result<Loaded> load_root() const;
+  std::vector<Loaded> top_level() const;
   Result<Loaded> load_child(const format::ChunkBTree1Node& parent, std::size_t i) const;
   Result<Loaded> load_node(std::uint64_t address, const format::ChunkBTree1Bounds& bounds) const;
   Result<format::ChunkBTree1Node> read_node(std::uint64_t address,
@@ -63,7 +79,9 @@ class BTree1Index final : public ChunkIndex {
 // could not be read, or that had fewer children than it should.
 class Walk {
  public:
-  explicit Walk(const BTree1Index& index) : index_(index) {}
+  // `ahead`: told of each node that is loaded; may be null.
+  explicit Walk(const BTree1Index& index, metadata::ReadInOrder* ahead = nullptr)
+      : index_(index), ahead_(ahead) {}
 
   // Moves to the first leaf entry that is not before `scaled` (null: the first entry). Returns false after
   // the last one.
@@ -113,6 +131,7 @@ class Walk {
         continue;
       }
       if (top.node->level == 0) return true;
+      if (ahead_ != nullptr) ahead_->reached(top.node->children[top.at].address);
       auto below = index_.load_child(*top.node.node, top.at);
       if (!below) return fail(std::move(below).error());
       push(*std::move(below), scaled);
@@ -121,6 +140,7 @@ class Walk {
   }
 
   const BTree1Index& index_;
+  metadata::ReadInOrder* const ahead_;
   std::vector<Step> path_;
 };
 
@@ -161,7 +181,9 @@ Status BTree1Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
 // A damaged node affects only the chunks below it: all others are visited, and then the first error is
 // returned.
 Status BTree1Index::for_each(const Visit& visit) const {
-  Walk walk(*this);
+  std::optional<metadata::ReadInOrder> ahead;
+  if (file_->source()->far()) ahead.emplace(*file_, all_leaves());
+  Walk walk(*this, ahead ? &*ahead : nullptr);
   Status status;
   unsigned damaged_nodes = 0;
   for (auto more = walk.start(nullptr);; more = walk.next()) {
@@ -176,6 +198,84 @@ Status BTree1Index::for_each(const Visit& visit) const {
     if (!inside || walk.child().address == format::kUndefinedAddress) continue;
     if (!visit(key, record(walk.child()))) return status;
   }
+}
+
+ByteRange BTree1Index::usual_range(std::uint64_t address) const {
+  const std::uint64_t children =
+      std::clamp(std::uint64_t{2} * file_->superblock().k.indexed_storage, kDefaultMaxChildren, kMaxUsual);
+  const std::uint64_t bytes =
+      format::chunk_btree1_node_bytes(file_->sizes(), geometry().grid.size(), children);
+  return {address, checked_add(address, bytes).value_or(address)};
+}
+
+// Those of the nodes' children, in order, for whose keys `wanted(first, end)` is true.
+template <class Wanted>
+std::vector<BTree1Index::Place> BTree1Index::children_of(const std::vector<Loaded>& nodes,
+                                                         Wanted wanted) const {
+  std::vector<Place> out;
+  for (const Loaded& node : nodes)
+    for (std::size_t i = 0; i < node->size(); ++i)
+      if (wanted(node->key(i), node->key(i + 1))) out.push_back({node.node.get(), i});
+  return out;
+}
+
+// The root, after it has been asked for; empty where it cannot be loaded.
+std::vector<Loaded> BTree1Index::top_level() const {
+  const ByteRange range = usual_range(root_);
+  if (!cache_.find(root_)) metadata::will_read_structures(*file_, {&range, 1});
+  std::vector<Loaded> out;
+  if (auto root = load_root()) out.push_back(*std::move(root));
+  return out;
+}
+
+// Those that can be loaded, after all that are not there have been asked for.
+std::vector<Loaded> BTree1Index::load_level(const std::vector<Place>& places) const {
+  std::vector<ByteRange> missing;
+  for (const Place& place : places)
+    if (!cache_.find(place.address())) missing.push_back(usual_range(place.address()));
+  metadata::will_read_structures(*file_, missing);
+  std::vector<Loaded> out;
+  for (const Place& place : places)
+    if (auto node = load_child(*place.parent, place.i)) out.push_back(*std::move(node));
+  return out;
+}
+
+void BTree1Index::will_find(std::span<const Run> runs) const {
+  const CoordinateRuns wanted(runs, geometry().grid);
+  std::vector<std::vector<Loaded>> levels{top_level()};  // places refer to nodes of the one above
+  while (!levels.back().empty() && levels.back().front()->level > 0) {
+    std::vector<Place> children = children_of(
+        levels.back(),
+        [&](const std::uint64_t* first, const std::uint64_t* end) { return wanted.touch(first, end); });
+    children.resize(std::min(children.size(), kMaxAskedNodes));
+    if (levels.back().front()->level > 1) {
+      levels.push_back(load_level(children));
+      continue;
+    }
+    std::vector<ByteRange> missing;
+    for (const Place& place : children)
+      if (!cache_.find(place.address())) missing.push_back(usual_range(place.address()));
+    return metadata::will_read_structures(*file_, missing);
+  }
+}
+
+// As far as they are found by loading no more than a bounded number of nodes above them.
+std::vector<ByteRange> BTree1Index::all_leaves() const {
+  std::vector<ByteRange> out;
+  const auto all = [](const std::uint64_t*, const std::uint64_t*) { return true; };
+  std::vector<Loaded> level = top_level();
+  while (!level.empty() && level.front()->level > 0) {
+    std::vector<Place> children = children_of(level, all);
+    if (level.front()->level > 1) {
+      children.resize(std::min(children.size(), 4 * kMaxAskedNodes));
+      level = load_level(children);
+      continue;
+    }
+    out.reserve(children.size());
+    for (const Place& place : children) out.push_back(usual_range(place.address()));
+    return out;
+  }
+  return out;
 }
 
 Result<Loaded> BTree1Index::load_root() const {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "array_index.h"
+#include "coordinate_runs.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/metadata/btree2.h"
 #include "index_kinds.h"
@@ -28,9 +29,22 @@ class BTree2Index final : public ChunkIndex {
   }
 
   Status find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const override;
+  void will_find(std::span<const Run> runs) const override {
+    const CoordinateRuns wanted(runs, geometry().grid);
+    std::vector<std::uint64_t> begin(geometry().grid.size()), end(begin);
+    tree_->will_visit([&](ByteSpan after, ByteSpan before) {
+      return wanted.touch(coordinates_of(after, begin), coordinates_of(before, end));
+    });
+  }
   Status for_each(const Visit& visit) const override;
 
  private:
+  // Of the record in `out`; null where there is none.
+  const std::uint64_t* coordinates_of(ByteSpan record, std::vector<std::uint64_t>& out) const {
+    if (record.empty()) return nullptr;
+    for (unsigned i = 0; i < out.size(); ++i) out[i] = format_.coordinate(record.data(), i);
+    return out.data();
+  }
   // Returns -1, 0 or 1 if `scaled` is before, equal to or after the record.
   int compare(const std::uint64_t* scaled, ByteSpan record) const {
     for (unsigned i = 0; i < geometry().grid.size(); ++i) {

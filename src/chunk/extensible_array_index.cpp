@@ -38,12 +38,13 @@ class ExtensibleArrayIndex final : public ArrayIndex {
         header_address_(header_address) {}
 
  private:
-  Result<ElementRun> load_run(std::uint64_t number, ElementRun& span) const override;
-  Result<ElementRun> load_data_block(const Place& place, std::uint64_t address, ElementRun& span) const;
+  Result<ElementRun> load_run(std::uint64_t number, ElementRun& span, Asking* asking) const override;
+  Result<ElementRun> load_data_block(const Place& place, std::uint64_t address, ElementRun& span,
+                                     Asking* asking) const;
   Result<ElementRun> load_from_super_block(const Place& place, std::uint64_t number, std::uint64_t address,
-                                           ElementRun& span) const;
+                                           ElementRun& span, Asking* asking) const;
   Result<ElementRun> load_paged(const Place& place, std::uint64_t number, std::uint64_t address,
-                                const std::byte* page_bitmap, ElementRun& span) const;
+                                const std::byte* page_bitmap, ElementRun& span, Asking* asking) const;
   Place locate(std::uint64_t number) const;
   std::uint64_t address_in(const BlockPtr& block, std::size_t at, std::uint64_t i) const {
     return format().address(block->bytes().data() + at +
@@ -68,14 +69,15 @@ Place ExtensibleArrayIndex::locate(std::uint64_t number) const {
   return place;
 }
 
-Result<ElementRun> ExtensibleArrayIndex::load_run(std::uint64_t number, ElementRun& span) const {
+Result<ElementRun> ExtensibleArrayIndex::load_run(std::uint64_t number, ElementRun& span,
+                                                  Asking* asking) const {
   span = {.first = 0, .count = order().end(), .block = nullptr, .elements_at = 0};
   if (header_.index_block_address == format::kUndefinedAddress) return span;
   const auto check = [&](format::Cursor& cursor) {
     return format::decode_extensible_array_index_block(cursor, header_, header_address_);
   };
-  H5_ASSIGN(BlockPtr block,
-            load_block(header_.index_block_address, header_.index_block_bytes, kIndexBlock, check));
+  H5_ASSIGN(BlockPtr block, load_block(header_.index_block_address, header_.index_block_bytes, kIndexBlock,
+                                       asking, Asking::Names::Others, check));
   if (number < header_.index_block_elements)
     return ElementRun{.first = 0,
                       .count = header_.index_block_elements,
@@ -84,14 +86,15 @@ Result<ElementRun> ExtensibleArrayIndex::load_run(std::uint64_t number, ElementR
   const Place place = locate(number);
   if (place.super_block < header_.direct_super_blocks) {
     const std::uint64_t i = header_.first_data_block_of(place.super_block) + place.data_block;
-    return load_data_block(place, address_in(block, header_.index_data_blocks_at, i), span);
+    return load_data_block(place, address_in(block, header_.index_data_blocks_at, i), span, asking);
   }
   const std::uint64_t i = place.super_block - header_.direct_super_blocks;
-  return load_from_super_block(place, number, address_in(block, header_.index_super_blocks_at, i), span);
+  return load_from_super_block(place, number, address_in(block, header_.index_super_blocks_at, i), span,
+                               asking);
 }
 
 Result<ElementRun> ExtensibleArrayIndex::load_data_block(const Place& place, std::uint64_t address,
-                                                         ElementRun& span) const {
+                                                         ElementRun& span, Asking* asking) const {
   span = {.first = place.data_block_first,
           .count = place.data_block_elements,
           .block = nullptr,
@@ -105,13 +108,13 @@ Result<ElementRun> ExtensibleArrayIndex::load_data_block(const Place& place, std
   run.elements_at = header_.body_at;
   H5_ASSIGN(run.block,
             load_block(address, format::extensible_array_data_block_bytes(header_, elements, false),
-                       kDataBlock, check));
+                       kDataBlock, asking, Asking::Names::Nothing, check));
   return run;
 }
 
 Result<ElementRun> ExtensibleArrayIndex::load_from_super_block(const Place& place, std::uint64_t number,
-                                                               std::uint64_t address,
-                                                               ElementRun& span) const {
+                                                               std::uint64_t address, ElementRun& span,
+                                                               Asking* asking) const {
   const unsigned u = place.super_block;
   // data_blocks * data_block_elements = 2^u * min_data_block_elements may be 2^64 for the last super block:
   // clamped to the end.
@@ -125,18 +128,18 @@ Result<ElementRun> ExtensibleArrayIndex::load_from_super_block(const Place& plac
     return format::decode_extensible_array_super_block(cursor, header_, header_address_, u);
   };
   const std::uint64_t bytes = format::extensible_array_super_block_bytes(file().sizes(), header_, u);
-  H5_ASSIGN(BlockPtr block, load_block(address, bytes, kSuperBlock, check));
+  H5_ASSIGN(BlockPtr block, load_block(address, bytes, kSuperBlock, asking, Asking::Names::Others, check));
   const std::uint64_t pages = header_.pages_per_data_block(u);
   const std::size_t addresses_at =
       header_.body_at + static_cast<std::size_t>(format::extensible_array_page_bitmap_bytes(header_, u));
   const std::uint64_t data_block = address_in(block, addresses_at, place.data_block);
-  if (pages == 0) return load_data_block(place, data_block, span);
-  return load_paged(place, number, data_block, block->bytes().data() + header_.body_at, span);
+  if (pages == 0) return load_data_block(place, data_block, span, asking);
+  return load_paged(place, number, data_block, block->bytes().data() + header_.body_at, span, asking);
 }
 
 Result<ElementRun> ExtensibleArrayIndex::load_paged(const Place& place, std::uint64_t number,
                                                     std::uint64_t address, const std::byte* page_bitmap,
-                                                    ElementRun& span) const {
+                                                    ElementRun& span, Asking* asking) const {
   span = {.first = place.data_block_first,
           .count = place.data_block_elements,
           .block = nullptr,
@@ -167,9 +170,10 @@ Result<ElementRun> ExtensibleArrayIndex::load_paged(const Place& place, std::uin
   };
   if (const auto bytes = checked_mul(pages, header_.page_bytes()))
     file().covers(address, checked_add(prefix, *bytes).value_or(prefix));
-  H5_TRY(load_block(address, prefix, kDataBlock, check));
   ElementRun run = span;
-  H5_ASSIGN(run.block, load_page(*at, run.count, kPage));
+  const auto head = load_block(address, prefix, kDataBlock, asking, Asking::Names::Nothing, check);
+  if (asking == nullptr) H5_TRY(head);  // otherwise both are asked for
+  H5_ASSIGN(run.block, load_page(*at, run.count, kPage, asking));
   return run;
 }
 

@@ -20,22 +20,24 @@ class FixedArrayIndex final : public ArrayIndex {
         header_address_(header_address) {}
 
  private:
-  Result<ElementRun> load_run(std::uint64_t number, ElementRun& span) const override {
+  Result<ElementRun> load_run(std::uint64_t number, ElementRun& span, Asking* asking) const override {
     span = {.first = 0, .count = header_.entry_count, .block = nullptr, .elements_at = 0};
     if (header_.data_block_address == format::kUndefinedAddress) return span;
     const auto check = [&](format::Cursor& cursor) {
       return format::decode_fixed_array_data_block(cursor, header_, header_address_);
     };
     H5_ASSIGN(auto block,
-              load_block(header_.data_block_address, header_.data_block_bytes, kFixedDataBlock, check));
-    if (header_.paged) return load_paged_run(number, block->bytes().data() + header_.body_at, span);
+              load_block(header_.data_block_address, header_.data_block_bytes, kFixedDataBlock, asking,
+                         header_.paged ? Asking::Names::Others : Asking::Names::Nothing, check));
+    if (header_.paged) return load_paged_run(number, block->bytes().data() + header_.body_at, span, asking);
     ElementRun run = span;
     run.elements_at = header_.body_at;
     run.block = std::move(block);
     return run;
   }
 
-  Result<ElementRun> load_paged_run(std::uint64_t number, const std::byte* bitmap, ElementRun& span) const {
+  Result<ElementRun> load_paged_run(std::uint64_t number, const std::byte* bitmap, ElementRun& span,
+                                    Asking* asking) const {
     const std::uint64_t page = number / header_.page_entries;
     const std::uint64_t end = format::page_bit(bitmap, page) ? page + 1 : next_set_page(bitmap, page);
     span.first = page * header_.page_entries;
@@ -49,7 +51,7 @@ class FixedArrayIndex final : public ArrayIndex {
       return fail(
           Error(ErrorCode::OutOfRange, kFixedPage, "address", format::kUndefinedAddress).with_found(page));
     ElementRun run = span;
-    H5_ASSIGN(run.block, load_page(*address, run.count, kFixedPage));
+    H5_ASSIGN(run.block, load_page(*address, run.count, kFixedPage, asking));
     return run;
   }
 

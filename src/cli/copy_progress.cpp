@@ -31,8 +31,10 @@ std::string progress_text(const front::CopyProgress& progress, std::chrono::dura
   const auto all = static_cast<double>(progress.all_bytes.load());
   const bool counted = progress.counted;
   std::string out = amount(done, all, counted);
-  out += counted ? fmt::format(", {} of {} files", progress.files.load(), progress.all_files.load())
-                 : fmt::format(", {} files", progress.files.load());
+  if (counted)
+    out += fmt::format(", {} of {} files", progress.files.load(), progress.all_files.load());
+  else if (progress.files > 0)  // an archive's are not counted
+    out += fmt::format(", {} files", progress.files.load());
   // Files that already existed do not count for the rate.
   const double rate =
       (done - static_cast<double>(progress.kept_bytes.load())) / std::max(elapsed.count(), 1e-3);

@@ -1,4 +1,4 @@
-// A line on a terminal with the progress of a copy.
+// A line on a terminal with the progress of a copy or an archive.
 #pragma once
 
 #include <chrono>

@@ -7,8 +7,10 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 
 #include "copy_command.h"
+#include "copy_progress.h"
 #include "cures.h"
 #include "exit_codes.h"
 #include "h5mount/base/cures.h"
@@ -41,6 +43,19 @@ Status save_metadata(const FrontCommand& command, const front::Context& context)
   return {};
 }
 
+// An archive of a far file takes long: a terminal shows how far it is, unless the archive itself goes there.
+Status run_tar(const FrontCommand& command, const front::Context& context) {
+  front::CopyProgress progress;
+  std::optional<ProgressLine> line;
+  if (command.sources.far() && ::isatty(STDERR_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 0) {
+    context.out.count_in(&progress.bytes);
+    line.emplace(progress);
+  }
+  Status done = front::tar(context, command.paths);
+  context.out.count_in(nullptr);
+  return done;
+}
+
 Status run_command(const FrontCommand& command, const object::FileSet* files, const front::Context& context) {
   switch (command.kind) {
     case Kind::Cat:
@@ -53,7 +68,7 @@ Status run_command(const FrontCommand& command, const object::FileSet* files, co
       return front::list(context, command.paths,
                          {command.details, command.recursive, ::isatty(STDOUT_FILENO) == 1});
     case Kind::Tar:
-      return front::tar(context, command.paths);
+      return run_tar(command, context);
     case Kind::Copy:
       H5_TRY(run_copy(command, files, context.tree, context.failed));
       return command.metadata ? save_metadata(command, context) : Status{};

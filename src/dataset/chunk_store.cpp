@@ -69,22 +69,46 @@ Status ChunkStore::find_run(std::uint64_t first, std::span<chunk::ChunkRecord> o
   return {};
 }
 
-void ChunkStore::will_read(std::span<const chunk::ChunkRecord> records) const {
-  if (!far()) return;
+std::uint64_t ChunkStore::will_read(std::span<const chunk::ChunkRecord> records) const {
+  if (!far()) return 0;
   std::vector<ByteRange> ranges;
-  for (const chunk::ChunkRecord& record : records)
-    if (record.allocated() && range_within(record.address, record.stored_size, source_->size()))
-      ranges.push_back({record.address, record.address + record.stored_size});
+  std::uint64_t bytes = 0;
+  for (const chunk::ChunkRecord& record : records) {
+    if (!record.allocated() || !range_within(record.address, record.stored_size, source_->size())) continue;
+    ranges.push_back({record.address, record.address + record.stored_size});
+    bytes += record.stored_size;
+  }
   if (!ranges.empty()) source_->will_read(ranges);
+  return bytes;
 }
 
-// Errors of the index are ignored: the read of the chunk returns them.
-void ChunkStore::will_read(std::uint64_t first, std::uint64_t count) const {
-  constexpr std::uint64_t kMaxTold = 4096;  // chunks
-  if (!far() || first >= plan_.chunk_count()) return;
-  std::vector<chunk::ChunkRecord> records(
-      static_cast<std::size_t>(std::min({count, plan_.chunk_count() - first, kMaxTold})));
-  if (find_run(first, records)) will_read(records);
+// The nodes of the chunks that are told next are asked for beforehand, so that nobody waits for them then. An
+// index that cannot be read is met by the read of the chunk.
+std::uint64_t ChunkStore::will_read(std::uint64_t first, std::uint64_t count) const {
+  if (!far() || first >= plan_.chunk_count()) return 0;
+  constexpr std::uint64_t kFindAhead = 256;
+  const std::uint64_t told = std::min({count, plan_.chunk_count() - first, kMaxTold});
+  const chunk::ChunkIndex::Run run{first, std::min(kMaxTold, told + std::max(told, kFindAhead))};
+  index_->will_find({&run, 1});
+  std::vector<chunk::ChunkRecord> records(static_cast<std::size_t>(told));
+  return find_run(first, records) ? will_read(records) : 0;
+}
+
+void ChunkStore::will_read_some(std::vector<std::uint64_t> chunks) const {
+  if (!far() || chunks.empty()) return;
+  std::ranges::sort(chunks);
+  std::vector<chunk::ChunkIndex::Run> runs;
+  for (const std::uint64_t chunk : chunks) {
+    if (!runs.empty() && runs.back().first + runs.back().count == chunk)
+      ++runs.back().count;
+    else
+      runs.push_back({chunk, 1});
+  }
+  index_->will_find(runs);
+  std::vector<chunk::ChunkRecord> records;
+  for (const std::uint64_t chunk : chunks)
+    if (const auto record = find(chunk)) records.push_back(*record);
+  will_read(records);
 }
 
 bool ChunkStore::stored_plain(std::uint64_t chunk, const chunk::ChunkRecord& record) const {

@@ -61,10 +61,18 @@ class ChunkStore {
   Status decode_run(std::uint64_t first, std::span<const chunk::ChunkRecord> records, ChunkDecode& work,
                     Into into, Done done) const;
 
-  // Tells a far source which chunks will be decoded soon; does nothing for others.
-  void will_read(std::span<const chunk::ChunkRecord> records) const;
-  // The same for the chunks first, first + 1, …, a bounded number of them, whose records it looks up.
-  void will_read(std::uint64_t first, std::uint64_t count) const;
+  // Tells a far source which chunks will be decoded soon; does nothing for others. Returns their stored
+  // bytes.
+  std::uint64_t will_read(std::span<const chunk::ChunkRecord> records) const;
+  // The same for the chunks first, first + 1, …, at most kMaxTold of them: looks up their records.
+  std::uint64_t will_read(std::uint64_t first, std::uint64_t count) const;
+  static constexpr std::uint64_t kMaxTold = 1U << 16;
+  // The same for some chunks, in any order.
+  void will_read_some(std::vector<std::uint64_t> chunks) const;
+  // How many units of so many chunks may be told at once; 0: the source is not far.
+  std::uint64_t most_told(std::uint64_t chunks_of_unit) const {
+    return far() ? std::max<std::uint64_t>(1, kMaxTold / std::max<std::uint64_t>(1, chunks_of_unit)) : 0;
+  }
   bool far() const { return source_->far(); }
 
   // True if the stored bytes are the decoded ones: chunk_bytes at record.address of `source`.

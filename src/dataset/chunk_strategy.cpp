@@ -26,7 +26,7 @@ class ChunkStrategy final : public ReadStrategy,
       : ChunkUnits(std::move(blocks)),
         readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(),
                    blocks_->plan().full_row_block_bytes(), blocks_->plan().row_block_count(),
-                   blocks_->store().far()) {}
+                   blocks_->store().most_told(1)) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget& budget) const override;
 
@@ -106,10 +106,9 @@ Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted, RequestBu
 // Tells a far source of all chunks before the first of them is waited for.
 void ChunkStrategy::tell_source(const std::vector<WantedPart>& chunks,
                                 const std::vector<std::size_t>& missing) const {
-  std::vector<chunk::ChunkRecord> records;
-  for (const std::size_t i : missing)
-    if (const auto record = blocks_->store().find(chunks[i].chunk)) records.push_back(*record);
-  blocks_->store().will_read(records);
+  std::vector<std::uint64_t> numbers;
+  for (const std::size_t i : missing) numbers.push_back(chunks[i].chunk);
+  blocks_->store().will_read_some(std::move(numbers));
 }
 
 // Chunks that are in the cache are taken in this thread: a reader down a column of tiles finds those of its

@@ -12,8 +12,8 @@ class ChunkUnits : public ReadaheadUnits {
     return blocks_->cache()->contains_or_pending(blocks_->chunk_key(chunk));
   }
   void make_unit(std::uint64_t chunk) const override { (void)blocks_->chunk_block(chunk, Unbounded()); }
-  void will_make(std::uint64_t first, std::uint64_t last) const override {
-    blocks_->store().will_read(first, last - first);
+  std::uint64_t will_make(std::uint64_t first, std::uint64_t last) const override {
+    return blocks_->store().will_read(first, last - first);
   }
 
  protected:

@@ -171,10 +171,9 @@ std::uint64_t spanned_bytes(const std::vector<WantedChunk>& wanted) {
 }
 
 void tell_source(const ChunkStore& store, const std::vector<WantedChunk>& wanted) {
-  std::vector<chunk::ChunkRecord> records;
-  for (const WantedChunk& chunk : wanted)
-    if (const auto record = store.find(chunk.chunk)) records.push_back(*record);
-  store.will_read(records);
+  std::vector<std::uint64_t> chunks;
+  for (const WantedChunk& chunk : wanted) chunks.push_back(chunk.chunk);
+  store.will_read_some(std::move(chunks));
 }
 
 // In a followed file every block goes through the cache, which records the blocks that may still change.

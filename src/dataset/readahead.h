@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "h5mount/base/counters.h"
-#include "h5mount/base/thread_annotations.h"
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/cache/worker_pool.h"
 #include "h5mount/dataset/read_pattern.h"
@@ -25,17 +24,21 @@ class ReadaheadUnits {
   virtual bool unit_cached(std::uint64_t unit) const = 0;        // also true while it is being made
   // Loads the unit into the cache. Errors are dropped: a read of these bytes reports them.
   virtual void make_unit(std::uint64_t unit) const = 0;
-  // Tells a far source which bytes making the units [first, last) will read.
-  virtual void will_make(std::uint64_t first, std::uint64_t last) const { (void)first, (void)last; }
+  // Tells a far source which bytes making the units [first, last) will read. Returns how many they are.
+  virtual std::uint64_t will_make(std::uint64_t first, std::uint64_t last) const {
+    (void)first, (void)last;
+    return 0;
+  }
 };
 
 class Readahead {
  public:
-  // `unit_bytes`: image bytes of a whole unit. `far`: whether units are told before they are made, further
-  // ahead than they are made, so that the source has enough requests under way.
+  // `unit_bytes`: image bytes of a whole unit. `most_told`: so many units of a far source are told before
+  // they are made, further ahead than they are made, so that it has enough requests under way; 0: it is not
+  // far.
   Readahead(const std::shared_ptr<cache::BlockCache>& cache, std::shared_ptr<cache::WorkerPool> workers,
             std::shared_ptr<Counters> counters, std::uint64_t unit_bytes, std::uint64_t unit_count,
-            bool far = false);
+            std::uint64_t most_told = 0);
 
   // To be called after a forward reader received bytes up to unit `current`: submits the units after it that
   // this reader has not claimed yet. Jobs keep `units` alive; a job for a unit that the reader has passed
@@ -45,19 +48,15 @@ class Readahead {
                ReadPattern& pattern, std::uint64_t next = 0) const;
 
  private:
-  std::pair<std::uint64_t, std::uint64_t> claim_told(std::uint64_t next) const;
-  void tell(const ReadaheadUnits& units, std::uint64_t next) const;
+  std::pair<std::uint64_t, std::uint64_t> claim_told(ReadPattern::Told& told, std::uint64_t next) const;
+  void tell(const ReadaheadUnits& units, std::uint64_t next, ReadPattern::Told& told) const;
 
   std::shared_ptr<cache::WorkerPool> workers_;
   std::shared_ptr<Counters> counters_;
   std::uint64_t unit_count_;
+  std::uint64_t unit_bytes_;
   std::uint64_t depth_ = 0;      // units made ahead; 0: a unit exceeds the budget
-  std::uint64_t far_depth_ = 0;  // units told ahead; 0: the source is not far
-  // Of the reader that advanced last: the unit up to which its source was told, and the number of units told
-  // the last time.
-  mutable Mutex told_mutex_;
-  mutable std::uint64_t told_ H5_GUARDED_BY(told_mutex_) = 0;
-  mutable std::uint64_t told_units_ H5_GUARDED_BY(told_mutex_) = 0;
+  std::uint64_t most_told_ = 0;  // units told ahead; 0: the source is not far
 };
 
 }  // namespace h5mount::dataset

@@ -35,7 +35,8 @@ class RowBlockStrategy final : public ReadStrategy,
         stripe_count_(divide_up(plan_.row_block_count(), per_stripe_)),
         tail_(std::move(tail)),
         readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(),
-                   per_stripe_ * plan_.full_row_block_bytes(), stripe_count_, blocks_->store().far()) {}
+                   per_stripe_ * plan_.full_row_block_bytes(), stripe_count_,
+                   blocks_->store().most_told(per_stripe_ * plan_.chunks_per_row_block())) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget& budget) const override;
   bool decodes_neighbours() const override { return true; }
@@ -51,10 +52,10 @@ class RowBlockStrategy final : public ReadStrategy,
     return blocks_->cache()->contains_or_pending(key_of(stripe));
   }
   void make_unit(std::uint64_t stripe) const override { (void)stripe_block(stripe, Unbounded()); }
-  void will_make(std::uint64_t first, std::uint64_t last) const override {
+  std::uint64_t will_make(std::uint64_t first, std::uint64_t last) const override {
     const std::uint64_t begin = first_of(first), end = last_of(last - 1);
-    blocks_->store().will_read(begin * plan_.chunks_per_row_block(),
-                               (end - begin) * plan_.chunks_per_row_block());
+    return blocks_->store().will_read(begin * plan_.chunks_per_row_block(),
+                                      (end - begin) * plan_.chunks_per_row_block());
   }
 
  private:

@@ -40,16 +40,21 @@ Status Output::flush_if_full() {
   return full || pending_.list().size() >= kMaxPendingPieces ? flush() : Status{};
 }
 
+void Output::count(std::uint64_t bytes) {
+  added_ += bytes;
+  if (counter_ != nullptr) counter_->store(added_, std::memory_order_relaxed);
+}
+
 Status Output::add(std::string_view text) {
   text_ += text;
-  added_ += text.size();
+  count(text.size());
   return flush_if_full();
 }
 
 Status Output::add(const dataset::Pieces& pieces) {
   text_to_pieces();
   pending_.append(pieces);
-  added_ += pieces.total();
+  count(pieces.total());
   return flush_if_full();
 }
 

@@ -1,7 +1,9 @@
 #include "h5mount/metadata/btree2.h"
 
+#include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/lru_cache.h"
+#include "h5mount/metadata/prefetch.h"
 #include "walk_guard.h"
 
 namespace h5mount::metadata {
@@ -81,6 +83,8 @@ class Tree final : public BTree2 {
   Status for_each(const Visit& visit, const Damaged& damaged) const override {
     if (empty()) return {};
     Walk walk(*this, &visit, damaged ? &damaged : nullptr);
+    std::optional<ReadInOrder> ahead;
+    if (file_->source()->far()) walk.read_ahead(ahead.emplace(*file_, all_leaves()));
     H5_TRY(walk.push(root(), header_.depth));
     return walk.run();
   }
@@ -99,7 +103,86 @@ class Tree final : public BTree2 {
     }
   }
 
+  void will_visit(const Between& between) const override {
+    std::vector<NodePtr> owners;  // of the bounds
+    std::vector<Place> level = top_place();
+    for (unsigned at = header_.depth; at > 0 && !level.empty(); --at) {
+      std::vector<Place> below;
+      for (const Loaded& node : load_level(level, at)) {
+        owners.push_back(node.node);
+        add_children(node, between, below);
+      }
+      below.resize(std::min(below.size(), kMaxAsked));
+      level = std::move(below);
+    }
+    ask(level, 0);
+  }
+
  private:
+  // The most nodes of a level that are asked for at once.
+  static constexpr std::size_t kMaxAsked = 1'024;
+
+  // A node that may be of interest, and the records before and behind it: empty where there are none.
+  struct Place {
+    format::BTree2Child child;
+    ByteSpan after, before;
+  };
+  struct Loaded {
+    NodePtr node;
+    ByteSpan after, before;
+  };
+
+  std::vector<Place> top_place() const {
+    if (empty()) return {};
+    return {{root(), {}, {}}};
+  }
+
+  static void add_children(const Loaded& at, const Between& between, std::vector<Place>& out) {
+    const LoadedNode& node = *at.node;
+    for (std::size_t i = 0; i < node.node.children.size(); ++i) {
+      const ByteSpan after = i > 0 ? node.record(i - 1) : at.after;
+      const ByteSpan before = i < node.record_count ? node.record(i) : at.before;
+      if (between(after, before)) out.push_back({node.node.children[i], after, before});
+    }
+  }
+
+  // For those that are not there.
+  void ask(const std::vector<Place>& places, unsigned level) const {
+    std::vector<ByteRange> missing;
+    for (const Place& place : places)
+      if (!nodes_.find(place.child.address)) missing.push_back(range_of(place.child, level));
+    will_read_structures(*file_, missing);
+  }
+  ByteRange range_of(const format::BTree2Child& child, unsigned level) const {
+    if (!check(child, level)) return {};
+    return {child.address, checked_add(child.address, node_bytes(child, level)).value_or(child.address)};
+  }
+
+  // Those that can be loaded.
+  std::vector<Loaded> load_level(const std::vector<Place>& places, unsigned level) const {
+    ask(places, level);
+    std::vector<Loaded> out;
+    for (const Place& place : places)
+      if (auto node = load(place.child, level)) out.push_back({*std::move(node), place.after, place.before});
+    return out;
+  }
+
+  // As far as they are found by loading a bounded number of nodes above them.
+  std::vector<ByteRange> all_leaves() const {
+    std::vector<Place> level = top_place();
+    for (unsigned at = header_.depth; at > 0 && !level.empty(); --at) {
+      level.resize(std::min(level.size(), 4 * kMaxAsked));
+      std::vector<Place> below;
+      for (const Loaded& node : load_level(level, at))
+        add_children(node, [](ByteSpan, ByteSpan) { return true; }, below);
+      for (Place& place : below) place.after = place.before = {};  // their nodes are not kept
+      level = std::move(below);
+    }
+    std::vector<ByteRange> out;
+    for (const Place& place : level) out.push_back(range_of(place.child, 0));
+    return out;
+  }
+
   // The position of a walk in one node: the next record, and whether the child before it was visited.
   struct Step {
     NodePtr node;
@@ -117,10 +200,13 @@ class Tree final : public BTree2 {
         : tree_(tree), visit_(visit), damaged_(damaged), guard_(*tree.file_) {}
 
     Step& top() { return steps_.back(); }
+    // It is told of each node that is loaded, and outlives the walk.
+    void read_ahead(ReadInOrder& ahead) { ahead_ = &ahead; }
 
     Status push(const format::BTree2Child& child, unsigned level) {
       H5_TRY(tree_.check(child, level));
       H5_TRY(guard_.enter(child.address, tree_.node_bytes(child, level), node_name(level)));
+      if (ahead_ != nullptr) ahead_->reached(child.address);
       H5_ASSIGN(NodePtr node, tree_.load(child, level));
       steps_.push_back({std::move(node), 0, level == 0});
       return {};
@@ -172,6 +258,7 @@ class Tree final : public BTree2 {
     const Visit* visit_;
     const Damaged* damaged_;  // null: the first error ends the walk
     WalkGuard guard_;
+    ReadInOrder* ahead_ = nullptr;
     std::vector<Step> steps_;
   };
 

@@ -33,7 +33,9 @@ class Levels {
   void add(const StructureAt& first) {
     switch (first.kind) {
       case Structure::ObjectHeader:
-        return add_header(first.address);
+        return add_header(first.address, Of::Header);
+      case Structure::Object:
+        return add_header(first.address, Of::Object);
       case Structure::GroupTree:
         return add_group_node(first.address);
       case Structure::LocalHeap:
@@ -87,61 +89,69 @@ class Levels {
       decode(block);
   }
 
-  // Tells the source of the level's structures, in whole blocks, as the source's cache reads no less; blocks
-  // that touch become one range.
   void tell(const std::vector<Place>& level) const {
-    const std::uint64_t block = source_.block_bytes(), base = file_.base_address();
-    std::vector<ByteRange> ranges;
-    for (const Place& place : level) {
-      const std::uint64_t begin = (base + place.address) / block * block;
-      const std::uint64_t end = divide_up(base + place.address + place.bytes, block) * block;
-      ranges.push_back({begin - std::min(begin, base), std::min(end - base, source_.size())});
-    }
-    std::ranges::sort(ranges, {}, &ByteRange::begin);
-    std::vector<ByteRange> joined;
-    for (const ByteRange& range : ranges) {
-      if (joined.empty() || range.begin > joined.back().end)
-        joined.push_back(range);
-      else
-        joined.back().end = std::max(joined.back().end, range.end);
-    }
-    source_.will_read(joined);
+    std::vector<ByteRange> addresses;
+    for (const Place& place : level) addresses.push_back({place.address, place.address + place.bytes});
+    will_read_structures(file_, addresses);
   }
 
   // ---- object headers
 
-  void add_header(std::uint64_t address) {
-    expect(address, kHeaderGuess, [this, address](const MetadataBlock& block) {
+  enum class Of : std::uint8_t { Header, Object };
+
+  void add_header(std::uint64_t address, Of of) {
+    expect(address, kHeaderGuess, [this, address, of](const MetadataBlock& block) {
       format::Cursor cursor = block.cursor(kReadAhead);
       const auto prefix = format::decode_object_header_prefix(cursor);
       if (!prefix) return;
       const std::uint64_t whole =
           prefix->prefix_bytes + prefix->chunk0_bytes + format::header_checksum_bytes(prefix->version);
-      with(block, address, whole, [this, prefix = *prefix, whole](const MetadataBlock& chunk) {
-        add_continuations(chunk, prefix, prefix.prefix_bytes, whole);
+      with(block, address, whole, [this, prefix = *prefix, whole, of](const MetadataBlock& chunk) {
+        add_messages(chunk, prefix, prefix.prefix_bytes, whole, of);
       });
     });
   }
 
-  void add_continuations(const MetadataBlock& block, const format::ObjectHeaderPrefix& prefix,
-                         std::size_t start, std::uint64_t bytes) {
+  void add_messages(const MetadataBlock& block, const format::ObjectHeaderPrefix& prefix, std::size_t start,
+                    std::uint64_t bytes, Of of) {
     const std::size_t end = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, block.bytes().size()));
     const std::size_t checksum = format::header_checksum_bytes(prefix.version);
     if (end < start + checksum) return;
     format::Cursor messages(block.bytes().subspan(start, end - checksum - start), block.file_offset() + start,
                             kReadAhead, sizes_);
     (void)format::for_each_raw_message(messages, prefix, [&](const format::RawMessage& raw) -> Status {
-      if (raw.type != static_cast<std::uint16_t>(format::MessageType::ObjectHeaderContinuation)) return {};
       format::Cursor body(raw.body, raw.offset, kReadAhead, sizes_);
+      if (of == Of::Object) add_storage(raw.type, body);
+      if (raw.type != static_cast<std::uint16_t>(format::MessageType::ObjectHeaderContinuation)) return {};
       const auto next = format::decode_header_continuation(body, prefix.version);
       if (!next || next->length.value > limits::kMaxHeaderBytes) return {};
       const std::size_t signature = prefix.version == 1 ? 0 : 4;
       expect(next->address.value, next->length.value,
-             [this, prefix, signature, length = next->length.value](const MetadataBlock& chunk) {
-               add_continuations(chunk, prefix, signature, length);
+             [this, prefix, signature, length = next->length.value, of](const MetadataBlock& chunk) {
+               add_messages(chunk, prefix, signature, length, of);
              });
       return {};
     });
+  }
+
+  // Of links and attributes that are not in the header itself.
+  void add_storage(std::uint16_t type, format::Cursor body) {
+    if (type == static_cast<std::uint16_t>(format::MessageType::SymbolTable)) {
+      const auto table = format::decode_symbol_table_message(body);
+      if (!table) return;
+      add_group_node(table->btree_address);
+      add_local_heap(table->local_heap_address);
+    } else if (type == static_cast<std::uint16_t>(format::MessageType::LinkInfo)) {
+      if (const auto info = format::decode_link_info(body)) add_indexed_heap(*info);
+    } else if (type == static_cast<std::uint16_t>(format::MessageType::AttributeInfo)) {
+      if (const auto info = format::decode_attribute_info(body)) add_indexed_heap(*info);
+    }
+  }
+
+  void add_indexed_heap(const format::LinkInfo& info) {
+    add_fractal_heap(info.fractal_heap_address);
+    const bool by_name = info.name_index_address != format::kUndefinedAddress;
+    add_btree2(by_name ? info.name_index_address : info.creation_order_index_address, nullptr);
   }
 
   // ---- old-style groups
@@ -292,6 +302,43 @@ class Levels {
 };
 
 }  // namespace
+
+// Blocks that touch become one range.
+void will_read_structures(const FileMetadata& file, std::span<const ByteRange> addresses) {
+  const io::ByteSource& source = *file.source();
+  const std::uint64_t block = source.block_bytes(), base = file.base_address(), size = source.size();
+  std::vector<ByteRange> ranges;
+  for (const ByteRange& range : addresses) {
+    if (range.begin >= size || range.end <= range.begin) continue;
+    const std::uint64_t begin = (base + range.begin) / block * block;
+    const std::uint64_t end = divide_up(base + std::min(range.end, size), block) * block;
+    ranges.push_back({begin - std::min(begin, base), std::min(end - base, size)});
+  }
+  std::ranges::sort(ranges, {}, &ByteRange::begin);
+  std::vector<ByteRange> joined;
+  for (const ByteRange& range : ranges) {
+    if (joined.empty() || range.begin > joined.back().end)
+      joined.push_back(range);
+    else
+      joined.back().end = std::max(joined.back().end, range.end);
+  }
+  if (!joined.empty()) source.will_read(joined);
+}
+
+// A walk may leave some out, which it has cached, and read others, which are not in the list.
+void ReadInOrder::reached(std::uint64_t address) {
+  constexpr std::size_t kMaxLeftOut = 256, kWindow = 512;
+  const auto end =
+      addresses_.begin() + static_cast<std::ptrdiff_t>(std::min(at_ + kMaxLeftOut, addresses_.size()));
+  const auto found = std::find_if(addresses_.begin() + static_cast<std::ptrdiff_t>(at_), end,
+                                  [&](const ByteRange& range) { return range.begin == address; });
+  if (found == end) return;
+  at_ = static_cast<std::size_t>(found - addresses_.begin());
+  if (told_ == addresses_.size() || told_ > at_ + kWindow / 2) return;
+  const std::size_t first = std::max(told_, at_);
+  told_ = std::min(at_ + kWindow, addresses_.size());
+  will_read_structures(file_, std::span(addresses_).subspan(first, told_ - first));
+}
 
 void prefetch(const FileMetadata& file, std::span<const StructureAt> first, RequestBudget& budget,
               unsigned levels) {

@@ -24,7 +24,9 @@ struct Segment {
   std::shared_ptr<const std::string> bytes;  // null: being fetched, failed, or dropped
   std::optional<Error> error;
   bool done = false;
-  std::list<std::shared_ptr<Segment>>::iterator kept;  // valid while `bytes` is not null
+  std::uint64_t read = 0;                              // bytes that readers took of it, at most its length
+  std::chrono::steady_clock::time_point came_at;       // valid while `bytes`
+  std::list<std::shared_ptr<Segment>>::iterator kept;  // valid while `bytes`
   Condition came;
 };
 using SegmentPtr = std::shared_ptr<Segment>;
@@ -48,8 +50,8 @@ struct ClientParts {
   const std::unique_ptr<DiskCache> disk;  // null: nothing is kept on disk
   std::atomic<std::uint64_t> requests = 0, bytes = 0, retries = 0;
 
-  Mutex mutex;                                      // guards all segments of all sources
-  std::list<SegmentPtr> kept H5_GUARDED_BY(mutex);  // the least recently used first
+  Mutex mutex;                                      // of all segments of all sources
+  std::list<SegmentPtr> kept H5_GUARDED_BY(mutex);  // what is dropped first is in front
   std::uint64_t held_bytes H5_GUARDED_BY(mutex) = 0;
 
   AwsIdentity identity;

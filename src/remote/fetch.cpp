@@ -132,7 +132,10 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
       useful_at_ = Clock::now();
       object_->set_silent(false);
     }
-    body_ += answer.body;
+    if (body_.empty())
+      body_ = std::move(answer.body);
+    else
+      body_ += answer.body;
     if (begin_ + body_.size() == end_) return finish(std::move(body_));
     again(answer, answer.trouble.empty() ? "the answer ends too early" : answer.trouble);
   }

@@ -14,7 +14,11 @@ constexpr std::uint64_t kFirstBytes = 1U << 20;
 constexpr std::chrono::seconds kLookEvery{10};
 constexpr std::uint64_t kBlockBytes = 64U << 10;
 constexpr std::size_t kMaxPiece = 16U << 20;
-constexpr std::uint64_t kMaxAhead = 32U << 20, kMaxAheadRequest = 2U << 20;
+constexpr std::uint64_t kMaxAheadRequest = 2U << 20;
+// Sixteen requests under way, and some that have come before others that were asked for earlier.
+constexpr std::uint64_t kMaxAhead = 24 * kMaxAheadRequest;
+// What is little is part of a structure: what lies beside it is often wanted next.
+constexpr std::uint64_t kMaxWindow = 1U << 20;
 
 std::shared_ptr<DiskObject> on_disk(const FarObject& object) {
   DiskCache* const cache = object.client().disk.get();
@@ -23,23 +27,17 @@ std::shared_ptr<DiskObject> on_disk(const FarObject& object) {
   return std::make_shared<DiskObject>(*cache, identity, object.version()->length);
 }
 
-// Finds readers that move forward through bytes that nobody announced. For each it keeps the offset that the
-// reader will read next, and how far bytes were asked for ahead of it. The window doubles, from one block on.
+// Finds readers that go forward through bytes that nobody announced: of each the place that it will read
+// next, and how much was asked for ahead of it. The window grows from a block on; a full one moves by whole
+// requests, so that as many as may be are under way all the time.
 class ForwardReaders {
  public:
   // To be called if `range` was read and had to be waited for, or was fetched ahead. Returns the range to ask
   // for behind it.
   ByteRange next(ByteRange range) {
     const MutexLock lock(mutex_);
-    for (Reader& reader : readers_) {
-      if (range.begin < reader.last || range.begin > reader.last + kBlockBytes || reader.last == 0) continue;
-      reader.last = range.end;
-      if (reader.asked > range.end && reader.asked - range.end > reader.window / 2) return {0, 0};
-      reader.window = std::min(std::max(reader.window * 2, kBlockBytes), kMaxAhead);
-      const std::uint64_t from = std::max(reader.asked, range.end);
-      reader.asked = range.end + reader.window;
-      return {from, reader.asked};
-    }
+    for (Reader& reader : readers_)
+      if (reader.is_at(range)) return reader.advance(range);
     readers_[oldest_++ % readers_.size()] = {range.end, range.end, 0};
     return {0, 0};
   }
@@ -47,7 +45,32 @@ class ForwardReaders {
  private:
   struct Reader {
     std::uint64_t last = 0, asked = 0, window = 0;
+
+    // The requests of a reader that is known to go forward may overtake each other.
+    bool is_at(ByteRange range) const {
+      const std::uint64_t overtaken = window >= kMaxOvertaken ? kMaxOvertaken : 0;
+      return last > 0 && range.begin + overtaken >= last &&
+             range.begin <= std::max(last + kBlockBytes, asked);
+    }
+
+    ByteRange advance(ByteRange range) {
+      if (range.end <= last) return {0, 0};
+      last = range.end;
+      const std::uint64_t left = asked > last ? asked - last : 0;
+      const bool full = window == kMaxAhead;
+      if (full ? left + kMaxAheadRequest > window : left > window / 2) return {0, 0};
+      // Who reads much at once is on its way through data.
+      const std::uint64_t length = range.end - range.begin;
+      const std::uint64_t grown = length > kBlockBytes ? std::max(window, length) * 4 : window * 2;
+      window = std::clamp(grown, kBlockBytes, kMaxAhead);
+      const std::uint64_t from = std::max(asked, last);
+      asked = last + window;
+      if (full) asked -= (asked - from) % kMaxAheadRequest;
+      return {from, asked};
+    }
   };
+  static constexpr std::uint64_t kMaxOvertaken = 2U << 20;
+
   Mutex mutex_;
   std::array<Reader, 4> readers_ H5_GUARDED_BY(mutex_);
   std::size_t oldest_ H5_GUARDED_BY(mutex_) = 0;
@@ -75,9 +98,16 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     used_.store(true, std::memory_order_relaxed);
     if (out.size() > kMaxPiece) return read_pieces(offset, out);
     const ByteRange range{offset, offset + out.size()};
-    bool missed = false;
-    std::vector<SegmentPtr> parts = segments_.cover(range, missed);
-    if (missed || std::ranges::any_of(parts, &Segment::ahead)) ask_ahead(range);
+    const bool little = out.size() < kBlockBytes;
+    ByteRange wanted = little ? in_blocks(range) : range;
+    const Segments::Found found = segments_.look(range);
+    ByteRange ahead = found == Segments::Found::There ? ByteRange{0, 0} : readers_.next(wanted);
+    // What follows a block that is missing comes with it, in one request.
+    if (little && found == Segments::Found::Missing && ahead.begin == wanted.end &&
+        ahead.end - wanted.begin <= kMaxWindow)
+      wanted.end = std::exchange(ahead, {0, 0}).end;
+    const std::vector<SegmentPtr> parts = segments_.cover(range, wanted);
+    ask_ahead(ahead);
     for (const SegmentPtr& part : parts) H5_TRY(copy(part, range, out));
     if (object_->stale()) return fail(object_->stale_error());
     return {};
@@ -127,8 +157,11 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     return {};
   }
 
-  void ask_ahead(ByteRange range) const {
-    const ByteRange ahead = readers_.next(range);
+  static ByteRange in_blocks(ByteRange range) {
+    return {range.begin / kBlockBytes * kBlockBytes, divide_up(range.end, kBlockBytes) * kBlockBytes};
+  }
+
+  void ask_ahead(ByteRange ahead) const {
     std::vector<ByteRange> parts;
     for (std::uint64_t begin = ahead.begin; begin < std::min(ahead.end, size_); begin += kMaxAheadRequest)
       parts.push_back({begin, std::min({begin + kMaxAheadRequest, ahead.end, size_})});
@@ -139,7 +172,7 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
   // its bytes are asked for again.
   Status copy(const SegmentPtr& part, ByteRange range, MutableByteSpan out) const {
     const std::uint64_t begin = std::max(part->begin, range.begin), end = std::min(part->end, range.end);
-    H5_ASSIGN(const auto bytes, segments_.wait(part));
+    H5_ASSIGN(const auto bytes, segments_.wait(part, end - begin));
     const MutableByteSpan place =
         out.subspan(static_cast<std::size_t>(begin - range.begin), static_cast<std::size_t>(end - begin));
     if (!bytes) return read_at(begin, place);

@@ -15,13 +15,27 @@ constexpr std::uint64_t kMaxRequest = 8U << 20;
 // slow. But pieces are not so small that they take no longer to come than to be asked for.
 constexpr std::uint64_t kLeastPiece = 2U << 20;
 
-// Drops segments that have come until at most `most` bytes are held.
-void drop_oldest(ClientParts& client, std::uint64_t most) H5_REQUIRES(client.mutex) {
-  while (client.held_bytes > most && !client.kept.empty()) {
-    const SegmentPtr oldest = client.kept.front();
-    client.kept.pop_front();
-    client.held_bytes -= oldest->end - oldest->begin;
-    oldest->bytes = nullptr;
+// Who asked for a segment ahead has lost interest in it.
+constexpr std::chrono::seconds kForgottenAfter{5};
+// Requests from this length on are for data. What they may hold leaves room for structures, which are little
+// and read by everybody.
+constexpr std::uint64_t kDataRequest = 1U << 20;
+constexpr std::uint64_t kRoomForStructures = 8U << 20;
+
+// Until no more than `most` bytes are held, as far as they have come. Where nobody waits (not `urgent`), what
+// has come and is about to be read stays: dropping it would fetch it twice.
+void drop_oldest(ClientParts& client, std::uint64_t most, bool urgent) H5_REQUIRES(client.mutex) {
+  if (client.held_bytes <= most) return;
+  const auto forgotten = Clock::now() - kForgottenAfter;
+  for (auto at = client.kept.begin(); client.held_bytes > most && at != client.kept.end();) {
+    Segment& oldest = **at;
+    if (!urgent && oldest.read == 0 && oldest.came_at > forgotten) {
+      ++at;
+      continue;
+    }
+    client.held_bytes -= oldest.end - oldest.begin;
+    oldest.bytes = nullptr;
+    at = client.kept.erase(at);
   }
 }
 
@@ -30,6 +44,7 @@ using Bytes = std::shared_ptr<const std::string>;
 void keep(ClientParts& client, const SegmentPtr& segment, Bytes bytes) H5_REQUIRES(client.mutex) {
   segment->bytes = std::move(bytes);
   segment->done = true;
+  segment->came_at = Clock::now();
   segment->kept = client.kept.insert(client.kept.end(), segment);
 }
 
@@ -70,7 +85,7 @@ void Segments::arrived(ClientParts& client, const SegmentPtr& segment, const Res
   const MutexLock lock(client.mutex);
   if (bytes) {
     keep(client, segment, *bytes);
-    drop_oldest(client, ClientParts::kMaxKeptBytes);
+    drop_oldest(client, ClientParts::kMaxKeptBytes, true);
   } else {
     segment->error = bytes.error();
     segment->done = true;
@@ -85,7 +100,7 @@ void Segments::add(std::uint64_t begin, const Bytes& bytes) {
   client_.held_bytes += bytes->size();
   keep(client_, segment, bytes);
   by_begin_[begin] = segment;
-  drop_oldest(client_, ClientParts::kMaxKeptBytes);
+  drop_oldest(client_, ClientParts::kMaxKeptBytes, true);
 }
 
 // Adds the bytes of a range that are on the disk, except those that have come meanwhile or are being fetched.
@@ -104,7 +119,7 @@ void Segments::add_loaded(std::uint64_t begin, const std::string& bytes) {
          std::make_shared<const std::string>(bytes, static_cast<std::size_t>(hole.begin - begin), length));
     by_begin_[hole.begin] = segment;
   }
-  drop_oldest(client_, ClientParts::kMaxKeptBytes);
+  drop_oldest(client_, ClientParts::kMaxKeptBytes, true);
 }
 
 // The parts of the range that have not come and are not being fetched. Segments that failed or were dropped
@@ -152,8 +167,9 @@ std::vector<SegmentPtr> Segments::make(const Missing& missing, bool ahead, bool 
     const std::uint64_t step = divide_up(length, divide_up(length, piece));
     for (std::uint64_t begin = range.begin; begin < range.end;) {
       const std::uint64_t end = std::min(begin + step, range.end);
-      const std::uint64_t room = ClientParts::kMaxKeptBytes - (end - begin);
-      drop_oldest(client_, room);
+      const bool data = !urgent && end - begin >= kDataRequest;
+      const std::uint64_t room = ClientParts::kMaxKeptBytes - (end - begin) - (data ? kRoomForStructures : 0);
+      drop_oldest(client_, room, urgent);
       if (!urgent && client_.held_bytes > room) return out;
       const auto segment = std::make_shared<Segment>(begin, end, ahead);
       client_.held_bytes += end - begin;
@@ -165,32 +181,46 @@ std::vector<SegmentPtr> Segments::make(const Missing& missing, bool ahead, bool 
   return out;
 }
 
+void Segments::take(const FarObject& object, DiskObject* disk, const SegmentPtr& segment,
+                    Result<std::string> bytes) {
+  if (!bytes) return arrived(object.client(), segment, std::unexpected(std::move(bytes).error()));
+  const auto whole = std::make_shared<const std::string>(*std::move(bytes));
+  arrived(object.client(), segment, whole);
+  if (disk != nullptr) disk->put(segment->begin, whole);
+}
+
 void Segments::start(const std::vector<SegmentPtr>& made, bool urgent) {
   for (const SegmentPtr& segment : made)
     fetch(object_, segment->begin, segment->end, urgent,
           [object = object_, disk = disk_, segment](Result<std::string>&& bytes) {
-            if (!bytes) return arrived(object->client(), segment, std::unexpected(bytes.error()));
-            const auto whole = std::make_shared<const std::string>(*std::move(bytes));
-            arrived(object->client(), segment, whole);
-            if (disk) disk->put(segment->begin, whole);
+            take(*object, disk.get(), segment, std::move(bytes));
           });
 }
 
-std::vector<SegmentPtr> Segments::cover(ByteRange range, bool& missed) {
+Segments::Found Segments::look(ByteRange range) {
+  const MutexLock lock(client_.mutex);
+  if (!is_there(range)) return Found::Missing;
+  const std::vector<SegmentPtr> parts = overlapping(range);
+  return std::ranges::any_of(parts, &Segment::ahead) ? Found::Ahead : Found::There;
+}
+
+std::vector<SegmentPtr> Segments::overlapping(ByteRange range) const {
+  std::vector<SegmentPtr> out;
+  auto at = by_begin_.upper_bound(range.begin);
+  if (at != by_begin_.begin()) --at;
+  for (; at != by_begin_.end() && at->first < range.end; ++at)
+    if (at->second->end > range.begin) out.push_back(at->second);
+  return out;
+}
+
+std::vector<SegmentPtr> Segments::cover(ByteRange range, ByteRange wanted) {
   std::vector<SegmentPtr> made, out;
-  const bool little = range.end - range.begin < kBlock;
-  const ByteRange wanted =
-      little ? ByteRange{range.begin / kBlock * kBlock, divide_up(range.end, kBlock) * kBlock} : range;
   if (disk_ && !has(range)) load(wanted);
   {
     const MutexLock lock(client_.mutex);
     made = make(is_there(range) ? Missing{} : missing_in(wanted), false, true);
-    auto at = by_begin_.upper_bound(range.begin);
-    if (at != by_begin_.begin()) --at;
-    for (; at != by_begin_.end() && at->first < range.end; ++at)
-      if (at->second->end > range.begin) out.push_back(at->second);
+    out = overlapping(range);
   }
-  missed = !made.empty();
   start(made, true);
   return out;
 }
@@ -219,7 +249,16 @@ void Segments::ask(std::span<const ByteRange> ranges, bool ahead) {
   start(made, false);
 }
 
-Result<std::shared_ptr<const std::string>> Segments::wait(const SegmentPtr& segment) {
+// What was read to its end is the first to be dropped, as most readers of data go forward. Blocks of
+// structures, and what is read again after that, are kept as long as they are used.
+void Segments::note_read(ClientParts& client, const SegmentPtr& segment, std::uint64_t bytes) {
+  const std::uint64_t length = segment->end - segment->begin;
+  const bool spent = length > kBlock && segment->read < length && bytes >= length - segment->read;
+  segment->read = std::min(length, segment->read + bytes);
+  client.kept.splice(spent ? client.kept.begin() : client.kept.end(), client.kept, segment->kept);
+}
+
+Result<std::shared_ptr<const std::string>> Segments::wait(const SegmentPtr& segment, std::uint64_t bytes) {
   MutexLock lock(client_.mutex);
   if (!segment->done) {
     lock.unlock();
@@ -228,7 +267,7 @@ Result<std::shared_ptr<const std::string>> Segments::wait(const SegmentPtr& segm
   }
   while (!segment->done) segment->came.wait(lock);
   if (segment->error) return fail(*segment->error);
-  if (segment->bytes) client_.kept.splice(client_.kept.end(), client_.kept, segment->kept);
+  if (segment->bytes) note_read(client_, segment, bytes);
   return segment->bytes;
 }
 

@@ -21,27 +21,35 @@ class Segments {
   Segments(const Segments&) = delete;
   Segments& operator=(const Segments&) = delete;
 
-  // The segments that cover the range, in order. Missing bytes come from the disk cache, or are asked for, in
-  // requests of at most kMaxRequest. A short range is extended to whole blocks, as adjacent bytes are often
-  // wanted next. `missed`: whether bytes had to be asked for.
-  std::vector<SegmentPtr> cover(ByteRange range, bool& missed);
-  // Asks for the missing bytes of the ranges, adjacent ones in one request, as long as the bound allows it.
+  // Whether the range has come or is under way, and whether for somebody who had not asked for it (Ahead).
+  enum class Found : std::uint8_t { There, Ahead, Missing };
+  Found look(ByteRange range);
+  // Those that cover the range, in order; where anything is missing, what is missing of `wanted`, which
+  // contains it, comes from the disk cache, or is asked for in requests of at most kMaxRequest.
+  std::vector<SegmentPtr> cover(ByteRange range, ByteRange wanted);
+  // Asks for what is missing of the ranges, neighbours in one request, as long as the bound allows without
+  // dropping what was asked for before and is not read yet.
   void ask(std::span<const ByteRange> ranges, bool ahead);
   void add(std::uint64_t begin, const std::shared_ptr<const std::string>& bytes);
 
-  // Waits for the segment. Errors: of its fetch.
-  Result<std::shared_ptr<const std::string>> wait(const SegmentPtr& segment);
+  // Waits for the segment, of which `bytes` will be read. Errors: of its fetch.
+  Result<std::shared_ptr<const std::string>> wait(const SegmentPtr& segment, std::uint64_t bytes);
 
  private:
   using Missing = std::vector<ByteRange>;
   Missing missing_in(ByteRange range) H5_REQUIRES(client_.mutex);
   bool is_there(ByteRange range) H5_REQUIRES(client_.mutex);
+  std::vector<SegmentPtr> overlapping(ByteRange range) const H5_REQUIRES(client_.mutex);
   bool has(ByteRange range);
   bool is_free(std::uint64_t begin, std::uint64_t end) const H5_REQUIRES(client_.mutex);
   std::vector<SegmentPtr> make(const Missing& missing, bool ahead, bool urgent) H5_REQUIRES(client_.mutex);
   void start(const std::vector<SegmentPtr>& made, bool urgent);
+  static void take(const FarObject& object, DiskObject* disk, const SegmentPtr& segment,
+                   Result<std::string> bytes);
   void load(ByteRange range);
   void add_loaded(std::uint64_t begin, const std::string& bytes);
+  static void note_read(ClientParts& client, const SegmentPtr& segment, std::uint64_t bytes)
+      H5_REQUIRES(client.mutex);
   static void arrived(ClientParts& client, const SegmentPtr& segment,
                       const Result<std::shared_ptr<const std::string>>& bytes);
 

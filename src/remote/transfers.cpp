@@ -63,6 +63,13 @@ struct Transfers::Transfer {
     if (handle != nullptr) curl_easy_cleanup(handle);
   }
 
+  // Of the whole body, as far as it is known and wanted.
+  std::size_t body_bytes() const {
+    curl_off_t length = 0;
+    curl_easy_getinfo(handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    return std::min(request.most_bytes, static_cast<std::size_t>(std::max<curl_off_t>(length, 0)));
+  }
+
   void note_progress(Clock::time_point now) {
     const double seconds = std::chrono::duration<double>(now - useful_at).count();
     const std::size_t more = answer.body.size() - useful_bytes;
@@ -96,6 +103,7 @@ struct Transfers::Transfer {
         self.not_wanted = true;
         return 0;
       }
+      self.answer.body.reserve(self.body_bytes());
     }
     if (size > self.request.most_bytes - self.answer.body.size()) {
       self.too_long = true;
@@ -132,6 +140,9 @@ Transfers::Handles::~Handles() {
 
 Transfers::Transfers(unsigned most_at_once) : most_at_once_(most_at_once) {
   curl_multi_setopt(handles_.multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(most_at_once));
+  // Otherwise libcurl keeps four for each request that is under way now, and closes others as the last
+  // requests of many end.
+  curl_multi_setopt(handles_.multi, CURLMOPT_MAXCONNECTS, static_cast<long>(most_at_once));
 }
 
 Transfers::~Transfers() {

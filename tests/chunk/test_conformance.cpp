@@ -3,6 +3,7 @@
 
 #include "chunk/index_builder.h"
 #include "metadata/memory_file.h"
+#include "support/far_source.h"
 
 namespace h5mount::test {
 
@@ -27,12 +28,23 @@ class Conformance : public ::testing::TestWithParam<IndexCase> {
   Result<std::unique_ptr<chunk::ChunkIndex>> open(std::shared_ptr<MemoryFile> from) const {
     return chunk::open_chunk_index(std::move(from), built.layout, built.geometry);
   }
+  // Of a far file that has noted nothing yet.
+  Result<std::unique_ptr<chunk::ChunkIndex>> open_far() {
+    far = std::make_shared<FarSource>(io::make_memory_source(built.bytes), 1);
+    auto index = open(std::make_shared<MemoryFile>(far, built.what.sizes));
+    far->forget();
+    return index;
+  }
+  // A header is read when an index is opened; below it are at most so many levels in these cases.
+  static constexpr std::uint64_t kMaxRounds = 4;
+
   chunk::ChunkRecord expected(const Coordinates& scaled) const {
     const auto found = built.chunks.find(scaled);
     return found == built.chunks.end() ? chunk::ChunkRecord{} : found->second;
   }
 
   BuiltIndex built;
+  std::shared_ptr<FarSource> far;
 };
 
 TEST_P(Conformance, FindReturnsEachChunkAndAbsentOnes) {
@@ -79,6 +91,52 @@ TEST_P(Conformance, ForEachVisitsEveryChunkOnceAndStopsOnRequest) {
   const auto stopped = (*index)->for_each([&](auto, const chunk::ChunkRecord&) { return ++visits < 2; });
   EXPECT_TRUE(stopped);
   EXPECT_EQ(visits, std::min<std::size_t>(2, built.chunks.size()));
+}
+
+TEST_P(Conformance, LookupsOfAFarIndexReadNothingThatWasNotAskedForALevelAtATime) {
+  const auto all = grid_coordinates(built.geometry.grid);
+  for (const std::size_t step : {std::size_t{1}, std::size_t{7}, all.size()}) {
+    const auto index = open_far();
+    ASSERT_TRUE(index) << index.error().text();
+    std::vector<chunk::ChunkIndex::Run> runs;
+    for (std::size_t i = 0; i < all.size(); i += step) runs.push_back({i, 1});
+    if (step == 1) runs = {{0, all.size()}};
+    (*index)->will_find(runs);
+    EXPECT_LE(far->rounds(), kMaxRounds);
+    for (std::size_t i = 0; i < all.size(); i += step) {
+      const auto found = (*index)->find(all[i]);
+      ASSERT_TRUE(found) << found.error().text();
+      expect_equal(*found, expected(all[i]), all[i]);
+    }
+    const auto untold = far->untold();
+    EXPECT_TRUE(untold.empty()) << untold.size() << " reads, the first at " << untold[0].begin;
+  }
+}
+
+TEST_P(Conformance, AWalkOverAFarIndexReadsNothingThatWasNotAskedFor) {
+  const auto index = open_far();
+  ASSERT_TRUE(index) << index.error().text();
+  std::size_t visited = 0;
+  EXPECT_TRUE((*index)->for_each([&](auto, const chunk::ChunkRecord&) { return ++visited > 0; }));
+  EXPECT_EQ(visited, built.chunks.size());
+  const auto untold = far->untold();
+  EXPECT_TRUE(untold.empty()) << untold.size() << " reads, the first at " << untold[0].begin;
+  EXPECT_LE(far->rounds(), kMaxRounds + far->reads() / 256);
+}
+
+TEST_P(Conformance, AskingForDamagedNodesAndOutsideTheGridEnds) {
+  set_metadata_checksums_enabled(false);
+  for (std::size_t at = 0; at < built.bytes.size(); at += 1 + built.bytes.size() / 200) {
+    auto bytes = built.bytes;
+    bytes[at] ^= std::byte{0x5A};
+    far = std::make_shared<FarSource>(io::make_memory_source(std::move(bytes)), 1);
+    const auto index = open(std::make_shared<MemoryFile>(far, built.what.sizes));
+    if (!index) continue;
+    const chunk::ChunkIndex::Run runs[] = {{0, 3}, {2, ~std::uint64_t{0} - 2}, {~std::uint64_t{0}, 5}};
+    (*index)->will_find(runs);
+    (void)(*index)->for_each([](auto, const chunk::ChunkRecord&) { return true; });
+  }
+  set_metadata_checksums_enabled(true);
 }
 
 TEST_P(Conformance, AnUndefinedAddressIsAnIndexWithoutChunks) {

@@ -81,7 +81,7 @@ TEST(StrategyChoice, NothingWritten) {
 
 // ---- read-ahead
 
-class CountingUnits final : public dataset::ReadaheadUnits {
+class CountingUnits : public dataset::ReadaheadUnits {
  public:
   std::uint64_t unit_end(std::uint64_t unit) const override { return (unit + 1) * 1000; }
   bool unit_cached(std::uint64_t unit) const override { return cached.contains(unit); }
@@ -137,6 +137,51 @@ TEST(Readahead, UnitsThatTheCacheCouldNotKeepAreNotMade) {
   dataset::ReadPattern pattern;
   with_busy_worker(*workers, [&] { ahead.advance(units, 0, pattern); });
   EXPECT_EQ(units->made, Units());
+}
+
+class ToldUnits final : public CountingUnits {
+ public:
+  explicit ToldUnits(std::uint64_t bytes) : stored(bytes) {}
+  std::uint64_t will_make(std::uint64_t first, std::uint64_t last) const override {
+    EXPECT_EQ(first, told_until) << "neither twice nor left out";
+    told_until = last;
+    return (last - first) * stored;
+  }
+  const std::uint64_t stored;
+  mutable std::uint64_t told_until = 1;
+};
+
+// What is told is counted in stored bytes, whatever they are decoded to.
+TEST(Readahead, AFarSourceIsToldOfSixteenRequestsAllTheTime) {
+  const auto workers = std::make_shared<cache::WorkerPool>(1);
+  for (const std::uint64_t stored : {kMiB, kMiB / 8, kMiB / 50, std::uint64_t{3'000}}) {
+    const auto units = std::make_shared<ToldUnits>(stored);
+    const dataset::Readahead ahead(std::make_shared<cache::BlockCache>(256 * kMiB), workers,
+                                   std::make_shared<Counters>(), kMiB, 1U << 16, 1U << 16);
+    dataset::ReadPattern pattern;
+    std::uint64_t least = ~std::uint64_t{0}, most = 0;
+    for (std::uint64_t unit = 0; unit < (30U << 10); ++unit) {
+      ahead.advance(units, unit, pattern);
+      const std::uint64_t bytes = (units->told_until - unit - 1) * stored;
+      most = std::max(most, bytes);
+      if (unit * stored > 50 * kMiB) least = std::min(least, bytes);
+    }
+    EXPECT_GE(least, 44 * kMiB) << stored;
+    EXPECT_LE(most, 48 * kMiB) << stored;
+  }
+}
+
+TEST(Readahead, WhatIsToldAtOnceIsBounded) {
+  const auto units = std::make_shared<ToldUnits>(0);
+  const dataset::Readahead ahead(std::make_shared<cache::BlockCache>(256 * kMiB),
+                                 std::make_shared<cache::WorkerPool>(1), std::make_shared<Counters>(), kMiB,
+                                 1U << 16, 100);
+  dataset::ReadPattern pattern;
+  for (std::uint64_t unit = 0; unit < 1000; ++unit) {
+    ahead.advance(units, unit, pattern);
+    EXPECT_LE(units->told_until, unit + 101);
+  }
+  EXPECT_GT(units->told_until, 1000U);
 }
 
 // ---- a forward reader

@@ -6,8 +6,10 @@
 #include <unordered_set>
 
 #include "h5mount/object/object.h"
+#include "h5mount/object/walk_ahead.h"
 #include "support/corpus.h"
 #include "support/far_source.h"
+#include "support/h5py_file.h"
 
 namespace h5mount::test {
 namespace {
@@ -17,14 +19,17 @@ using Addresses = std::vector<std::uint64_t>;
 // Lists the groups and the names of the attributes of a file, level by level.
 class LevelWalk {
  public:
-  explicit LevelWalk(metadata::FileMetadataPtr file) : file_(std::move(file)) {}
+  // `asks`: for the headers of each level.
+  explicit LevelWalk(metadata::FileMetadataPtr file, bool asks = true)
+      : file_(std::move(file)), asks_(asks) {}
 
   // False where something is damaged: then other things are looked for, which nobody could know.
+  std::size_t objects() const { return seen_.size(); }
   bool run() {
     Addresses level{file_->root_address()};
     seen_.insert(level.front());
     while (!level.empty()) {
-      ask_for(level);
+      if (asks_) ask_for(level);
       Addresses next;
       for (const std::uint64_t address : level) visit(address, next);
       level = std::move(next);
@@ -63,6 +68,7 @@ class LevelWalk {
   }
 
   const metadata::FileMetadataPtr file_;
+  const bool asks_;
   std::unordered_set<std::uint64_t> seen_;
   bool sound_ = true;
 };
@@ -95,6 +101,68 @@ TEST(Prefetch, AWalkReadsNothingThatWasNotAskedFor) {
                                 << " to " << untold[0].end;
   }
   EXPECT_GE(walked, 50U);
+}
+
+// A far file of which everything but a user block is to be told.
+struct FarFile {
+  std::shared_ptr<FarSource> source;
+  metadata::FileMetadataPtr file;  // null: it is none
+};
+FarFile open_far(const std::shared_ptr<io::ByteSource>& near) {
+  FarFile out{std::make_shared<FarSource>(near, 16U << 10), nullptr};
+  const auto file = metadata::FileMetadata::open(out.source, {.force = true});
+  if (!file) return {};
+  out.file = *file;
+  out.source->forget();
+  const ByteRange user_block{0, out.file->base_address()};
+  if (user_block.end > 0) out.source->will_read({&user_block, 1});
+  return out;
+}
+
+TEST(Prefetch, AWalkOverAllObjectsAsksForEverythingBefore) {
+  H5MOUNT_NEEDS_CORPUS();
+  std::size_t walked = 0;
+  for (const std::filesystem::path& path : files_of_corpora()) {
+    const auto near = io::open_file_source(path.string());
+    if (!near) continue;
+    const FarFile far = open_far(*near);
+    if (!far.file) continue;
+    const std::uint64_t root = far.file->root_address();
+    object::WalkAhead(far.file).will_visit({&root, 1});
+    far.source->expect_no_more();
+    LevelWalk walk(far.file, false);
+    if (!walk.run() || walk.objects() > 4000) continue;
+    ++walked;
+    const auto untold = far.source->untold();
+    EXPECT_TRUE(untold.empty()) << path << ": " << untold.size() << " reads, the first of " << untold[0].begin
+                                << " to " << untold[0].end;
+  }
+  EXPECT_GE(walked, 50U);
+}
+
+// Rounds for names and headers: those of the group's own levels, then one for all headers.
+TEST(Prefetch, TheRoundsOfAListingAreThoseOfItsDepth) {
+  struct Case {
+    const char* python;
+    const char* libver;
+    std::uint64_t rounds;
+  };
+  // Objects lie 20 KB apart, so that no two share a block.
+  const Case cases[] = {{"8", "latest", 3},
+                        {"100", "earliest", 6},
+                        {"1000", "earliest", 7},
+                        {"100", "latest", 7},
+                        {"1000", "latest", 8}};
+  for (const Case& one : cases) {
+    const auto bytes = written_with_h5py(
+        "for i in range(" + std::string(one.python) + "): f['d%05d' % i] = np.zeros(20_000, 'u1')",
+        one.libver);
+    const FarFile far = open_far(io::make_memory_source(bytes));
+    ASSERT_TRUE(far.file);
+    const std::uint64_t root = far.file->root_address();
+    object::WalkAhead(far.file).will_visit({&root, 1});
+    EXPECT_LE(far.source->rounds(), one.rounds) << one.python << " " << one.libver;
+  }
 }
 
 // Rounds depend on the depth of the group's index, not on the number of its links.

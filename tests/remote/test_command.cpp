@@ -349,6 +349,13 @@ END)");
   EXPECT_LT(std::stoi(rounds), 40) << rounds;
 }
 
+// Counting them would read the index of each dataset.
+TEST_F(RemoteMountTest, BlocksOfChunksAreEstimatedFromTheSize) {
+  mounts(server->url("deep/main.h5"));
+  EXPECT_EQ(mount.in("stat -c '%s %b' packed").out, "800000 1563\n") << "they are compressed";
+  EXPECT_EQ(mount.in("cksum < packed").out, in("$H5MOUNT --cat www/deep/main.h5 packed | cksum").out);
+}
+
 TEST_F(RemoteMountTest, AServerThatIsSilentIsAnErrorAndHoldsUpNoUmount) {
   mounts(server->url("deep/main.h5"), "-o timeout=2");
   server->pause(true);

@@ -103,6 +103,32 @@ TEST_F(RemoteSourceTest, AForwardReaderIsReadAheadOf) {
   EXPECT_LT(client_->counters().bytes, kSize + (1U << 20));
 }
 
+// Structures are little: what lies behind one comes in blocks that double.
+TEST_F(RemoteSourceTest, StructuresThatAreReadForwardComeInFewRequests) {
+  const auto source = open();
+  ASSERT_TRUE(source);
+  server_->reset();
+  constexpr std::size_t kPiece = 16U << 10;
+  for (std::uint64_t at = 4U << 20; at < 12U << 20; at += kPiece)
+    ASSERT_EQ(read(**source, at, kPiece), "right") << at;
+  EXPECT_LT(server_->count(), 20) << "512 reads";
+}
+
+// Readers side by side do not make each other fetch anything twice.
+TEST_F(RemoteSourceTest, ForwardReadersSideBySideFetchEverythingOnce) {
+  const auto source = open();
+  ASSERT_TRUE(source);
+  constexpr std::size_t kPiece = 512U << 10;
+  std::vector<std::jthread> readers;
+  for (std::uint64_t r = 0; r < 3; ++r)
+    readers.emplace_back([&, r] {
+      for (std::uint64_t at = r << 23; at < (r + 1) << 23; at += kPiece)
+        EXPECT_EQ(read(**source, at, kPiece), "right");
+    });
+  readers.clear();
+  EXPECT_LE(client_->counters().bytes, kSize + (1U << 20));
+}
+
 TEST_F(RemoteSourceTest, RandomReadersFetchWhatTheyReadAndNoMore) {
   const auto source = open();
   ASSERT_TRUE(source);

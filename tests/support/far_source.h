@@ -34,8 +34,19 @@ class FarSource final : public io::ByteSource, public io::SourceState {
   std::uint64_t size() const override { return near_->size(); }
   void will_read(std::span<const ByteRange> ranges) const override {
     const std::lock_guard lock(mutex_);
-    ++rounds_;
+    bool fresh = false;
+    for (const ByteRange& range : ranges) {
+      if (told_of(range.begin, range.end)) continue;
+      fresh = true;
+      if (all_told_) untold_.push_back(range);
+    }
+    if (fresh) ++rounds_;
     told_.insert(told_.end(), ranges.begin(), ranges.end());
+  }
+  // From now on being told of something else counts as a read for which nothing had been told.
+  void expect_no_more() {
+    const std::lock_guard lock(mutex_);
+    all_told_ = true;
   }
   bool far() const override { return true; }
   std::size_t block_bytes() const override { return block_bytes_; }
@@ -53,9 +64,11 @@ class FarSource final : public io::ByteSource, public io::SourceState {
     told_.clear();
     untold_.clear();
     reads_ = rounds_ = 0;
+    all_told_ = false;
   }
   std::uint64_t reads() const { return locked(reads_); }
-  std::uint64_t rounds() const { return locked(rounds_); }  // calls of will_read
+  // How often it was told of anything that it had not been told of before.
+  std::uint64_t rounds() const { return locked(rounds_); }
   std::vector<ByteRange> told() const { return locked(told_); }
   std::vector<ByteRange> untold() const { return locked(untold_); }
 
@@ -89,6 +102,7 @@ class FarSource final : public io::ByteSource, public io::SourceState {
   mutable std::mutex mutex_;
   mutable std::vector<ByteRange> told_, untold_;
   mutable std::uint64_t reads_ = 0, rounds_ = 0;
+  bool all_told_ = false;
 };
 
 }  // namespace h5mount::test

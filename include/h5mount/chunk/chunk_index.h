@@ -71,6 +71,14 @@ class ChunkIndex {
   // grid. Chunks in the same node share one lookup of it.
   virtual Status find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const;
 
+  // Asks a far source together for the nodes that have the records of these chunks, a level at a time, and
+  // waits only for those that name others. `runs` ascend, numbered in row-major order over the grid. Errors
+  // are met by the lookups that follow.
+  struct Run {
+    std::uint64_t first = 0, count = 0;
+  };
+  virtual void will_find(std::span<const Run> runs) const { (void)runs; }
+
   // Visits every allocated chunk within the grid, in the index's own order; `visit` returns false to stop.
   // Memory does not grow with the number of chunks. Damage affects only the chunks below the damaged node:
   // all others are visited, and then the first error is returned (unless `visit` stopped before).

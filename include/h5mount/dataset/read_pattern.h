@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "h5mount/base/request_budget.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/format/cursor.h"
 
 namespace h5mount::dataset {
@@ -27,6 +28,15 @@ class ReadPattern {
   // Claims the units before `current` that this reader has passed since the last call: it does not need them
   // again.
   std::pair<std::uint64_t, std::uint64_t> claim_behind(std::uint64_t current);
+  // What a far source was told that this reader will read (readahead.h), in units.
+  struct Told {
+    Mutex mutex;
+    std::uint64_t until H5_GUARDED_BY(mutex) = 0;  // the first unit that it was not told of
+    std::uint64_t window H5_GUARDED_BY(mutex) = 0;
+    std::uint64_t stored_bytes H5_GUARDED_BY(mutex) = 0;  // of a unit, about; 0: not known yet
+  };
+  Told& told() { return told_; }
+
   // The offset after the last byte read, for jobs that may outlive the open file: bytes before it need not be
   // read any more.
   std::shared_ptr<const std::atomic<std::uint64_t>> position() const { return expected_; }
@@ -35,7 +45,8 @@ class ReadPattern {
   std::shared_ptr<std::atomic<std::uint64_t>> expected_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<std::uint32_t> streak_{0};
   std::atomic<std::uint64_t> ahead_{0};
-  std::atomic<std::uint64_t> behind_{format::kUnlimited};  // kUnlimited: nothing was claimed yet
+  std::atomic<std::uint64_t> behind_{format::kUnlimited};  // kUnlimited: nothing yet
+  Told told_;
 };
 
 // How a request reads a dataset.

@@ -2,6 +2,8 @@
 // Pieces are not copied. Threads: one at a time.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,8 +25,11 @@ class Output {
 
   bool broken() const { return broken_; }
   std::uint64_t added() const { return added_; }  // bytes since the start, written or not
+  // From now on `bytes` follows `added`, for other threads; null: no more.
+  void count_in(std::atomic<std::uint64_t>* bytes) { counter_ = bytes; }
 
  private:
+  void count(std::uint64_t bytes);
   void text_to_pieces();
   Status flush_if_full();
 
@@ -33,6 +38,7 @@ class Output {
   dataset::Pieces pending_;
   std::string text_;  // follows the pieces
   std::uint64_t added_ = 0;
+  std::atomic<std::uint64_t>* counter_ = nullptr;
   bool broken_ = false;
 };
 

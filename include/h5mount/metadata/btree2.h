@@ -48,6 +48,12 @@ class BTree2 {
   virtual Status for_each(const Visit& visit, const Damaged& damaged) const = 0;
   Status for_each(const Visit& visit) const { return for_each(visit, nullptr); }
   virtual Status for_each_from(const Compare& compare, const Visit& visit) const = 0;
+
+  // Asks a far source for the nodes that may have records of interest, a level at a time: `between` says
+  // whether any lies after one record and before another (empty: there is no such bound). Waits only for the
+  // nodes that name others. Errors are met by the searches that follow.
+  using Between = std::function<bool(ByteSpan after, ByteSpan before)>;
+  virtual void will_visit(const Between& between) const = 0;
 };
 
 }  // namespace h5mount::metadata

@@ -12,14 +12,35 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "h5mount/base/request_budget.h"
 #include "h5mount/metadata/file_metadata.h"
 
 namespace h5mount::metadata {
 
+// Tells the file's source that structures at these addresses are about to be read, in whole blocks, as the
+// caches read no less.
+void will_read_structures(const FileMetadata& file, std::span<const ByteRange> addresses);
+
+// Structures that a walk will read in this order: a far source is told of a window of them ahead of it.
+// Threads: one.
+class ReadInOrder {
+ public:
+  ReadInOrder(const FileMetadata& file, std::vector<ByteRange> addresses)
+      : file_(file), addresses_(std::move(addresses)) {}
+  // The walk is about to read what begins there.
+  void reached(std::uint64_t address);
+
+ private:
+  const FileMetadata& file_;
+  const std::vector<ByteRange> addresses_;
+  std::size_t at_ = 0, told_ = 0;
+};
+
 enum class Structure : std::uint8_t {
   ObjectHeader,  // with its continuations
+  Object,        // the same, and what its links and attributes lie in
   GroupTree,     // a version 1 B-tree of a group, with its symbol table nodes
   LocalHeap,     // with its data segment
   FractalHeap,   // with all blocks and huge objects

@@ -15,6 +15,7 @@
 
 #include "h5mount/base/limits.h"
 #include "h5mount/object/object.h"
+#include "h5mount/object/walk_ahead.h"
 
 namespace h5mount::tree {
 
@@ -46,7 +47,7 @@ class ObjectPaths {
   }
   std::optional<std::uint32_t> index_of(std::uint64_t address) const;
   void add_children(const metadata::FileMetadataPtr& file, const object::Object& group, std::uint32_t parent,
-                    std::vector<std::uint32_t>& groups);
+                    std::vector<std::uint32_t>& groups, object::WalkAhead& ahead);
 
   // Bounds the walk over all groups together: groups of a hostile file may share one store of links, or one
   // long header. In a sound file links, names and headers do not overlap, so the file's size bounds them.

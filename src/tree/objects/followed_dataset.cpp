@@ -131,12 +131,20 @@ void FollowedDataset::measure_blocks(StatDepth depth, const object::DatasetDescr
   bool all_data =
       view::is_shown_as_text(*description.type) || description.layout.cls == format::LayoutClass::Virtual;
   if (!bytes || (*bytes == 0 && !all_data && stat.size > 0)) {
+    const States::ValuePtr known = states_.newest_value();
     // Counting reads the whole index; while the index grows, that would be repeated for each snapshot.
     if (!bytes && grows() && chunk_count(description) > kMaxCounted) {
       stat.blocks = description.image_bytes / kBlockBytes;
       return;
     }
-    const States::ValuePtr known = states_.newest_value();
+    // A listing of a far file's datasets does not wait for the index of each.
+    const bool counted = known && known->reader->storage_bytes_known();
+    if (!bytes && !counted && description.layout.address != format::kUndefinedAddress &&
+        file()->metadata()->source()->far()) {
+      stat.blocks = divide_up(description.image_bytes, kBlockBytes);
+      stat.complete = false;
+      return;
+    }
     const auto opened = known ? known->reader : open_reader(*file(), description, budget);
     if (!opened) return;
     if (const auto counted = storage_of(**opened, depth, stat, budget))

@@ -1,6 +1,7 @@
 #include "object_walk.h"
 
 #include "h5mount/base/limits.h"
+#include "h5mount/object/walk_ahead.h"
 
 namespace h5mount::tree {
 
@@ -35,9 +36,11 @@ class Paths {
 class Walk {
  public:
   Walk(const ServedFilePtr& file, ObjectVisitor& visitor, RequestBudget& budget)
-      : file_(file), visitor_(visitor), budget_(budget) {}
+      : file_(file), visitor_(visitor), budget_(budget), ahead_(file->metadata()) {}
 
   Status run() {
+    const std::uint64_t root = file_->root_address();
+    ahead_.will_visit({&root, 1});
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(file_->root_address(), budget_));
     H5_TRY(visitor_.visit_object(paths_.place(), *object));
     H5_TRY(enter(GroupContents(file_, file_->root_address(), 0)));
@@ -77,8 +80,17 @@ class Walk {
     return {};
   }
 
+  void ask_ahead(const GroupListing& links, std::size_t position) {
+    std::vector<std::uint64_t> page;
+    for (std::size_t i = position; i < std::min(position + object::WalkAhead::kPage, links.size()); ++i)
+      if (const format::Link link = links.link(i); link.is(format::LinkType::Hard))
+        page.push_back(link.address);
+    ahead_.will_visit(page);
+  }
+
   // This may enter another group, after which `group` is no longer valid.
   Status visit(const Group& group, std::size_t position) {
+    if (ahead_.is_of_use() && position % object::WalkAhead::kPage == 0) ask_ahead(*group.links, position);
     const auto link = group.contents.find_listed(*group.links, position, budget_);
     const std::string own = link ? link->name : group.links->link(position).name;
     paths_.add(own, group.links->name(position));
@@ -97,6 +109,7 @@ class Walk {
   const ServedFilePtr& file_;
   ObjectVisitor& visitor_;
   RequestBudget& budget_;
+  object::WalkAhead ahead_;
   std::vector<Group> pending_;  // the groups from the root down to the one being visited
   Paths paths_;
   // The length of all own paths of these groups together: the lines about objects at such a depth consist

@@ -1,0 +1,33 @@
+// WalkAhead: what a walk over a far file's objects is about to read, asked for together.
+//
+// A walk goes down into each group before it goes on to the next, and would wait for each object in turn.
+// This runs ahead of it: headers, links and attributes of many objects at once, and of what is below them as
+// far as a bound allows, a level a round. Of a file that is not far it does nothing. Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_set>
+
+#include "h5mount/metadata/file_metadata.h"
+
+namespace h5mount::object {
+
+class WalkAhead {
+ public:
+  // So many objects of a group are best told at once.
+  static constexpr std::size_t kPage = 256;
+
+  explicit WalkAhead(metadata::FileMetadataPtr file);
+
+  bool is_of_use() const { return far_; }
+  // The headers at these addresses are visited next.
+  void will_visit(std::span<const std::uint64_t> objects);
+
+ private:
+  const metadata::FileMetadataPtr file_;
+  const bool far_;
+  std::unordered_set<std::uint64_t> asked_;
+};
+
+}  // namespace h5mount::object

@@ -1,0 +1,51 @@
+#include "h5mount/object/walk_ahead.h"
+
+#include <utility>
+#include <vector>
+
+#include "h5mount/metadata/prefetch.h"
+#include "h5mount/object/object.h"
+
+namespace h5mount::object {
+namespace {
+
+constexpr std::size_t kMaxObjects = 4096;         // that are asked for by one call
+constexpr std::size_t kMaxRemembered = 1U << 16;  // what is forgotten is asked for again, which does no harm
+
+}  // namespace
+
+WalkAhead::WalkAhead(metadata::FileMetadataPtr file) : file_(std::move(file)), far_(file_->source()->far()) {}
+
+void WalkAhead::will_visit(std::span<const std::uint64_t> objects) {
+  if (!far_) return;
+  if (asked_.size() > kMaxRemembered) asked_.clear();
+  std::vector<std::uint64_t> level;
+  const auto add = [&](std::uint64_t address, std::size_t asked, std::vector<std::uint64_t>& to) {
+    if (asked + to.size() < kMaxObjects && asked_.insert(address).second) to.push_back(address);
+  };
+  for (const std::uint64_t address : objects) add(address, 0, level);
+  for (std::size_t asked = 0; !level.empty();) {
+    std::vector<metadata::StructureAt> wanted;
+    for (const std::uint64_t address : level) wanted.push_back({metadata::Structure::Object, address});
+    RequestBudget budget;
+    metadata::prefetch(*file_, wanted, budget);
+    asked += level.size();
+    std::vector<std::uint64_t> below;
+    for (const std::uint64_t address : level) {
+      if (asked + below.size() >= kMaxObjects) break;
+      const auto object = open_object(*file_, address);
+      if (!object || object->kind != ObjectKind::Group) continue;
+      const auto group = Group::open(file_, *object);
+      if (!group) continue;
+      (void)(*group)->for_each(
+          [&](const format::Link& link) {
+            if (link.is(format::LinkType::Hard)) add(link.address, asked, below);
+            return asked + below.size() < kMaxObjects;
+          },
+          nullptr);
+    }
+    level = std::move(below);
+  }
+}
+
+}  // namespace h5mount::object
