@@ -15,6 +15,7 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/front/path_walk.h"
 #include "h5mount/serve/server.h"
+#include "h5mount/view/view.h"
 #include "shared_listings.h"
 
 namespace h5mount::serve {
@@ -23,7 +24,7 @@ namespace h5mount::serve {
 // found and decoded for one request is then there for the next. Threads: any.
 class RecentFiles {
  public:
-  explicit RecentFiles(std::size_t most) : nodes_(most), facts_(most) {}
+  explicit RecentFiles(std::size_t most) : nodes_(most), facts_(most), data_(most) {}
   void keep(front::NodeReference node) {
     const tree::NodeId id = node.id();
     if (!nodes_.find(id)) nodes_.insert(id, std::make_shared<const front::NodeReference>(std::move(node)), 1);
@@ -44,9 +45,35 @@ class RecentFiles {
     return known;
   }
 
+  // The elements of a dataset in one state of its file. They are to be of that file alone, as nothing here
+  // tells whether another one changed. `root`: the directory that shows the file.
+  struct Data {
+    tree::NodeId root = 0;
+    std::uint64_t address = 0;
+    metadata::FileMetadataPtr state;
+    view::Source source;
+  };
+  std::shared_ptr<const Data> find_data(tree::NodeId root, std::uint64_t address,
+                                        const metadata::FileMetadataPtr& state) {
+    auto known = data_.find(data_key(root, address));
+    return known && known->root == root && known->address == address && known->state == state ? known
+                                                                                              : nullptr;
+  }
+  // In place of an earlier state.
+  void keep_data(Data data) {
+    const std::uint64_t key = data_key(data.root, data.address);
+    data_.insert(key, std::make_shared<const Data>(std::move(data)), 1);
+  }
+
  private:
+  static std::uint64_t data_key(tree::NodeId root, std::uint64_t address) {
+    constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;  // of multiplicative hashing
+    return root * kSpread ^ address;
+  }
+
   LruCache<front::NodeReference> nodes_;
   LruCache<Facts> facts_;
+  LruCache<Data> data_;
 };
 
 // A source as one request sees it. The version was taken before anything of the tree is read, so that bytes

@@ -70,10 +70,21 @@ std::string without_spaces(std::string text) {
   return text;
 }
 
+// What was decoded for one request is there for the next one.
+Result<view::Source> data_of(const ApiRequest& request, const tree::FileObject& object) {
+  if (!is_own(object, OwnPart::Data, request.budget())) return object.data(request.budget());
+  RecentFiles& recent = *request.snapshot->recent;
+  if (const auto known = recent.find_data(request.root, object.object().address, object.snapshot()))
+    return known->source;
+  H5_ASSIGN(view::Source source, object.data(request.budget()));
+  recent.keep_data({request.root, object.object().address, object.snapshot(), source});
+  return source;
+}
+
 }  // namespace
 
 Result<view::Source> selected_data(const ApiRequest& request, const Entity& dataset) {
-  H5_ASSIGN(view::Source source, dataset.object->data(request.budget()));
+  H5_ASSIGN(view::Source source, data_of(request, *dataset.object));
   source.values.form = text::JsonForm::NumPy;
   const auto selection = request.query.get("selection");
   if (!selection) return source;
