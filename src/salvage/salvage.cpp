@@ -13,6 +13,8 @@ namespace h5mount::salvage {
 namespace {
 
 constexpr std::uint64_t kStepsAnyway = 64U << 20;
+constexpr std::size_t kMaxRegained =
+    1U << 19;  // objects of which it is told that the ordinary way does not reach them
 
 std::string_view certainty_name(Certainty certainty) {
   switch (certainty) {
@@ -88,6 +90,8 @@ void Salvager::walk_reachable() {
   if (extension != format::kUndefinedAddress) claim_extension(extension);
   if (root_ != format::kUndefinedAddress) reachable_->walk(root_);
   root_opens_ = opens_as_root();
+  const Surveyed& walked = reachable_->result();
+  if (!root_opens_ || !walked.groups.empty() || !walked.unreadable.empty()) ordinary_ = walked.reached;
   rescue_.claims.settle();
 }
 
@@ -177,6 +181,22 @@ void Salvager::mend_groups() {
   }
 }
 
+// Objects that only mended groups and headers lead to. The link to one may have been removed, and its space
+// used again.
+void Salvager::tell_of_regained() {
+  if (!ordinary_) return;
+  std::size_t told = 0;
+  reachable_->result().reached.for_each([&](std::uint64_t address, std::uint8_t kind) {
+    if (ordinary_->contains(address) || ++told > kMaxRegained) return;
+    Finding finding;
+    finding.address = address;
+    finding.found_by = "a link of a damaged group or header";
+    const bool proven = is_proven(address, static_cast<object::ObjectKind>(kind));
+    finding.certainty = proven ? Certainty::Proven : Certainty::Guessed;
+    rescue_.note(std::move(finding));
+  });
+}
+
 void Salvager::count_damaged_trees() {
   for (const Survey* survey : {&*reachable_, &*unlinked_})
     for (const DatasetTrouble& trouble : survey->result().datasets) {
@@ -260,6 +280,7 @@ Result<Salvaged> Salvager::run() {
   find_root_links();
   mend_headers();
   mend_groups();
+  tell_of_regained();
   find_unlinked();
   H5_TRY(check_walks());
   count_damaged_trees();

@@ -30,6 +30,7 @@ class Salvager {
   bool opens_as_root() const;
   void mend_headers();
   void mend_groups();
+  void tell_of_regained();
   void count_damaged_trees();
   void rescue_datasets(const Surveyed& walked, bool unlinked);
   Status check_walks() const;
@@ -62,6 +63,8 @@ class Salvager {
   std::optional<Swept> swept_;
   bool swept_whole_ = false;
   std::optional<Survey> reachable_, unlinked_;
+  std::optional<AddressTable>
+      ordinary_;  // objects that ordinary readers reach, if damage hides some from them
   std::uint64_t root_ = format::kUndefinedAddress;
   bool root_opens_ = false;
   std::vector<format::Link> root_links_;  // the links of a root that has to be made
