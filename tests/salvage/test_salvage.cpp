@@ -1,6 +1,7 @@
 // Damaged files through salvage and the ordinary readers.
 #include "h5mount/salvage/salvage.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -118,8 +119,39 @@ TEST_P(SalvageTest, ADamagedGroupKeepsItsPlaces) {
   const auto trees = test::places_of(bytes, std::string_view("TREE\0", 5));
   ASSERT_FALSE(trees.empty());
   for (const std::size_t at : trees) overwrite(bytes, at);
+  const std::uint64_t member = address_of(sample(), "growing");
   const Salvaged shown = salvaged(bytes);
   expect_chunks(shown, "growing", 400, 400);
+  ASSERT_NE(io::remarks_of(shown.source.get()), nullptr);
+  EXPECT_TRUE(io::remarks_of(shown.source.get())->remark(member)) << "the ordinary way does not reach it";
+}
+
+// Of a dense group of which one node is damaged, the members that are still listed in the ordinary way say
+// nothing.
+TEST(Salvage, OnlyMembersThatADamagedGroupLostSaySo) {
+  auto bytes = test::written_with_h5py("for i in range(300): f['g/d%03d' % i] = np.arange(4)", "latest");
+  const auto leaves = test::places_of(bytes, "BTLF");
+  ASSERT_GT(leaves.size(), 2U);
+  overwrite(bytes, leaves.back(), 64);
+  const auto file = metadata::FileMetadata::open(io::make_memory_source(bytes), {});
+  ASSERT_TRUE(file);
+  const Salvaged shown = salvaged(bytes);
+  const io::Remarks* const remarks = io::remarks_of(shown.source.get());
+  ASSERT_NE(remarks, nullptr);
+  unsigned said = 0, ordinary = 0;
+  for (unsigned i = 0; i < 300; ++i) {
+    const std::string path = fmt::format("g/d{:03}", i);
+    const bool reached = object::resolve_path(*file, (*file)->root_address(), path).has_value();
+    const auto salvaged_file = metadata::FileMetadata::open(shown.source, {});
+    ASSERT_TRUE(salvaged_file);
+    const auto address = object::resolve_path(*salvaged_file, (*salvaged_file)->root_address(), path);
+    ASSERT_TRUE(address) << path;
+    ordinary += reached;
+    said += remarks->remark(*address).has_value();
+    if (!reached) EXPECT_TRUE(remarks->remark(*address)) << path;
+  }
+  EXPECT_GT(ordinary, 100U);
+  EXPECT_LT(said, 300U - 100U);
 }
 
 TEST_P(SalvageTest, ALostRootLeavesItsObjectsInLostAndFound) {
