@@ -60,10 +60,12 @@ Status ChunkedReader::read(std::uint64_t offset, std::uint64_t length, ReadAcces
   if (length == 0) return {};
   ReadPattern* const pattern = access.pattern;
   const ReadStrategy& strategy = strategy_for(pattern != nullptr && pattern->note(offset, length), length);
-  const bool forward = pattern != nullptr && (pattern->forward() || goes_through(strategy, offset, length));
+  const bool begins = pattern != nullptr && goes_through(strategy, offset, length);
+  const bool forward = begins || (pattern != nullptr && pattern->forward());
   // Read-ahead must not delay the request itself, so it waits until that is served; unless the request only
-  // waits for what is being decoded: the workers then go on to the next unit without a pause.
-  const bool early = forward && strategy.has_begun(offset + length - 1);
+  // waits for what is being decoded: the workers then go on to the next unit without a pause. Of a far source
+  // what is read ahead comes beside it.
+  const bool early = begins || (forward && strategy.has_begun(offset + length - 1));
   if (early) strategy.reader_advanced(offset, offset + length, *pattern);
   H5_TRY(read_with(strategy, offset, length, out, access.budget));
   if (forward && !early) strategy.reader_advanced(offset, offset + length, *pattern);
