@@ -46,17 +46,27 @@ const ReadStrategy& ChunkedReader::strategy_for(bool sequential, std::uint64_t l
   return *by_access_[static_cast<std::size_t>(access)];
 }
 
+// Who begins with a large request at the front of a far dataset is on its way through it: each request that
+// it is not read ahead of waits for a round trip. Units are those of the strategy that then serves it.
+bool ChunkedReader::goes_through(const ReadStrategy& strategy, std::uint64_t offset,
+                                 std::uint64_t length) const {
+  constexpr std::uint64_t kLarge = 1U << 20;
+  return offset == 0 && length >= kLarge && blocks_->store().far() &&
+         &strategy == by_access_[static_cast<std::size_t>(Access::Sequential)];
+}
+
 Status ChunkedReader::read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const {
   if (offset >= size()) return {};
   length = std::min(length, size() - offset);
   if (length == 0) return {};
   ReadPattern* const pattern = access.pattern;
   const ReadStrategy& strategy = strategy_for(pattern != nullptr && pattern->note(offset, length), length);
-  const bool forward = pattern != nullptr && pattern->forward();
+  const bool begins = pattern != nullptr && goes_through(strategy, offset, length);
+  const bool forward = begins || (pattern != nullptr && pattern->forward());
   // Read-ahead must not delay the request itself, so it usually begins after the request is served. But if
   // the request only waits for blocks that are being decoded, read-ahead begins before, and the workers go on
-  // to the next unit without a pause.
-  const bool early = forward && strategy.has_begun(offset + length - 1);
+  // to the next unit without a pause. If the source is far, read-ahead is fetched beside the request.
+  const bool early = begins || (forward && strategy.has_begun(offset + length - 1));
   if (early) strategy.reader_advanced(offset, offset + length, *pattern);
   H5_TRY(read_with(strategy, offset, length, out, access.budget));
   if (forward && !early) strategy.reader_advanced(offset, offset + length, *pattern);

@@ -43,6 +43,7 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
 
   const ReadStrategyPtr& strategy(StrategyKind kind);  // makes it on first use
   const ReadStrategy& strategy_for(bool sequential, std::uint64_t length) const;
+  bool goes_through(const ReadStrategy& strategy, std::uint64_t offset, std::uint64_t length) const;
   Status read_with(const ReadStrategy& strategy, std::uint64_t offset, std::uint64_t length, Pieces& out,
                    RequestBudget& budget) const;
 

@@ -93,6 +93,9 @@ class RowBlockStrategy final : public ReadStrategy,
 Status RowBlockStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& out,
                               RequestBudget& budget) const {
   if (in_tail(offset)) return tail_->read(offset, length, out, budget);
+  // The stripes of a request to a far source are asked for together, and not one after the other.
+  const std::uint64_t first = stripe_at(offset), last = stripe_at(offset + length - 1);
+  if (first < last && blocks_->store().far() && !unit_cached(first)) (void)will_make(first, last + 1);
   while (length > 0) {
     const std::uint64_t stripe = stripe_at(offset);
     H5_ASSIGN(const cache::BlockPtr block, stripe_block(stripe, budget));

@@ -29,7 +29,7 @@ void drop_oldest(ClientParts& client, std::uint64_t most, bool urgent) H5_REQUIR
   const auto forgotten = Clock::now() - kForgottenAfter;
   for (auto at = client.kept.begin(); client.held_bytes > most && at != client.kept.end();) {
     Segment& oldest = **at;
-    if (!urgent && oldest.read == 0 && oldest.came_at > forgotten) {
+    if (!urgent && oldest.read < oldest.end - oldest.begin && oldest.came_at > forgotten) {
       ++at;
       continue;
     }

@@ -129,7 +129,7 @@ TEST(ChunkDecode, ReadaheadTellsAFarSource) {
     // All is told, to the last chunk, although three of 64 were read.
     std::uint64_t end = 0;
     for (const ByteRange& range : far.source->told()) end = std::max(end, range.end);
-    EXPECT_EQ(end, far.dataset.end_of_chunks());
+    EXPECT_GE(end, far.dataset.end_of_chunks());  // the nodes of the index are told too
     EXPECT_EQ(untold_chunks(far), 0U);
   }
 }
