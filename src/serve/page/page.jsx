@@ -62,7 +62,8 @@ const fetcher = async (url, params, options) => {
     const entity = parsed(answer);
     noteEntity(entity, params.path);
     entitiesChanged.dispatchEvent(new Event('change'));
-    return hasDates(entity) ? new TextEncoder().encode(JSON.stringify(withDates(entity))).buffer : answer;
+    const shortened = withFewChildren(entity, params.path);
+    return shortened !== entity || hasDates(entity) ? new TextEncoder().encode(JSON.stringify(withDates(shortened))).buffer : answer;
   }
   if (url.endsWith('/attr')) {
     const { units, calendar } = parsed(answer);
@@ -70,6 +71,18 @@ const fetcher = async (url, params, options) => {
   }
   return answer;
 };
+
+// H5Web's tree has a row for each object of a group, which a browser does not take for very many.
+const MOST_CHILDREN = 3000;
+function withFewChildren(entity, at) {
+  const { children } = entity;
+  if (!children || children.length <= MOST_CHILDREN) {
+    return entity;
+  }
+  const within = `${at.replace(/\/+$/u, '')}/`;
+  const wanted = selected.startsWith(within) ? selected.slice(within.length).split('/')[0] : undefined;
+  return { ...entity, children: children.filter(({ name: child }, i) => i < MOST_CHILDREN || child === wanted) };
+}
 
 // H5Web shows opaque bytes as such: of NumPy's dates, which are stored so, the server sends texts.
 const DATES = /^[<>]M8\[(?:D|h|m|s|ms|us|ns)\]$/u;
@@ -240,6 +253,15 @@ function Remark({ current, version }) {
   );
 }
 
+function Shortened({ current }) {
+  const count = useKnown(entities, current)?.children?.length ?? 0;
+  return count > MOST_CHILDREN && (
+    <output className="shortened">
+      {`${count.toLocaleString('en')} objects: the first ${MOST_CHILDREN.toLocaleString('en')} are shown, the plain listing has all`}
+    </output>
+  );
+}
+
 function Times({ current, version }) {
   const times = useTimes(current, version);
   return times && <output className="times">{times}</output>;
@@ -278,6 +300,7 @@ function Bar({ current, version }) {
         {!version.gone && version.replaced && 'another file has this name now: it is shown'}
         {!version.gone && !version.replaced && version.changes > 0 && 'the file grows: its newest state is shown'}
       </output>
+      <Shortened current={current} />
       <Times current={current} version={version.changes} />
       <Remark current={current} version={version.changes} />
       <a href={new URL('?asset=licenses.txt', base)}>H5Web</a>
