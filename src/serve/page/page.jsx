@@ -23,6 +23,7 @@ const VERSION_MS = 1000;
 // Of the last data that were shown of an object: its selection, as what is downloaded is of that too.
 let shown = { path: '', selection: undefined };
 const entities = new Map(); // as `meta` describes them, by path
+const described = new Map(); // the last answer for each path
 const entitiesChanged = new EventTarget();
 let selected = pathInAddress(); // in the tree
 const basicFetcher = createBasicFetcher();
@@ -60,8 +61,13 @@ const fetcher = async (url, params, options) => {
   const answer = await plainFetcher(url, params, options);
   if (url.endsWith('/meta')) {
     const entity = parsed(answer);
-    noteEntity(entity, params.path);
-    entitiesChanged.dispatchEvent(new Event('change'));
+    const text = JSON.stringify(entity);
+    // What is told again changes nothing: each change of the page's state has H5Web's stores, which wait for it, made anew.
+    if (described.get(params.path) !== text) {
+      described.set(params.path, text);
+      noteEntity(entity, params.path);
+      entitiesChanged.dispatchEvent(new Event('change'));
+    }
     const shortened = withFewChildren(entity, params.path);
     return shortened !== entity || hasDates(entity) ? new TextEncoder().encode(JSON.stringify(withDates(shortened))).buffer : answer;
   }
