@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Sends mutated requests to the interface below /api/: mutated_requests.py H5MOUNT COUNT [SEED]
+"""Sends mutated requests to the interface below /api/: mutated_requests.py H5MOUNT COUNT [SEED [FILE…]]
 
-The program serves a file with objects of every kind beside one that it may not send anything of. Every answer must be one
+With FILEs it serves copies of them beside its own example, and asks for what is in them too. The program serves a file with objects of every kind beside one that it may not send anything of. Every answer must be one
 that the interface has, JSON where it says so, and none may tell of the other file; the program must live on and take no
 more memory than it promises (not checked of a build with sanitizers). For such builds and 100,000 requests: see
 docs/CONTRIBUTING.md.
 """
-import concurrent.futures, http.client, json, os, random, subprocess, sys, tempfile
+import concurrent.futures, http.client, json, os, random, shutil, subprocess, sys, tempfile
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
     os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
@@ -58,6 +58,10 @@ VALUES = {"path": PATHS, "file": ["f.h5", "secret.h5", "../secret.h5", "./f.h5"]
           "points": ["5", "7,3", "1048576", "65536", "65537", "1024,1024"]}
 
 
+# Of files beside the example, by name: the paths of what is in them.
+others = {}
+
+
 def encoded(rng, text):
     return "".join(f"%{byte:02x}" if byte < 33 or byte > 126 or byte in b'&#?"<>' or rng.random() < 0.02 else chr(byte)
                    for byte in text.encode("latin-1", "replace"))
@@ -72,8 +76,12 @@ def mutated(rng, text):
 
 def request(rng):
     parts = []
-    for name in rng.sample(sorted(VALUES), rng.randrange(0, 5)) + ["path"]:
-        value = mutated(rng, rng.choice(VALUES[name]))
+    of_other = {}
+    if others:
+        file = rng.choice(sorted(others))
+        of_other = {"file": [file], "path": others[file]}
+    for name in rng.sample(sorted(VALUES), rng.randrange(0, 5)) + ["path", *of_other.keys() - {"path"}]:
+        value = mutated(rng, rng.choice(of_other.get(name, VALUES[name])))
         parts.append(f"{mutated(rng, name) if rng.random() < 0.02 else name}={encoded(rng, value)}")
     rng.shuffle(parts)
     place = rng.choice(["/api/", "/api/", "/.h5/api/"]) + rng.choice(ENDPOINTS)
@@ -83,6 +91,20 @@ def request(rng):
     if rng.random() < 0.02:
         target = encoded(rng, mutated(rng, target))
     return target if target.startswith("/") else "/" + target
+
+
+# What is in a file, as far as it says; some of it.
+def paths_of(port, file):
+    MOST = 100
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        connection.request("GET", f"/api/paths?file={file}")
+        answer = connection.getresponse()
+        return json.loads(answer.read())[:MOST] if answer.status == 200 else ["/"]
+    except (http.client.HTTPException, ConnectionError, TimeoutError, ValueError):
+        return ["/"]
+    finally:
+        connection.close()
 
 
 def resident(pid):
@@ -140,9 +162,19 @@ def main():
     print(f"seed {seed}", flush=True)
     with tempfile.TemporaryDirectory() as place:
         write(place)
-        served = subprocess.Popen([program, "--serve", "0", "-o", f"cache_size={CACHE_MIB}M", f"{place}/f.h5"], stdout=subprocess.PIPE, text=True)
+        source = f"{place}/f.h5"
+        if sys.argv[4:]:
+            source = f"{place}/all"
+            os.mkdir(source)
+            shutil.copy(f"{place}/f.h5", source)
+            for number, file in enumerate(sys.argv[4:]):
+                shutil.copy(file, f"{source}/{number}.h5")
+        served = subprocess.Popen([program, "--serve", "0", "-o", f"cache_size={CACHE_MIB}M", source], stdout=subprocess.PIPE, text=True)
         try:
             port = int(served.stdout.readline().strip().rsplit(":", 1)[1].strip("/"))
+            others.update({f"{number}.h5": paths_of(port, f"{number}.h5") for number in range(len(sys.argv[4:]))})
+            assert served.poll() is None, "the server has ended"
+            print(f"{sum(map(len, others.values()))} paths of {len(others)} files", flush=True)
             statuses = {}
             with concurrent.futures.ThreadPoolExecutor(CLIENTS) as clients:
                 for begin in range(0, count, STEP):

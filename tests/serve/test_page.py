@@ -40,7 +40,7 @@ def write_example(path, large):
         f["colours"] = colours
         f["colours"].attrs.update({"CLASS": np.bytes_("IMAGE"), "IMAGE_SUBCLASS": np.bytes_("IMAGE_TRUECOLOR"),
                                    "INTERLACE_MODE": np.bytes_("INTERLACE_PIXEL")})
-        f["palette"] = (np.arange(256) * 255 // 255).repeat(3).reshape(256, 3).astype("u1")
+        f["palette"] = np.stack([np.arange(256), 255 - np.arange(256), np.full(256, 128)], axis=1).astype("u1")
         f["indexed"] = np.arange(40 * 60, dtype="u1").reshape(40, 60)
         f["indexed"].attrs.update({"CLASS": np.bytes_("IMAGE"), "IMAGE_SUBCLASS": np.bytes_("IMAGE_INDEXED"),
                                    "PALETTE": f["palette"].ref})
@@ -52,12 +52,17 @@ def write_example(path, large):
         f["enumeration"] = np.array([0, 2, 1, 1], h5py.enum_dtype({"RED": 0, "GREEN": 1, "BLUE": 2}, basetype="i1"))
         f["scalar"] = 1.5
         f["empty"] = h5py.Empty("f4")
-        f["complex"] = np.exp(1j * np.arange(50) / 5)
+        f["complex"] = np.exp(1j * np.arange(50) / 5) * np.arange(50)
         f["flags"] = np.array([True, False, True])
         f["not finite"] = np.array([1, 2, np.nan, 3, 4, 2, np.inf, 5, 4, -np.inf, 2, 3])
         f["most"] = np.array([2**64 - 1, 2**53 + 1, 5], dtype="u8")
         f["seconds"] = TIMES
         f["seconds"].attrs["units"] = "seconds since 1970-01-01"
+        f["days"] = np.arange(4.) + 10
+        f["days"].attrs.update({"units": "days since 2000-02-20", "calendar": "noleap"})
+        f["dates"] = np.array(["2024-07-03T09:46:40", "NaT"], "M8[s]").astype(h5py.opaque_dtype("M8[s]"))
+        f.create_dataset("large", data=np.add.outer(np.arange(1500), np.arange(2000)).astype("<f4"), chunks=(500, 500))
+        f["large"][700:800, 900:1100] = 10000
         f.create_dataset("damaged", data=np.arange(100000.) % 7, chunks=(1000,), compression="gzip", fletcher32=True)
         place = f["damaged"].id.get_chunk_info(0).byte_offset
         entry = f.create_group("entry")
@@ -67,12 +72,22 @@ def write_example(path, large):
         data["counts"] = np.cos(np.arange(2000) / 100)
         data["seconds"] = TIMES
         data["seconds"].attrs["units"] = "s"
+        dated = f.create_group("dated")
+        dated.attrs.update({"NX_class": "NXdata", "signal": "level", "axes": ["time"]})
+        dated["level"] = np.sin(np.arange(2000) / 100)
+        dated["time"] = TIMES / 60 - 28e6
+        dated["time"].attrs["units"] = "minutes since 2023-03-28 10:40:00"
+        dated["long"] = np.zeros(1_200_000, "u1")
         f["group/" + MARKUP.replace("/", "")] = np.arange(5)
         f["soft"] = h5py.SoftLink("/group")
         f["dangling"] = h5py.SoftLink("/nowhere")
         f.create_dataset("series", data=np.sin(np.arange(8_000_000 if large else 200_000) / 1e4).astype("<f4"), chunks=(1 << 17,),
                          compression="gzip", compression_opts=1)
         stack = f.create_dataset("stack", (1200, 2048, 2048), "<u4", chunks=(1, 512, 2048), compression="gzip", compression_opts=1)
+        if large:
+            many = f.create_group("many")
+            for i in range(100_000):
+                many.create_group(f"{i:06}")
         stack[7] = np.random.default_rng(1).poisson(100, (2048, 2048))
     with open(path, "r+b") as f:
         f.seek(place + 5)
@@ -136,27 +151,34 @@ class Browser:
             self.wait("document.body.innerText.includes(arguments[0])", word)
         if drawn:
             self.wait("document.querySelector('canvas') !== null")
-        self.wait("!document.body.innerText.includes('Loading')")
+        # What is drawn by the page itself lies above H5Web's application, which waits.
+        self.wait("document.querySelector('.overview canvas') !== null || !document.body.innerText.includes('Loading')")
 
 
 # What the page of an object says, and whether it draws.
-PAGES = {"/": ([], False), "/wave": (["wave"], True), "/image": (["image"], True), "/colours": ([], True), "/indexed": ([], True),
+PAGES = {"/": ([], False), "/wave": (["wave"], True), "/image": (["image"], True), "/colours": ([], True),
          "/5d": (["D0"], True), "/table": (["time", "name"], False), "/names": ([MARKUP], False), "/enumeration": ([], True),
          "/scalar": (["1.5"], False), "/empty": (["empty"], False), "/complex": ([], True), "/flags": ([], True),
-         "/not finite": ([], True), "/most": ([], True), "/seconds": (["172000"], True), "/entry": (["172000"], True),
-         "/group": ([], False), "/soft": ([], False), "/stack": ([], True), "/series": ([], True)}
+         "/not finite": ([], True), "/most": ([], True), "/entry": (["172000"], True), "/group": ([], False), "/soft": ([], False),
+         "/stack": (["2,048 × 2,048 values: of what is visible, means"], True), "/series": ([], True), "/large": (["1,500 × 2,000 values"], True),
+         "/indexed": (["In the colours of its palette"], True), "/seconds": (["2024-07-03 09:46:40 to 2024-07-03 10:03:19.500 UTC", "09:50"], True),
+         "/dated": (["time (2024-07-03, UTC)", "09:50"], True), "/days": ([], True), "/dates": (["2024-07-03T09:46:40"], False)}
 
 
 # No tick below a plot is written over the next one.
 READABLE = """(() => {
-  const ticks = [...document.querySelectorAll('svg[data-type=abscissa] text')].filter((text) => /^[-−.e+0-9]+$/u.test(text.textContent));
+  const shown = document.querySelector('.overview') ?? document;
+  const ticks = [...shown.querySelectorAll('svg[data-type=abscissa] text')].filter((text) => /^[-−.e+0-9]+$/u.test(text.textContent));
   const boxes = ticks.map((text) => text.getBoundingClientRect()).sort((a, b) => a.left - b.left);
   return boxes.every((box, i) => i === 0 || boxes[i - 1].right < box.left);
 })()"""
 
 
-def check_pages(browser, url, shots):
-    for path, (words, drawn) in PAGES.items():
+LARGE_PAGES = {"/many": (["100,000 objects: the first 3,000 are shown"], False), "/many/099999": (["099999"], False)}
+
+
+def check_pages(browser, url, shots, large):
+    for path, (words, drawn) in (PAGES | (LARGE_PAGES if large else {})).items():
         begin = time.monotonic()
         browser.open(f"{url}?{urllib.parse.urlencode({'path': path})}", words, drawn)
         took = time.monotonic() - begin
@@ -314,7 +336,7 @@ def main():
         browser = Browser(1400, 900, False)
         try:
             with Server(program, path) as url:
-                check_pages(browser, url, shots)
+                check_pages(browser, url, shots, "--large" in sys.argv)
                 check_use(browser, url)
                 check_proxy(browser, url, place)
             check_growth(browser, program, place, shots)

@@ -12,27 +12,35 @@ const library = createRequire(join(modules, '@h5web/app/package.json')).resolve(
 const { build } = createRequire(join(modules, 'x.js'))('esbuild');
 
 // H5Web's ticks have three digits: seconds since 1970 would all read alike, and be cut at
-// its margin; no property of its application changes that. Below a plot longer ones have half as many places.
+// its margin; no property of its application changes that. Below a plot longer ones have half as many places, and where an
+// axis shows times, ticks are dates.
 const digits = {
   name: 'digits',
   setup(setup) {
     setup.onLoad({ filter: /@h5web\/lib\/dist\/index\.js$/ }, ({ path }) => {
-      const text = readFileSync(path, 'utf8');
-      const ticks = /(\w+) ?= ?3, ?(\w+ ?= ?\/0\\\.\(\\d\+\)\$\/u, ?\w+ ?= ?\w+\(`\.\$\{)\1\}~g`\)/u;
-      const margin = /left: 80,(\s*right: 24,)/u;
-      const places =
-        /(?<below>\w+)(?<said> = \w+ === "abscissa"),(?<rest>[^;]*tickValues: \w+\((?<domain>\w+), \w+\) \} : \{ numTicks: )(?<count>\w+) \}/u;
-      if (!ticks.test(text) || !margin.test(text) || !places.test(text)) {
-        throw new Error('the formatter or the margin of ticks was not found in @h5web/lib');
-      }
-      const fewer = (all, ...found) => {
-        const { below, said, rest, domain, count } = found.at(-1);
-        const long = `${below} && Math.max(...${domain}.map(Math.abs)) >= 1e5`;
-        return `${below}${said},${rest}${long} ? Math.ceil(${count} / 2) : ${count} }`;
+      let text = readFileSync(path, 'utf8');
+      const replace = (pattern, replacement) => {
+        if (!pattern.test(text)) {
+          throw new Error(`@h5web/lib is not as it was: ${pattern}`);
+        }
+        text = text.replace(pattern, replacement);
       };
-      const contents = text.replace(ticks, (all) => all.replace(/\.\$\{\w+\}~g/u, '.12~g')).replace(margin, 'left: 112,$1')
-        .replace(places, fewer);
-      return { contents, loader: 'js' };
+      replace(/(\w+) ?= ?3, ?(\w+ ?= ?\/0\\\.\(\\d\+\)\$\/u, ?\w+ ?= ?\w+\(`\.\$\{)\1\}~g`\)/u, (all) => all.replace(/\.\$\{\w+\}~g/u, '.12~g'));
+      replace(/left: 80,(\s*)right: 24,/u, 'left: 112,$1right: 48,');
+      const axis = new RegExp([
+        /(?<below>\w+)(?<said> = \w+ === "abscissa"),(?<rest>[^;]*\blabel: (?<label>\w+),[^;]*)/u,
+        /(?<ticks>\w+) = (?<index>\w+) \? (?<indices>\{ tickValues: \w+\((?<domain>\w+), \w+\) \}) : \{ numTicks: (?<count>\w+) \};/u,
+        /(?<between>[^]*?)\.\.\.\w+,(?<end>\s*\.\.\.\w+\s*\}\))/u,
+      ].map(({ source }) => source).join(''), 'u');
+      replace(axis, (...found) => {
+        const { below, said, rest, label, ticks, index, indices, domain, count, between, end } = found.at(-1);
+        const long = `${below} && Math.max(...${domain}.map(Math.abs)) >= 1e5`;
+        return `${below}${said},${rest}h5mountTimes = ${index} ? undefined : timeAxis({ label: ${label}, isOrdinate: !${below}, `
+          + `domain: ${domain}, count: ${below} ? Math.ceil(${count} / 2) : ${count} }), `
+          + `${ticks} = ${index} ? ${indices} : h5mountTimes ? { tickValues: h5mountTimes.tickValues } : `
+          + `{ numTicks: ${long} ? Math.ceil(${count} / 2) : ${count} };${between}...${ticks}, ...h5mountTimes?.axis,${end}`;
+      });
+      return { contents: `import { timeAxis } from ${JSON.stringify(join(here, 'times.mjs'))};\n${text}`, loader: 'js' };
     });
   },
 };

@@ -1,40 +1,32 @@
 // A series of more numbers than a plot can have: H5Web's canvas with the least and the greatest of each of as many parts
 // as there are pixels, of what is visible at the moment. Zooming asks anew.
-import { DataCurve, DefaultInteractions, ResetZoomButton, useCameraState, VisCanvas } from '@h5web/lib';
+import { DataCurve, DefaultInteractions, ResetZoomButton, useCameraState, useVisCanvasContext, VisCanvas } from '@h5web/lib';
 import { useEffect, useState } from 'react';
 
-export const MOST_POINTS = 1_000_000;
+import { isNumber, MOST_POINTS, numbersOf } from './numbers.mjs';
+
 const PARTS = 2000;
 const PAUSE_MS = 150;
-const NUMBERS = {
-  '|i1': Int8Array, '|u1': Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array,
-  f2: Float32Array, f4: Float32Array, f8: Float64Array, f16: Float64Array,
-};
-
-// What the server answers with to dtype=safe; undefined for what is no number that a plot has.
-function arrayOf(type) {
-  return NUMBERS[type?.dtype] ?? NUMBERS[String(type?.dtype).slice(1)];
-}
 
 export function isLargeSeries(entity) {
-  return entity.kind === 'dataset' && entity.shape?.length === 1 && entity.shape[0] > MOST_POINTS && arrayOf(entity.type) !== undefined;
+  return entity.kind === 'dataset' && entity.shape?.length === 1 && entity.shape[0] > MOST_POINTS && isNumber(entity.type);
 }
 
-async function reduced(fetcher, url, path, type, [begin, end]) {
+async function reduced(ask, type, [begin, end]) {
   const points = Math.min(PARTS, end - begin);
-  const buffer = await fetcher(url, {
-    path, selection: `${begin}:${end}`, reduce: 'minmax', points: String(points), format: 'bin', dtype: 'safe' });
-  const ordinates = Float64Array.from(new (arrayOf(type))(buffer));
+  const buffer = await ask({ selection: `${begin}:${end}`, reduce: 'minmax', points: String(points) });
+  const ordinates = numbersOf(type, buffer);
   // Both numbers of a part are drawn at its beginning.
   const abscissas = Float64Array.from(ordinates, (_, i) => begin + Math.floor(((i >> 1) * (end - begin)) / points));
   return { abscissas, ordinates };
 }
 
 function Watcher({ count, onRange }) {
-  const [begin, end] = useCameraState((camera, { getVisibleDomains }) => {
+  const { getVisibleDomains } = useVisCanvasContext();
+  const [begin, end] = useCameraState((camera) => {
     const { xVisibleDomain } = getVisibleDomains(camera);
     return xVisibleDomain.map((bound) => Math.max(0, Math.min(count, Math.ceil(bound))));
-  }, [count], (a, b) => a[0] === b[0] && a[1] === b[1]);
+  }, [count, getVisibleDomains], (a, b) => a[0] === b[0] && a[1] === b[1]);
   useEffect(() => {
     const timer = setTimeout(() => onRange([begin, Math.max(end, begin + 1)]), PAUSE_MS);
     return () => clearTimeout(timer);
@@ -42,7 +34,8 @@ function Watcher({ count, onRange }) {
   return null;
 }
 
-export function Overview({ fetcher, url, entity, path, version, onAll }) {
+// `ask` answers with numbers of the dataset, given more parameters.
+export function Overview({ ask, entity, version, onAll }) {
   const count = entity.shape[0];
   const [range, setRange] = useState([0, count]);
   const [curve, setCurve] = useState();
@@ -50,7 +43,7 @@ export function Overview({ fetcher, url, entity, path, version, onAll }) {
   const [problem, setProblem] = useState('');
   useEffect(() => {
     let current = true;
-    reduced(fetcher, url, path, entity.type, range).then((made) => {
+    reduced(ask, entity.type, range).then((made) => {
       if (!current) {
         return;
       }
@@ -61,7 +54,7 @@ export function Overview({ fetcher, url, entity, path, version, onAll }) {
     return () => {
       current = false;
     };
-  }, [fetcher, url, path, entity, range, version]);
+  }, [ask, entity, range, version]);
   return (
     <div className="overview" data-ready={curve ? '' : undefined}>
       <p>

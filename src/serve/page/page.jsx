@@ -1,10 +1,12 @@
 // The page: H5Web's application over this server's interface, with a bar above it. It is given where the server's root
 // is, which source is shown and which object; from then on the address names the object that is shown.
 import { App, createBasicFetcher, H5GroveProvider } from '@h5web/app';
-import { useEffect, useMemo, useState } from 'react';
+import { useCallback, useEffect, useMemo, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
+import { ImageOverview, IndexedImage, isIndexedImage, isLargeImage } from './image.jsx';
 import { isLargeSeries, Overview } from './overview.jsx';
+import { noteCalendar, setShownUnit, timeText, unitOf } from './times.mjs';
 import '@h5web/app/styles.css';
 import './page.css';
 
@@ -20,20 +22,24 @@ const VERSION_MS = 1000;
 
 // Of the last data that were shown of an object: its selection, as what is downloaded is of that too.
 let shown = { path: '', selection: undefined };
+const entities = new Map(); // as `meta` describes them, by path
+const described = new Map(); // the last answer for each path
+const entitiesChanged = new EventTarget();
+let selected = pathInAddress(); // in the tree
 const basicFetcher = createBasicFetcher();
 const plainFetcher = (url, params, options) => basicFetcher(url, { ...params, ...ofFile }, options);
 
-// Series that are too long to be drawn as they are, by path. H5Web's application waits for one until it is let.
-const large = new Map();
-const largeChanged = new EventTarget();
-function noteLarge(entity, at) {
-  if (isLargeSeries(entity)) {
-    const before = large.get(at);
-    large.set(at, { entity, allowed: before?.allowed ?? withResolvers() });
-    largeChanged.dispatchEvent(new Event('change'));
+// Datasets that are drawn here, by path: what H5Web's application would take too long for, or cannot. It waits for their
+// data until it is let.
+const ownViews = new Map();
+function noteEntity(entity, at) {
+  entities.set(at, entity);
+  const View = isLargeSeries(entity) ? Overview : isIndexedImage(entity) ? IndexedImage : isLargeImage(entity) ? ImageOverview : undefined;
+  if (View) {
+    ownViews.set(at, { entity, View, allowed: ownViews.get(at)?.allowed ?? withResolvers() });
   }
   for (const child of entity.children ?? []) {
-    noteLarge(child, `${at.replace(/\/+$/u, '')}/${child.name}`);
+    noteEntity(child, `${at.replace(/\/+$/u, '')}/${child.name}`);
   }
 }
 function withResolvers() {
@@ -50,30 +56,125 @@ const fetcher = async (url, params, options) => {
   await firstVersion.catch(() => undefined);
   if (url.endsWith('/data')) {
     shown = { path: params.path, selection: params.selection };
-    await large.get(params.path)?.allowed.promise;
+    await letThrough(params.path);
   }
   const answer = await plainFetcher(url, params, options);
   if (url.endsWith('/meta')) {
-    noteLarge(JSON.parse(new TextDecoder().decode(answer)), params.path);
+    const entity = parsed(answer);
+    const text = JSON.stringify(entity);
+    // What is told again changes nothing: each change of the page's state has H5Web's stores, which wait for it, made anew.
+    if (described.get(params.path) !== text) {
+      described.set(params.path, text);
+      noteEntity(entity, params.path);
+      entitiesChanged.dispatchEvent(new Event('change'));
+    }
+    const shortened = withFewChildren(entity, params.path);
+    return shortened !== entity || hasDates(entity) ? new TextEncoder().encode(JSON.stringify(withDates(shortened))).buffer : answer;
+  }
+  if (url.endsWith('/attr')) {
+    const { units, calendar } = parsed(answer);
+    noteCalendar(units, calendar);
   }
   return answer;
 };
 
-// The series at a path, where it is one of these and was not let.
-function useLarge(at) {
+// H5Web's tree has a row for each object of a group, which a browser does not take for very many.
+const MOST_CHILDREN = 3000;
+function withFewChildren(entity, at) {
+  const { children } = entity;
+  if (!children || children.length <= MOST_CHILDREN) {
+    return entity;
+  }
+  const within = `${at.replace(/\/+$/u, '')}/`;
+  const wanted = selected.startsWith(within) ? selected.slice(within.length).split('/')[0] : undefined;
+  return { ...entity, children: children.filter(({ name: child }, i) => i < MOST_CHILDREN || child === wanted) };
+}
+
+// H5Web shows opaque bytes as such: of NumPy's dates, which are stored so, the server sends texts.
+const DATES = /^[<>]M8\[(?:D|h|m|s|ms|us|ns)\]$/u;
+function hasDates({ type, children }) {
+  return (type?.class === 5 && DATES.test(type.dtype)) || children?.some(hasDates);
+}
+
+function withDates(entity) {
+  const type = hasDates({ type: entity.type }) ? { ...entity.type, class: 3, cset: 1, strpad: 0, vlen: true } : entity.type;
+  return { ...entity, type, ...(entity.children && { children: entity.children.map(withDates) }) };
+}
+
+function parsed(answer) {
+  return JSON.parse(new TextDecoder().decode(answer));
+}
+
+// A group's plot takes what it is made of as it is.
+async function letThrough(at) {
+  const SETTLED_MS = 50; // in which a selection has reached the document
+  const own = ownViews.get(at);
+  if (!own) {
+    return;
+  }
+  await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
+  if (selected === at) {
+    await own.allowed.promise;
+  }
+}
+
+// What is known of the object at a path, of a map that changes with what was asked for.
+function useKnown(map, at) {
   const [found, setFound] = useState();
   useEffect(() => {
-    const look = () => setFound(large.get(at));
+    const look = () => setFound(map.get(at));
     look();
-    largeChanged.addEventListener('change', look);
-    return () => largeChanged.removeEventListener('change', look);
-  }, [at]);
+    entitiesChanged.addEventListener('change', look);
+    return () => entitiesChanged.removeEventListener('change', look);
+  }, [map, at]);
   return found;
 }
 
-function asked(endpoint, params) {
-  return fetch(`${api}/${endpoint}?${new URLSearchParams({ ...ofFile, ...params })}`).then((answer) =>
-    answer.ok ? answer.json() : Promise.reject(answer));
+// How an object's numbers count from a time, as its attributes say.
+async function timeUnitOf(entity, at) {
+  const names = new Set(entity?.attributes?.map(({ name }) => name));
+  if (!names.has('units')) {
+    return undefined;
+  }
+  const keys = ['units', 'calendar'].filter((name) => names.has(name)).map((name) => ['attr_keys', name]);
+  const { units, calendar } = await asked('attr', [['path', at], ...keys]);
+  return unitOf(units, calendar);
+}
+
+// The dates of an object whose numbers are times: of a series the first and the last one.
+function useTimes(at, version) {
+  const [text, setText] = useState('');
+  const entity = useKnown(entities, at);
+  useEffect(() => {
+    let wanted = true;
+    const look = async () => {
+      const unit = await timeUnitOf(entity, at);
+      if (!wanted || !unit) {
+        return;
+      }
+      setShownUnit(unit);
+      const [count, ...more] = entity.shape ?? [0];
+      const ends = count === undefined ? [{}] : count > 0 && more.length === 0 ? [{ selection: 0 }, { selection: count - 1 }] : [];
+      const dates = await Promise.all(ends.map(async (end) => timeText(await asked('data', { path: at, ...end }), unit)));
+      if (wanted) {
+        setText(dates.length > 0 && dates.every(Boolean) ? `${dates.join(' to ')} UTC` : '');
+      }
+    };
+    setText('');
+    setShownUnit(undefined);
+    look().catch(() => undefined);
+    return () => {
+      wanted = false;
+    };
+  }, [at, version, entity]);
+  return text;
+}
+
+// `params`: of an object, or pairs where a name stands more than once.
+async function asked(endpoint, params) {
+  const pairs = Array.isArray(params) ? params : Object.entries(params);
+  const answer = await fetch(`${api}/${endpoint}?${new URLSearchParams([...Object.entries(ofFile), ...pairs])}`);
+  return answer.ok ? answer.json() : Promise.reject(answer);
 }
 
 function pathInAddress() {
@@ -84,9 +185,9 @@ function pathInAddress() {
 function useSelectedPath(onSelect) {
   useEffect(() => {
     const look = () => {
-      const selected = place.querySelector('[role=treeitem][aria-selected=true]');
-      if (selected) {
-        onSelect(selected.dataset.path);
+      const item = place.querySelector('[role=treeitem][aria-selected=true]');
+      if (item) {
+        onSelect(item.dataset.path);
       }
     };
     const observer = new MutationObserver(look);
@@ -158,6 +259,20 @@ function Remark({ current, version }) {
   );
 }
 
+function Shortened({ current }) {
+  const count = useKnown(entities, current)?.children?.length ?? 0;
+  return count > MOST_CHILDREN && (
+    <output className="shortened">
+      {`${count.toLocaleString('en')} objects: the first ${MOST_CHILDREN.toLocaleString('en')} are shown, the plain listing has all`}
+    </output>
+  );
+}
+
+function Times({ current, version }) {
+  const times = useTimes(current, version);
+  return times && <output className="times">{times}</output>;
+}
+
 function Downloads({ current }) {
   const [views, setViews] = useState(null);
   const open = async (event) => {
@@ -191,6 +306,8 @@ function Bar({ current, version }) {
         {!version.gone && version.replaced && 'another file has this name now: it is shown'}
         {!version.gone && !version.replaced && version.changes > 0 && 'the file grows: its newest state is shown'}
       </output>
+      <Shortened current={current} />
+      <Times current={current} version={version.changes} />
       <Remark current={current} version={version.changes} />
       <a href={new URL('?asset=licenses.txt', base)}>H5Web</a>
     </header>
@@ -201,15 +318,24 @@ function Page() {
   const [initial, setInitial] = useState(pathInAddress);
   const [current, setCurrent] = useState(initial);
   const version = useVersion();
-  const series = useLarge(current);
+  const own = useKnown(ownViews, current);
   const [allowed, setAllowed] = useState(new Set());
-  const onSelect = useMemo(() => (selected) => {
-    setCurrent(selected);
-    if (selected !== pathInAddress()) {
-      history.pushState(null, '', new URL(`?${new URLSearchParams({ path: selected })}`, source));
+  const onSelect = useCallback((at) => {
+    selected = at;
+    setCurrent(at);
+    if (at !== pathInAddress()) {
+      history.pushState(null, '', new URL(`?${new URLSearchParams({ path: at })}`, source));
     }
   }, []);
   useSelectedPath(onSelect);
+  const ask = useCallback((params) => plainFetcher(`${api}/data`, { path: current, format: 'bin', dtype: 'safe', ...params }), [current]);
+  const onSelection = useCallback((selection) => {
+    shown = { path: current, selection };
+  }, [current]);
+  const onAll = useCallback(() => {
+    ownViews.get(current).allowed.resolve();
+    setAllowed((before) => new Set([...before, current]));
+  }, [current]);
   useEffect(() => {
     const back = () => setInitial(pathInAddress());
     addEventListener('popstate', back);
@@ -225,12 +351,8 @@ function Page() {
         <H5GroveProvider url={api} filepath={name} fetcher={fetcher} resetKeys={[version.changes]}>
           <App key={initial} initialPath={initial} />
         </H5GroveProvider>
-        {series && !allowed.has(current) && (
-          <Overview key={current} fetcher={plainFetcher} url={`${api}/data`} entity={series.entity} path={current}
-            version={version.changes} onAll={() => {
-              series.allowed.resolve();
-              setAllowed(new Set([...allowed, current]));
-            }} />
+        {own && !allowed.has(current) && (
+          <own.View key={current} ask={ask} entity={own.entity} version={version.changes} onAll={onAll} onSelection={onSelection} />
         )}
       </div>
     </>
