@@ -114,7 +114,8 @@ def show(outcome):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--at-least", type=int, default=1, help="fail where fewer tests passed")
-    parser.add_argument("--jobs", type=int, default=2)
+    # One more than there are processors, as many tests wait most of the time.
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1)
     parser.add_argument("--timeout-factor", type=float, default=1, help="for builds that run slowly")
     parser.add_argument("--only", default="", help="names of programs")
     parser.add_argument("build")
