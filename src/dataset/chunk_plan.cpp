@@ -1,6 +1,7 @@
 #include "chunk_plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace h5mount::dataset {
 

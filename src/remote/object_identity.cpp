@@ -1,6 +1,7 @@
 #include "object_identity.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <strings.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "../numpy_strings.h"
 #include "../numpy_type.h"
