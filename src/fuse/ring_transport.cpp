@@ -86,8 +86,9 @@ RingTransport::~RingTransport() {
 
 Status RingTransport::attach(fuse_session* session, std::function<void(const Status&)> decided) {
   session_ = session;
-  const fuse_custom_io io{
-      .writev = write_reply, .read = read_request, .splice_receive = nullptr, .splice_send = nullptr};
+  fuse_custom_io io{};
+  io.writev = write_reply;
+  io.read = read_request;
   if (fuse_session_custom_io(session, &io, fuse_session_fd(session)) != 0)
     return fail({ErrorCode::Io, "libfuse does not pass its replies on"});
   const MutexLock lock(mutex_);

@@ -34,7 +34,7 @@ class NameTexts {
 
 Result<std::vector<std::uint32_t>> order_of(const tree::DirectoryListing& listing, RequestBudget& budget) {
   const auto count = static_cast<std::uint64_t>(listing.size());
-  H5_TRY(budget.spend(count * kStepsToCompare * (1 + std::bit_width(count))));
+  H5_TRY(budget.spend(count * kStepsToCompare * (1 + static_cast<std::uint64_t>(std::bit_width(count)))));
   NameTexts texts;
   std::vector<std::string_view> names(listing.size());
   std::vector<std::uint32_t> out(listing.size());
