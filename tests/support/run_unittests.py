@@ -102,6 +102,8 @@ def main():
     sys.dont_write_bytecode = True
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     signal.signal(signal.SIGALRM, on_alarm)
+    # A shell starts jobs in the background with this signal ignored, as the programs would that tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{pattern}*" for pattern in args.k] if args.k else None
     result = Report()
