@@ -23,6 +23,8 @@ constexpr std::string_view kNode = "ChunkBTree1Node";
 // Nodes have up to 2 x 32 children by default; one read covers such a node.
 constexpr std::uint64_t kDefaultMaxChildren = 64;
 constexpr std::uint64_t kMaxUsual = 2'048;
+constexpr std::size_t kMaxLeaves = 1U << 18;        // that a walk over the whole tree is told of
+constexpr std::uint64_t kMaxHeldBytes = 16U << 20;  // of nodes that are loaded to find what to ask for
 // A scan skips this many damaged nodes and then stops.
 constexpr unsigned kMaxDamagedNodes = 4'096;
 
@@ -59,8 +61,8 @@ class BTree1Index final : public ChunkIndex {
   };
   ByteRange usual_range(std::uint64_t address) const;
   template <class Wanted>
-  std::vector<Place> children_of(const std::vector<Loaded>& nodes, Wanted wanted) const;
-  std::vector<Loaded> load_level(const std::vector<Place>& places) const;
+  std::vector<Place> children_of(const std::vector<Loaded>& nodes, std::size_t most, Wanted wanted) const;
+  std::vector<Loaded> load_level(const std::vector<Place>& places, std::uint64_t& left) const;
   std::vector<ByteRange> all_leaves() const;
   Result<Loaded> load_root() const;
   std::vector<Loaded> top_level() const;
@@ -208,13 +210,13 @@ ByteRange BTree1Index::usual_range(std::uint64_t address) const {
   return {address, checked_add(address, bytes).value_or(address)};
 }
 
-// Those of the nodes' children, in order, for whose keys `wanted(first, end)` is true.
+// The nodes' children for whose keys `wanted(first, end)` is true, in order, the first `most` of them.
 template <class Wanted>
-std::vector<BTree1Index::Place> BTree1Index::children_of(const std::vector<Loaded>& nodes,
+std::vector<BTree1Index::Place> BTree1Index::children_of(const std::vector<Loaded>& nodes, std::size_t most,
                                                          Wanted wanted) const {
   std::vector<Place> out;
   for (const Loaded& node : nodes)
-    for (std::size_t i = 0; i < node->size(); ++i)
+    for (std::size_t i = 0; i < node->size() && out.size() < most; ++i)
       if (wanted(node->key(i), node->key(i + 1))) out.push_back({node.node.get(), i});
   return out;
 }
@@ -228,28 +230,35 @@ std::vector<Loaded> BTree1Index::top_level() const {
   return out;
 }
 
-// Those that can be loaded, after all that are not there have been asked for.
-std::vector<Loaded> BTree1Index::load_level(const std::vector<Place>& places) const {
+// Loads the places whose nodes can be loaded, after all that are missing were asked for. Ends when the nodes
+// take `left` bytes of memory, which it reduces.
+std::vector<Loaded> BTree1Index::load_level(const std::vector<Place>& places, std::uint64_t& left) const {
   std::vector<ByteRange> missing;
   for (const Place& place : places)
     if (!cache_.find(place.address())) missing.push_back(usual_range(place.address()));
   metadata::will_read_structures(*file_, missing);
   std::vector<Loaded> out;
-  for (const Place& place : places)
-    if (auto node = load_child(*place.parent, place.i)) out.push_back(*std::move(node));
+  for (const Place& place : places) {
+    auto node = load_child(*place.parent, place.i);
+    if (!node) continue;
+    const std::uint64_t bytes = (*node)->memory();
+    if (bytes > left) break;
+    left -= bytes;
+    out.push_back(*std::move(node));
+  }
   return out;
 }
 
 void BTree1Index::will_find(std::span<const Run> runs) const {
   const CoordinateRuns wanted(runs, geometry().grid);
   std::vector<std::vector<Loaded>> levels{top_level()};  // places refer to nodes of the one above
+  std::uint64_t left = kMaxHeldBytes;
   while (!levels.back().empty() && levels.back().front()->level > 0) {
-    std::vector<Place> children = children_of(
-        levels.back(),
+    const std::vector<Place> children = children_of(
+        levels.back(), kMaxAskedNodes,
         [&](const std::uint64_t* first, const std::uint64_t* end) { return wanted.touch(first, end); });
-    children.resize(std::min(children.size(), kMaxAskedNodes));
     if (levels.back().front()->level > 1) {
-      levels.push_back(load_level(children));
+      levels.push_back(load_level(children, left));
       continue;
     }
     std::vector<ByteRange> missing;
@@ -259,16 +268,16 @@ void BTree1Index::will_find(std::span<const Run> runs) const {
   }
 }
 
-// As far as they are found by loading no more than a bounded number of nodes above them.
+// The first leaves, as far as the bounds of what is asked for ahead allow.
 std::vector<ByteRange> BTree1Index::all_leaves() const {
   std::vector<ByteRange> out;
   const auto all = [](const std::uint64_t*, const std::uint64_t*) { return true; };
   std::vector<Loaded> level = top_level();
   while (!level.empty() && level.front()->level > 0) {
-    std::vector<Place> children = children_of(level, all);
+    const std::vector<Place> children = children_of(level, kMaxLeaves, all);
     if (level.front()->level > 1) {
-      children.resize(std::min(children.size(), 4 * kMaxAskedNodes));
-      level = load_level(children);
+      std::uint64_t left = kMaxHeldBytes;
+      level = load_level(children, left);
       continue;
     }
     out.reserve(children.size());

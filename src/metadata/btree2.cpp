@@ -105,22 +105,25 @@ class Tree final : public BTree2 {
 
   void will_visit(const Between& between) const override {
     std::vector<NodePtr> owners;  // of the bounds
+    std::uint64_t left = kMaxHeld;
     std::vector<Place> level = top_place();
     for (unsigned at = header_.depth; at > 0 && !level.empty(); --at) {
       std::vector<Place> below;
-      for (const Loaded& node : load_level(level, at)) {
+      for (const Loaded& node : load_level(level, at, left)) {
         owners.push_back(node.node);
-        add_children(node, between, below);
+        add_children(node, between, kMaxAsked, below);
       }
-      below.resize(std::min(below.size(), kMaxAsked));
       level = std::move(below);
     }
     ask(level, 0);
   }
 
  private:
-  // The most nodes of a level that are asked for at once.
-  static constexpr std::size_t kMaxAsked = 1'024;
+  // What is asked for ahead is bounded by numbers of nodes, not by the file: many nodes of a hostile tree may
+  // have the same child.
+  static constexpr std::size_t kMaxAsked = 1'024;       // nodes of a level, at once
+  static constexpr std::size_t kMaxLeaves = 1U << 18;   // that a walk over the whole tree is told of
+  static constexpr std::uint64_t kMaxHeld = 16U << 20;  // bytes of nodes that are in memory at once
 
   // A node that may be of interest, and the records before and behind it: empty where there are none.
   struct Place {
@@ -137,9 +140,11 @@ class Tree final : public BTree2 {
     return {{root(), {}, {}}};
   }
 
-  static void add_children(const Loaded& at, const Between& between, std::vector<Place>& out) {
+  // `out` gets no more than `most` places.
+  static void add_children(const Loaded& at, const Between& between, std::size_t most,
+                           std::vector<Place>& out) {
     const LoadedNode& node = *at.node;
-    for (std::size_t i = 0; i < node.node.children.size(); ++i) {
+    for (std::size_t i = 0; i < node.node.children.size() && out.size() < most; ++i) {
       const ByteSpan after = i > 0 ? node.record(i - 1) : at.after;
       const ByteSpan before = i < node.record_count ? node.record(i) : at.before;
       if (between(after, before)) out.push_back({node.node.children[i], after, before});
@@ -158,8 +163,11 @@ class Tree final : public BTree2 {
     return {child.address, checked_add(child.address, node_bytes(child, level)).value_or(child.address)};
   }
 
-  // Those that can be loaded.
-  std::vector<Loaded> load_level(const std::vector<Place>& places, unsigned level) const {
+  // Loads the places whose nodes can be loaded and fit into `left` bytes, which it reduces.
+  std::vector<Loaded> load_level(std::vector<Place>& places, unsigned level, std::uint64_t& left) const {
+    const std::uint64_t bytes = 2 * std::uint64_t{header_.node_size};  // as stored, and decoded
+    places.resize(static_cast<std::size_t>(std::min<std::uint64_t>(places.size(), left / bytes)));
+    left -= places.size() * bytes;
     ask(places, level);
     std::vector<Loaded> out;
     for (const Place& place : places)
@@ -167,14 +175,14 @@ class Tree final : public BTree2 {
     return out;
   }
 
-  // As far as they are found by loading a bounded number of nodes above them.
+  // The first leaves, as far as the bounds above allow.
   std::vector<ByteRange> all_leaves() const {
     std::vector<Place> level = top_place();
     for (unsigned at = header_.depth; at > 0 && !level.empty(); --at) {
-      level.resize(std::min(level.size(), 4 * kMaxAsked));
+      std::uint64_t left = kMaxHeld;
       std::vector<Place> below;
-      for (const Loaded& node : load_level(level, at))
-        add_children(node, [](ByteSpan, ByteSpan) { return true; }, below);
+      for (const Loaded& node : load_level(level, at, left))
+        add_children(node, [](ByteSpan, ByteSpan) { return true; }, kMaxLeaves, below);
       for (Place& place : below) place.after = place.before = {};  // their nodes are not kept
       level = std::move(below);
     }

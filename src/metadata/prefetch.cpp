@@ -50,7 +50,9 @@ class Levels {
   void run(unsigned levels) {
     for (; levels > 0 && !next_.empty(); --levels) {
       const std::vector<Place> level = std::exchange(next_, {});
-      if (!budget_.spend(level.size())) return;
+      std::uint64_t bytes = 0;
+      for (const Place& place : level) bytes += place.bytes;
+      if (!budget_.spend(bytes)) return;
       tell(level);
       if (levels == 1) return;
       for (const Place& place : level) {

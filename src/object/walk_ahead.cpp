@@ -9,6 +9,7 @@
 namespace h5mount::object {
 namespace {
 
+constexpr std::uint64_t kStepsPerLink = 200;
 constexpr std::size_t kMaxObjects = 4096;         // that are asked for by one call
 constexpr std::size_t kMaxRemembered = 1U << 16;  // what is forgotten is asked for again, which does no harm
 
@@ -16,7 +17,7 @@ constexpr std::size_t kMaxRemembered = 1U << 16;  // what is forgotten is asked 
 
 WalkAhead::WalkAhead(metadata::FileMetadataPtr file) : file_(std::move(file)), far_(file_->source()->far()) {}
 
-void WalkAhead::will_visit(std::span<const std::uint64_t> objects) {
+void WalkAhead::will_visit(std::span<const std::uint64_t> objects, RequestBudget& budget) {
   if (!far_) return;
   if (asked_.size() > kMaxRemembered) asked_.clear();
   std::vector<std::uint64_t> level;
@@ -27,12 +28,11 @@ void WalkAhead::will_visit(std::span<const std::uint64_t> objects) {
   for (std::size_t asked = 0; !level.empty();) {
     std::vector<metadata::StructureAt> wanted;
     for (const std::uint64_t address : level) wanted.push_back({metadata::Structure::Object, address});
-    RequestBudget budget;
     metadata::prefetch(*file_, wanted, budget);
     asked += level.size();
     std::vector<std::uint64_t> below;
     for (const std::uint64_t address : level) {
-      if (asked + below.size() >= kMaxObjects) break;
+      if (asked + below.size() >= kMaxObjects || !budget.check()) return;
       const auto object = open_object(*file_, address);
       if (!object || object->kind != ObjectKind::Group) continue;
       const auto group = Group::open(file_, *object);
@@ -40,7 +40,7 @@ void WalkAhead::will_visit(std::span<const std::uint64_t> objects) {
       (void)(*group)->for_each(
           [&](const format::Link& link) {
             if (link.is(format::LinkType::Hard)) add(link.address, asked, below);
-            return asked + below.size() < kMaxObjects;
+            return asked + below.size() < kMaxObjects && budget.spend(kStepsPerLink);
           },
           nullptr);
     }

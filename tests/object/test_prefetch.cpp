@@ -128,7 +128,8 @@ TEST(Prefetch, AWalkOverAllObjectsAsksForEverythingBefore) {
     const FarFile far = open_far(*near);
     if (!far.file) continue;
     const std::uint64_t root = far.file->root_address();
-    object::WalkAhead(far.file).will_visit({&root, 1});
+    RequestBudget budget;
+    object::WalkAhead(far.file).will_visit({&root, 1}, budget);
     far.source->expect_no_more();
     LevelWalk walk(far.file, false);
     if (!walk.run() || walk.objects() > 4000) continue;
@@ -160,7 +161,8 @@ TEST(Prefetch, TheRoundsOfAListingAreThoseOfItsDepth) {
     const FarFile far = open_far(io::make_memory_source(bytes));
     ASSERT_TRUE(far.file);
     const std::uint64_t root = far.file->root_address();
-    object::WalkAhead(far.file).will_visit({&root, 1});
+    RequestBudget budget;
+    object::WalkAhead(far.file).will_visit({&root, 1}, budget);
     EXPECT_LE(far.source->rounds(), one.rounds) << one.python << " " << one.libver;
   }
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "h5mount/base/request_budget.h"
 #include "h5mount/metadata/file_metadata.h"
 
 namespace h5mount::object {
@@ -21,8 +22,9 @@ class WalkAhead {
   explicit WalkAhead(metadata::FileMetadataPtr file);
 
   bool is_of_use() const { return far_; }
-  // The headers at these addresses are visited next.
-  void will_visit(std::span<const std::uint64_t> objects);
+  // The headers at these addresses are visited next. What is done is charged to `budget`; if that is spent,
+  // nothing more is asked for.
+  void will_visit(std::span<const std::uint64_t> objects, RequestBudget& budget);
 
  private:
   const metadata::FileMetadataPtr file_;

@@ -59,9 +59,10 @@ std::shared_ptr<const ObjectPaths> ObjectPaths::walk(const metadata::FileMetadat
   places->entries_.push_back({.address = file->root_address()});
   places->index_.emplace(file->root_address(), 0);
   std::vector<std::uint32_t> groups{0};
-  object::WalkAhead ahead(file);
+  Ahead ahead{object::WalkAhead(file)};
+  ahead.budget.allow_for(file->source()->size());
   const std::uint64_t root = file->root_address();
-  ahead.will_visit({&root, 1});
+  ahead.walk.will_visit({&root, 1}, ahead.budget);
   for (std::size_t next = 0; next < groups.size(); ++next) {
     const std::uint32_t parent = groups[next];
     const auto group = object::open_object(*file, places->entries_[parent].address);
@@ -73,16 +74,15 @@ std::shared_ptr<const ObjectPaths> ObjectPaths::walk(const metadata::FileMetadat
 }
 
 void ObjectPaths::add_children(const metadata::FileMetadataPtr& file, const object::Object& group,
-                               std::uint32_t parent, std::vector<std::uint32_t>& groups,
-                               object::WalkAhead& ahead) {
+                               std::uint32_t parent, std::vector<std::uint32_t>& groups, Ahead& ahead) {
   const std::vector<HardLink> links = sorted_hard_links(file, group, left_);
   for (std::size_t i = 0; i < links.size(); ++i) {
     const HardLink& link = links[i];
-    if (ahead.is_of_use() && i % object::WalkAhead::kPage == 0) {
+    if (ahead.walk.is_of_use() && i % object::WalkAhead::kPage == 0) {
       std::vector<std::uint64_t> page;
       for (std::size_t next = i; next < std::min(i + object::WalkAhead::kPage, links.size()); ++next)
         page.push_back(links[next].address);
-      ahead.will_visit(page);
+      ahead.walk.will_visit(page, ahead.budget);
     }
     if (entries_.size() >= most_ || left_.spent()) return;
     const auto index = static_cast<std::uint32_t>(entries_.size());

@@ -46,8 +46,12 @@ class ObjectPaths {
     return std::string_view(names_).substr(entry.name_offset, entry.name_length);
   }
   std::optional<std::uint32_t> index_of(std::uint64_t address) const;
+  struct Ahead {
+    object::WalkAhead walk;
+    RequestBudget budget = {};  // of this alone: paths that are not asked for ahead are found all the same
+  };
   void add_children(const metadata::FileMetadataPtr& file, const object::Object& group, std::uint32_t parent,
-                    std::vector<std::uint32_t>& groups, object::WalkAhead& ahead);
+                    std::vector<std::uint32_t>& groups, Ahead& ahead);
 
   // Bounds the walk over all groups together: groups of a hostile file may share one store of links, or one
   // long header. In a sound file links, names and headers do not overlap, so the file's size bounds them.

@@ -40,7 +40,7 @@ class Walk {
 
   Status run() {
     const std::uint64_t root = file_->root_address();
-    ahead_.will_visit({&root, 1});
+    ahead_.will_visit({&root, 1}, budget_);
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(file_->root_address(), budget_));
     H5_TRY(visitor_.visit_object(paths_.place(), *object));
     H5_TRY(enter(GroupContents(file_, file_->root_address(), 0)));
@@ -85,7 +85,7 @@ class Walk {
     for (std::size_t i = position; i < std::min(position + object::WalkAhead::kPage, links.size()); ++i)
       if (const format::Link link = links.link(i); link.is(format::LinkType::Hard))
         page.push_back(link.address);
-    ahead_.will_visit(page);
+    ahead_.will_visit(page, budget_);
   }
 
   // This may enter another group, after which `group` is no longer valid.
