@@ -221,7 +221,7 @@ std::vector<BTree1Index::Place> BTree1Index::children_of(const std::vector<Loade
   return out;
 }
 
-// The root, after it has been asked for; empty where it cannot be loaded.
+// The root, after it has been asked for; empty if it cannot be loaded.
 std::vector<Loaded> BTree1Index::top_level() const {
   const ByteRange range = usual_range(root_);
   if (!cache_.find(root_)) metadata::will_read_structures(*file_, {&range, 1});

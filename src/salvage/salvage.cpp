@@ -188,12 +188,7 @@ void Salvager::tell_of_regained() {
   std::size_t told = 0;
   reachable_->result().reached.for_each([&](std::uint64_t address, std::uint8_t kind) {
     if (ordinary_->contains(address) || ++told > kMaxRegained) return;
-    Finding finding;
-    finding.address = address;
-    finding.found_by = "a link of a damaged group or header";
-    const bool proven = is_proven(address, static_cast<object::ObjectKind>(kind));
-    finding.certainty = proven ? Certainty::Proven : Certainty::Guessed;
-    rescue_.note(std::move(finding));
+    note_object(address, static_cast<object::ObjectKind>(kind), "a link of a damaged group or header");
   });
 }
 

@@ -50,6 +50,7 @@ class Salvager {
   void find_unlinked();
   void find_headless();
   bool is_proven(std::uint64_t address, object::ObjectKind kind) const;
+  void note_object(std::uint64_t address, object::ObjectKind kind, const char* found_by);
   void tell_of_unlinked();
   std::vector<format::Link> lost_links();
 

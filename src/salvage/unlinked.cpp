@@ -81,17 +81,21 @@ bool Salvager::is_proven(std::uint64_t address, object::ObjectKind kind) const {
          !described->type->has_variable_part;
 }
 
+// Notes an object that the ordinary way does not reach.
+void Salvager::note_object(std::uint64_t address, object::ObjectKind kind, const char* found_by) {
+  Finding finding;
+  finding.address = address;
+  finding.found_by = found_by;
+  finding.certainty = is_proven(address, kind) ? Certainty::Proven : Certainty::Guessed;
+  rescue_.note(std::move(finding));
+}
+
 void Salvager::tell_of_unlinked() {
   AddressTable shown;
   for (const Lost& one : lost_) shown.add(one.address);
   unlinked_->result().reached.for_each([&](std::uint64_t address, std::uint8_t kind) {
     if (!shown.contains(address) && !unlinked_->result().links_in.contains(address)) return;
-    Finding finding;
-    finding.address = address;
-    finding.found_by = "its object header, to which nothing links";
-    const bool proven = is_proven(address, static_cast<object::ObjectKind>(kind));
-    finding.certainty = proven ? Certainty::Proven : Certainty::Guessed;
-    rescue_.note(std::move(finding));
+    note_object(address, static_cast<object::ObjectKind>(kind), "its object header, to which nothing links");
   });
   rescue_datasets(unlinked_->result(), true);
 }

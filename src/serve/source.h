@@ -45,8 +45,9 @@ class RecentFiles {
     return known;
   }
 
-  // The elements of a dataset in one state of its file. They are to be of that file alone, as nothing here
-  // tells whether another one changed. `root`: the directory that shows the file.
+  // The elements of a dataset in one state of its file. Only datasets whose data lie in that file alone may
+  // be kept, as nothing here notices that another file has changed. `root`: the directory that shows the
+  // file.
   struct Data {
     tree::NodeId root = 0;
     std::uint64_t address = 0;
@@ -59,7 +60,7 @@ class RecentFiles {
     return known && known->root == root && known->address == address && known->state == state ? known
                                                                                               : nullptr;
   }
-  // In place of an earlier state.
+  // Replaces the elements of an earlier state.
   void keep_data(Data data) {
     const std::uint64_t key = data_key(data.root, data.address);
     data_.insert(key, std::make_shared<const Data>(std::move(data)), 1);

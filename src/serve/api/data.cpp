@@ -82,8 +82,8 @@ class ComputedBody final : public Body {
     return count;
   }
 
-  // What is decoded already goes to the client without another thread. What is not ends this before it is
-  // waited for, and nothing is taken then.
+  // Copies bytes that are decoded already, on the connection's own thread. If some are not decoded yet, the
+  // read fails before it waits for them, and nothing is consumed.
   Result<std::size_t> read_at_once(MutableByteSpan out, RequestWork& work) override {
     return read(out, work);
   }

@@ -70,7 +70,7 @@ std::string without_spaces(std::string text) {
   return text;
 }
 
-// What was decoded for one request is there for the next one.
+// The dataset's elements, by a reader that is kept, so that what it decoded for one request serves the next.
 Result<view::Source> data_of(const ApiRequest& request, const tree::FileObject& object) {
   if (!is_own(object, OwnPart::Data, request.budget())) return object.data(request.budget());
   RecentFiles& recent = *request.snapshot->recent;
