@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""soak.py HOURS H5MOUNT FAULT_FS: see soak.sh.
+"""soak.py HOURS H5MOUNT FAULT_FS [OPTIONS]: see soak.sh.
 
 A file with every kind of storage lies on a file system with faults (tests/faults/fault_fs.cpp). Reader processes do
 random things with a mount of it, each read compared with what h5py and NumPy wrote; this process changes the faults,
@@ -25,7 +25,7 @@ import h5py
 import numpy as np
 
 READERS = 12
-GRACE = 3.0  # seconds after a fault in which its errors may still come
+GRACE = 3.0  # seconds after a fault in which what begins may still meet its errors
 REMOUNT_EVERY = 120.0
 FAULT_ERRORS = {errno.EIO, errno.EINTR, errno.ETIMEDOUT, errno.ESTALE}
 CACHE = 32 << 20
@@ -169,7 +169,7 @@ class Reader:
         doings = (self.whole, self.pieces, self.pieces, self.mapped, self.tree, self.attributes, self.views)
         wrong = []
         while not stop.is_set():
-            doing = self.random.choice(doings)
+            doing, begun = self.random.choice(doings), time.time()
             try:
                 doing()
                 self.counts['operations'] += 1
@@ -178,7 +178,7 @@ class Reader:
             except (OSError, ValueError) as error:
                 number = getattr(error, 'errno', None)
                 # A mount that is being replaced has no files, or is another one.
-                if number in FAULT_ERRORS | {errno.ENOTCONN, errno.ENOENT, errno.ENODATA} and time.time() < faults_until.value:
+                if number in FAULT_ERRORS | {errno.ENOTCONN, errno.ENOENT, errno.ENODATA} and begun < faults_until.value:
                     self.counts['errors: ' + errno.errorcode.get(number, str(error))] += 1
                 else:
                     wrong.append(f'{doing.__name__}: {error!r} without a fault')
@@ -194,9 +194,9 @@ def read_for_ever(mount, known, seed, stop, faults_until, report):
 class Daemon:
     """A mount's process."""
 
-    def __init__(self, program, file, mount):
+    def __init__(self, program, options, file, mount):
         self.mount = mount
-        subprocess.run([program, '-o', f'cache_size={CACHE}', file, mount], check=True)
+        subprocess.run([program, '-o', options, file, mount], check=True)
         self.pid = int(subprocess.run(['pgrep', '-n', '-f', f'{program} .*{mount}'], check=True, capture_output=True).stdout)
 
     def sizes(self):
@@ -231,6 +231,7 @@ def rules_of(choose, size):
 
 def main():
     hours, program, fault_fs = float(sys.argv[1]), os.path.abspath(sys.argv[2]), os.path.abspath(sys.argv[3])
+    options = ','.join([f'cache_size={CACHE}', *sys.argv[4:]])
     place = tempfile.mkdtemp(prefix='h5mount-soak-')
     source, faulty, mount, rules = (os.path.join(place, name) for name in ('source', 'faulty', 'mount', 'rules'))
     for directory in (source, faulty, mount):
@@ -242,7 +243,7 @@ def main():
     troubles, faults, choose = [], collections.Counter(), random.Random(1)
     first = last = None
     peak = mounts = 0
-    daemon = Daemon(program, faulty + '/f.h5', mount)
+    daemon = Daemon(program, options, faulty + '/f.h5', mount)
     readers = [multiprocessing.Process(target=read_for_ever, args=(mount, known, seed, stop, faults_until, report))
                for seed in range(READERS)]
     for reader in readers:
@@ -272,7 +273,7 @@ def main():
             if time.time() - mounted > REMOUNT_EVERY:
                 faults_until.value = time.time() + 1e6
                 subprocess.run(['umount', '-l', mount], check=True)
-                daemon = Daemon(program, faulty + '/f.h5', mount)
+                daemon = Daemon(program, options, faulty + '/f.h5', mount)
                 faults_until.value = time.time() + GRACE
                 mounts, mounted = mounts + 1, time.time()
     finally:
