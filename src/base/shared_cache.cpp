@@ -5,57 +5,50 @@
 
 namespace h5mount {
 
-std::uint64_t SharedCache::new_part() {
-  static std::atomic<std::uint64_t> last = 0;
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
 void SharedCache::note_oldest(Shard& shard) {
   shard.oldest.store(shard.order.empty() ? kNone : shard.order.back().used, std::memory_order_relaxed);
 }
 
-SharedCache::Value SharedCache::find(std::uint64_t part, const Key& key) {
-  Shard& shard = shard_of(key);
+SharedCache::Value SharedCache::find(Part& part, const Key& key) {
+  const std::size_t number = shard_of(key);
+  Shard& shard = shards_[number];
   const MutexLock lock(shard.mutex);
-  const auto entries = shard.parts.find(part);
-  if (entries == shard.parts.end()) return nullptr;
-  const auto at = entries->second.find(key);
-  if (at == entries->second.end()) return nullptr;
+  const auto at = part.entries[number].find(key);
+  if (at == part.entries[number].end()) return nullptr;
   at->second->used = now_.load(std::memory_order_relaxed);
   shard.order.splice(shard.order.begin(), shard.order, at->second);
   note_oldest(shard);
   return at->second->value;
 }
 
-void SharedCache::insert(std::uint64_t part, const Key& key, Value value, std::size_t bytes) {
+void SharedCache::insert(Part& part, const Key& key, Value value, std::size_t bytes) {
   bytes += kEntryBytes;
   if (bytes > capacity_) return;
   Entries dropped;  // destroyed after the lock is released
   {
-    Shard& shard = shard_of(key);
+    const std::size_t number = shard_of(key);
+    Shard& shard = shards_[number];
     const MutexLock lock(shard.mutex);
-    if (const auto entries = shard.parts.find(part); entries != shard.parts.end())
-      if (const auto before = entries->second.find(key); before != entries->second.end())
-        drop(shard, before->second, dropped);
+    auto& entries = part.entries[number];
+    if (const auto before = entries.find(key); before != entries.end()) drop(shard, before->second, dropped);
     const std::uint64_t now = now_.fetch_add(1, std::memory_order_relaxed) + 1;
-    shard.order.push_front({part, key, bytes, now, std::move(value)});
-    shard.parts[part].emplace(key, shard.order.begin());
+    shard.order.push_front({&part, key, bytes, now, std::move(value)});
+    entries.emplace(key, shard.order.begin());
     held_.fetch_add(bytes, std::memory_order_relaxed);
     note_oldest(shard);
   }
   make_room();
 }
 
-void SharedCache::charge(std::uint64_t part, const Key& key, const void* value, std::size_t bytes) {
+void SharedCache::charge(Part& part, const Key& key, const void* value, std::size_t bytes) {
   bytes += kEntryBytes;
   Entries dropped;
   {
-    Shard& shard = shard_of(key);
+    const std::size_t number = shard_of(key);
+    Shard& shard = shards_[number];
     const MutexLock lock(shard.mutex);
-    const auto entries = shard.parts.find(part);
-    if (entries == shard.parts.end()) return;
-    const auto at = entries->second.find(key);
-    if (at == entries->second.end() || at->second->value.get() != value) return;
+    const auto at = part.entries[number].find(key);
+    if (at == part.entries[number].end() || at->second->value.get() != value) return;
     held_.fetch_add(bytes - std::exchange(at->second->bytes, bytes), std::memory_order_relaxed);
     if (bytes > capacity_) {
       drop(shard, at->second, dropped);
@@ -65,27 +58,23 @@ void SharedCache::charge(std::uint64_t part, const Key& key, const void* value, 
   make_room();
 }
 
-void SharedCache::erase(std::uint64_t part) {
-  for (Shard& shard : shards_) {
+void SharedCache::erase(Part& part) {
+  for (std::size_t number = 0; number < kShards; ++number) {
+    Shard& shard = shards_[number];
     Entries dropped;
     const MutexLock lock(shard.mutex);
-    const auto entries = shard.parts.extract(part);
-    if (entries.empty()) continue;
-    for (const auto& [key, entry] : entries.mapped()) {
+    for (const auto& [key, entry] : part.entries[number]) {
       held_.fetch_sub(entry->bytes, std::memory_order_relaxed);
       dropped.splice(dropped.begin(), shard.order, entry);
     }
+    part.entries[number].clear();
     note_oldest(shard);
   }
 }
 
-// The part's table is removed with its last entry.
 void SharedCache::drop(Shard& shard, Entries::iterator entry, Entries& dropped) {
   held_.fetch_sub(entry->bytes, std::memory_order_relaxed);
-  if (const auto entries = shard.parts.find(entry->part); entries != shard.parts.end()) {
-    entries->second.erase(entry->key);
-    if (entries->second.empty()) shard.parts.erase(entries);
-  }
+  entry->part->entries[shard_of(entry->key)].erase(entry->key);
   dropped.splice(dropped.begin(), shard.order, entry);
 }
 

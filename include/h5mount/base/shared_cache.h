@@ -44,33 +44,36 @@ class SharedCache {
       return static_cast<std::size_t>(key.number ^ key.version * kGoldenRatio);
     }
   };
+  struct Part;
   struct Entry {
-    std::uint64_t part;
+    Part* part;
     Key key;
     std::size_t bytes;
     std::uint64_t used;  // the time of the last use
     Value value;
   };
   using Entries = std::list<Entry>;
+  static constexpr std::size_t kShards = 8;
+  // What one user has in each shard; the shard's mutex guards it.
+  struct Part {
+    std::array<std::unordered_map<Key, Entries::iterator, Hash>, kShards> entries;
+  };
   struct Shard {
     Mutex mutex;
-    Entries order H5_GUARDED_BY(mutex);  // most recently used first
-    std::unordered_map<std::uint64_t, std::unordered_map<Key, Entries::iterator, Hash>> parts
-        H5_GUARDED_BY(mutex);
+    Entries order H5_GUARDED_BY(mutex);         // most recently used first
     std::atomic<std::uint64_t> oldest = kNone;  // `used` of the last entry
   };
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   static constexpr std::size_t kEntryBytes = 128;  // of an entry and its places in the tables, about
 
-  static std::uint64_t new_part();
-  Value find(std::uint64_t part, const Key& key);
+  Value find(Part& part, const Key& key);
   // Replaces the key's present value. A value larger than the capacity is not kept.
-  void insert(std::uint64_t part, const Key& key, Value value, std::size_t bytes);
+  void insert(Part& part, const Key& key, Value value, std::size_t bytes);
   // The value has grown to that size; does nothing if it is no longer the key's value.
-  void charge(std::uint64_t part, const Key& key, const void* value, std::size_t bytes);
-  void erase(std::uint64_t part);
+  void charge(Part& part, const Key& key, const void* value, std::size_t bytes);
+  void erase(Part& part);
 
-  Shard& shard_of(const Key& key) { return shards_[key.number % shards_.size()]; }
+  static std::size_t shard_of(const Key& key) { return key.number % kShards; }
   void drop(Shard& shard, Entries::iterator entry, Entries& dropped) H5_REQUIRES(shard.mutex);
   static void note_oldest(Shard& shard) H5_REQUIRES(shard.mutex);
   void make_room();
@@ -78,7 +81,7 @@ class SharedCache {
   const std::size_t capacity_;
   std::atomic<std::size_t> held_ = 0;
   std::atomic<std::uint64_t> now_ = 0;  // counts insertions
-  std::array<Shard, 8> shards_;
+  std::array<Shard, kShards> shards_;
 };
 
 // The values of one user, by number (usually an address) and version: a value is found only under its own
@@ -86,8 +89,7 @@ class SharedCache {
 template <class T>
 class CachePart {
  public:
-  explicit CachePart(std::shared_ptr<SharedCache> memory)
-      : memory_(std::move(memory)), part_(SharedCache::new_part()) {}
+  explicit CachePart(std::shared_ptr<SharedCache> memory) : memory_(std::move(memory)) {}
   ~CachePart() { memory_->erase(part_); }
   CachePart(const CachePart&) = delete;
   CachePart& operator=(const CachePart&) = delete;
@@ -106,7 +108,7 @@ class CachePart {
 
  private:
   const std::shared_ptr<SharedCache> memory_;
-  const std::uint64_t part_;
+  SharedCache::Part part_;
 };
 
 }  // namespace h5mount
