@@ -13,6 +13,7 @@
 #include <list>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "h5mount/base/thread_annotations.h"
 
@@ -20,10 +21,20 @@ namespace h5mount {
 
 class SharedCache {
  public:
-  // The bound if there is only one file: a few thousand windows of metadata, objects and heaps.
-  static constexpr std::size_t kDefaultBytes = 24U << 20;
+  // The bound if there is only one file: thousands of objects and heaps.
+  static constexpr std::size_t kDefaultBytes = 20U << 20;
 
-  explicit SharedCache(std::size_t capacity_bytes = kDefaultBytes) : capacity_(capacity_bytes) {}
+  // `capacity_bytes`: the bound, not counting `local_bytes_of`, which has a fifth of it besides.
+  explicit SharedCache(std::size_t capacity_bytes = kDefaultBytes)
+      : SharedCache(capacity_bytes,
+                    std::unique_ptr<SharedCache>(new SharedCache(capacity_bytes / 5, nullptr))) {}
+
+  // A cache of its own for bytes that the system keeps in memory too: to read them again costs less than
+  // memory that is touched for the first time, so a walk over a large file is not to fill the whole bound
+  // with them.
+  static std::shared_ptr<SharedCache> local_bytes_of(const std::shared_ptr<SharedCache>& memory) {
+    return {memory, memory->local_bytes_.get()};
+  }
 
   std::size_t capacity() const { return capacity_; }
   std::size_t held() const { return held_.load(std::memory_order_relaxed); }
@@ -31,6 +42,8 @@ class SharedCache {
  private:
   template <class T>
   friend class CachePart;
+  SharedCache(std::size_t capacity_bytes, std::unique_ptr<SharedCache> local_bytes)
+      : capacity_(capacity_bytes), local_bytes_(std::move(local_bytes)) {}
 
   using Value = std::shared_ptr<const void>;
   // The key of a value within its part. `version`: that of the source; 0 if there is only one.
@@ -79,6 +92,7 @@ class SharedCache {
   void make_room();
 
   const std::size_t capacity_;
+  const std::unique_ptr<SharedCache> local_bytes_;
   std::atomic<std::size_t> held_ = 0;
   std::atomic<std::uint64_t> now_ = 0;  // counts insertions
   std::array<Shard, kShards> shards_;
