@@ -10,7 +10,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -51,32 +50,35 @@ class SharedCache {
     std::uint64_t version, number;
     bool operator==(const Key&) const = default;
   };
+  static constexpr std::uint64_t kGoldenRatio = 0x9E37'79B9'7F4A'7C15;
   struct Hash {
     std::size_t operator()(const Key& key) const noexcept {
-      constexpr std::uint64_t kGoldenRatio = 0x9E37'79B9'7F4A'7C15;
       return static_cast<std::size_t>(key.number ^ key.version * kGoldenRatio);
     }
   };
   struct Part;
+  // Entries are in the order of their use: each knows its neighbours in the shard.
   struct Entry {
-    Part* part;
-    Key key;
-    std::size_t bytes;
-    std::uint64_t used;  // the time of the last use
-    Value value;
+    Part* part = nullptr;
+    Key key{};
+    std::size_t bytes = 0;
+    std::uint64_t used = 0;  // the time of the last use
+    Value value = nullptr;
+    Entry *newer = nullptr, *older = nullptr;
   };
-  using Entries = std::list<Entry>;
+  using Table = std::unordered_map<Key, Entry, Hash>;
   static constexpr std::size_t kShards = 8;
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   // What one user has in each shard; the shard's mutex guards it.
   struct Part {
-    std::array<std::unordered_map<Key, Entries::iterator, Hash>, kShards> entries;
+    std::array<Table, kShards> tables;
   };
   struct Shard {
     Mutex mutex;
-    Entries order H5_GUARDED_BY(mutex);         // most recently used first
-    std::atomic<std::uint64_t> oldest = kNone;  // `used` of the last entry
+    Entry* newest H5_GUARDED_BY(mutex) = nullptr;
+    Entry* oldest H5_GUARDED_BY(mutex) = nullptr;
+    std::atomic<std::uint64_t> oldest_use = kNone;  // `used` of the oldest entry
   };
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   static constexpr std::size_t kEntryBytes = 128;  // of an entry and its places in the tables, about
 
   Value find(Part& part, const Key& key);
@@ -86,9 +88,12 @@ class SharedCache {
   void charge(Part& part, const Key& key, const void* value, std::size_t bytes);
   void erase(Part& part);
 
-  static std::size_t shard_of(const Key& key) { return key.number % kShards; }
-  void drop(Shard& shard, Entries::iterator entry, Entries& dropped) H5_REQUIRES(shard.mutex);
-  static void note_oldest(Shard& shard) H5_REQUIRES(shard.mutex);
+  // Numbers are mostly addresses, which are multiples of eight.
+  static std::size_t shard_of(const Key& key) { return (key.number * kGoldenRatio >> 32U) % kShards; }
+  static void link(Shard& shard, Entry& entry) H5_REQUIRES(shard.mutex);
+  static void unlink(Shard& shard, Entry& entry) H5_REQUIRES(shard.mutex);
+  // The entry's node, to be destroyed when the lock is released.
+  Table::node_type drop(Shard& shard, Entry& entry) H5_REQUIRES(shard.mutex);
   void make_room();
 
   const std::size_t capacity_;
