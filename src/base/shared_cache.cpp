@@ -33,8 +33,11 @@ SharedCache::Value SharedCache::find(Part& part, const Key& key) {
   const auto at = part.tables[number].find(key);
   if (at == part.tables[number].end()) return nullptr;
   Entry& entry = at->second;
+  // Nothing was inserted since its last use: it has its place, and its neighbours need not be touched.
+  const std::uint64_t now = now_.load(std::memory_order_relaxed);
+  if (entry.used == now) return entry.value;
   unlink(shard, entry);
-  entry.used = now_.load(std::memory_order_relaxed);
+  entry.used = now;
   link(shard, entry);
   return entry.value;
 }
