@@ -100,10 +100,13 @@ void SharedCache::make_room() {
         shards_, {}, [](const Shard& one) { return one.oldest_use.load(std::memory_order_relaxed); });
     Table::node_type dropped;
     const MutexLock lock(shard.mutex);
-    if (shard.oldest != nullptr)
+    if (shard.oldest != nullptr) {
       dropped = drop(shard, *shard.oldest);
-    else if (shard.oldest_use.load(std::memory_order_relaxed) == kNone)
+      // What is evicted next was used long ago: the processor's caches no longer hold it.
+      if (shard.oldest != nullptr) __builtin_prefetch(shard.oldest->value.get());
+    } else if (shard.oldest_use.load(std::memory_order_relaxed) == kNone) {
       return;  // others have made room
+    }
   }
 }
 
