@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """An HTTP server for tests of URLs: it counts, delays, breaks, lies, and verifies signatures of S3.
 
-    far_server.py DIRECTORY [--delay SECONDS] [--secret KEY:SECRET] [--region REGION]
+    far_server.py DIRECTORY [--delay SECONDS] [--secret KEY:SECRET] [--region REGION] [--port PORT]
 
 Prints its port. GET /PATH gives DIRECTORY/PATH, whole or one range of it; /BUCKET/?list-type=2 lists the files below
 DIRECTORY/BUCKET as S3 does; /.count gives the number of requests
-so far, /.requests a JSON list of [path, range, authorization, other fields]. What it is to do wrong is said in
+so far, /.requests a JSON list of [path, range, authorization, other fields], /.spans one of [when it came, when it was
+answered, bytes of the body]. GET /DIRECTORY/ gives links to its files. What it is to do wrong is said in
 the path's first part, /!WHAT[=VALUE][,WHAT…]/PATH, or for all that follow by /.set?WHAT[=VALUE],…:
 
     fail=N:STATUS   the next N requests get STATUS      silent=N     the next N get no answer
@@ -22,7 +23,7 @@ the path's first part, /!WHAT[=VALUE][,WHAT…]/PATH, or for all that follow by 
 import argparse, base64, datetime, hashlib, hmac, json, os, socket, threading, time, urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-STATE = {"count": 0, "most": 0, "now": 0, "requests": [], "faults": {}, "left": {}}
+STATE = {"count": 0, "most": 0, "now": 0, "requests": [], "spans": [], "faults": {}, "left": {}}
 LOCK = threading.Lock()
 
 
@@ -111,7 +112,8 @@ class Handler(BaseHTTPRequestHandler):
         if "Content_Length" not in fields:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def control(self, path):
         if path == "/.count":
@@ -120,8 +122,12 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, str(STATE["most"]).encode())
         if path == "/.requests":
             return self.answer(200, json.dumps(STATE["requests"]).encode())
+        if path == "/.spans":
+            with LOCK:
+                spans = [[span[0], span[1] or time.monotonic(), span[2]] for span in STATE["spans"]]
+            return self.answer(200, json.dumps(spans).encode())
         if path == "/.reset":
-            STATE.update(count=0, most=0, requests=[])
+            STATE.update(count=0, most=0, requests=[], spans=[])
         elif path.startswith("/.set"):
             STATE["faults"] = parse_faults(urllib.parse.unquote(path.partition("?")[2]))
             STATE["left"] = {}
@@ -146,6 +152,8 @@ class Handler(BaseHTTPRequestHandler):
             STATE["most"] = max(STATE["most"], STATE["now"])
             STATE["requests"].append([self.path, self.headers.get("Range"), self.headers.get("Authorization"),
                                       {k.lower(): v for k, v in self.headers.items()}])
+            self.span = [time.monotonic(), None, 0]
+            STATE["spans"].append(self.span)
         try:
             self.serve()
         except (BrokenPipeError, ConnectionResetError):
@@ -153,6 +161,9 @@ class Handler(BaseHTTPRequestHandler):
         finally:
             with LOCK:
                 STATE["now"] -= 1
+                self.span[1] = time.monotonic()
+
+    do_HEAD = do_GET
 
     def serve(self):
         path, faults = self.path.partition("?")[0], dict(STATE["faults"])
@@ -162,7 +173,9 @@ class Handler(BaseHTTPRequestHandler):
             path = "/" + rest
         time.sleep(float(faults.get("delay", ARGS.delay)))
         if self.once(faults, "silent"):
-            time.sleep(3600)
+            self.close_connection = True
+            self.rfile.read(1)  # until the client hangs up
+            return
         status = self.once(faults, "fail")
         if status:
             extra = {"Retry_After": faults["retry"]} if "retry" in faults else {}
@@ -185,6 +198,10 @@ class Handler(BaseHTTPRequestHandler):
             if denied or not os.path.isdir(name):
                 return self.answer(int(denied or 404), b"<Error/>")
             return self.answer(200, list_page(name, query, int(faults.get("page", 1000))))
+        if path.endswith("/") and os.path.isdir(name):
+            names = map(urllib.parse.quote, sorted(os.listdir(name)))
+            links = "".join(f'<a href="{entry}">{entry}</a>\n' for entry in names)
+            return self.answer(200, f"<html><body>{links}</body></html>".encode(), Content_Type="text/html")
         if "gone" in faults or not os.path.isfile(name):
             return self.answer(404, b"")
         with open(name, "rb") as file:
@@ -206,7 +223,7 @@ class Handler(BaseHTTPRequestHandler):
         begin, end, status = 0, size, 200
         if asked and "whole" not in faults:
             first, last = asked.split("=")[1].split("-")
-            begin, end, status = int(first), min(int(last) + 1, size), 206
+            begin, end, status = int(first), min(int(last) + 1, size) if last else size, 206
             if begin >= size:
                 return self.answer(416, b"", Content_Range=f"bytes */{size}")
             moved = 1 if "shifted" in faults else 0
@@ -227,7 +244,11 @@ class Handler(BaseHTTPRequestHandler):
             fields["Content_Length"] = str(len(body))
         for name, value in fields.items():
             self.send_header(name.replace("_", "-"), value)
+        self.send_header("Accept-Ranges", "bytes")
         self.end_headers()
+        if self.command == "HEAD":
+            return
+        self.span[2] = len(body)
         if cut is not None:
             self.wfile.write(body[:int(cut)])
             self.wfile.flush()
@@ -235,9 +256,18 @@ class Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
             return
         if "trickle" not in faults:
-            self.wfile.write(body)
+            self.send_whole(body)
             return
-        pace = int(faults["trickle"])
+        self.send_slowly(body, int(faults["trickle"]))
+
+    def send_whole(self, body):
+        """A client that asked for more than it wants hangs up: then what was sent counts."""
+        piece = 256 << 10
+        for at in range(0, len(body), piece):
+            self.span[2] = min(at + piece, len(body))
+            self.wfile.write(body[at:at + piece])
+
+    def send_slowly(self, body, pace):
         for at in range(0, len(body), max(pace // 10, 1)):
             self.wfile.write(body[at:at + max(pace // 10, 1)])
             self.wfile.flush()
@@ -258,7 +288,8 @@ if __name__ == "__main__":
     parser.add_argument("--delay", type=float, default=0)
     parser.add_argument("--secret", default="")
     parser.add_argument("--region", default="us-east-1")
+    parser.add_argument("--port", type=int, default=0)
     ARGS = parser.parse_args()
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", ARGS.port), Handler)
     print(server.server_address[1], flush=True)
     server.serve_forever()
