@@ -145,6 +145,10 @@ class Browser:
                 and "favicon.ico" not in entry["message"] and "GPU stall" not in entry["message"] and "WebGL" not in entry["message"]
                 and "Expected non-empty dimension" not in entry["message"]]
 
+    def expect_no_problems(self):
+        problems = self.problems()
+        assert not problems, problems
+
     # A page that follows a file asks for as long as it is shown: nothing of it is left when its server ends.
     def leave(self):
         self.driver.get("about:blank")
@@ -240,8 +244,7 @@ def check_cells(browser, url, shots):
     browser.wait("document.body.innerText.includes('Float, 64-bit')")
     browser.press("Display")
     browser.wait("getComputedStyle(document.querySelector('.overview')).visibility === 'visible'")
-    problems = browser.problems()
-    assert not problems, problems
+    browser.expect_no_problems()
 
 
 def check_use(browser, url):
@@ -260,7 +263,7 @@ def check_use(browser, url):
     browser.wait("""document.querySelector('[role=treeitem][data-path="/image"]').getAttribute('aria-selected') === 'true'""")
     browser.driver.get(f"{url}?path=/group")
     browser.wait("document.title.startsWith('/group')")
-    assert not browser.problems()
+    browser.expect_no_problems()
 
 
 def check_growth(browser, program, place, shots):
@@ -301,8 +304,8 @@ def check_sources(browser, url):
     browser.wait("document.querySelector('[data-path=\"/wave\"]') !== null")
     browser.open(f"{url}example.h5/image?page", ["all files"], True)
     browser.open(f"{url}second.h5/?path=/x", ["x"], True)
-    problems = browser.problems()
-    assert not problems, problems
+    browser.expect_no_problems()
+    browser.leave()
 
 
 # Of a directory each file has the page, and what lies between files is a listing.
@@ -313,7 +316,7 @@ def check_directory(browser, url):
     browser.wait("document.querySelector('[data-path=\"/group/x\"], [data-path=\"/group\"]') !== null")
     browser.open(f"{url}runs/%C3%A4%20b.h5/group/x?page", ["all files"], True)
     browser.wait("document.title.startsWith('/group/x')")
-    assert not browser.problems()
+    browser.expect_no_problems()
 
 
 # Behind nginx below a path; nothing where there is no nginx.
@@ -342,7 +345,7 @@ def check_proxy(browser, url, place, shots):
         browser.wait("document.title.startsWith('/wave') && document.querySelector('canvas') !== null")
         if shots:
             browser.store(shots, "proxy")
-        assert not browser.problems()
+        browser.expect_no_problems()
     finally:
         process.terminate()
         process.wait(60)
