@@ -3,6 +3,7 @@
 # tests/bench/results/. Must run as root, to raise the kernel's read-ahead; see tests/bench/README.md.
 #   scripts/bench.sh --transports [--rounds N] [--baseline H5MOUNT]    io_uring and /dev/fuse (tests/bench/transports.py)
 #   scripts/bench.sh [--short] [--rounds N] [--only GROUP…] [--data DIRECTORY] [--baseline H5MOUNT]
+#   scripts/bench.sh [--short] [--rounds N] [--only GROUP…] --against H5MOUNT     every case beside an earlier build
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD:-$here/build-bench}

@@ -6,9 +6,9 @@
 DIRECTORY holds h5grove's package (`src` of its repository); it needs h5py, numpy and, for TIFF, tifffile. Every object of
 every file, of many some, is asked for by every endpoint and format, each file in a process of its own, as some end libhdf5's. Counts
 and differences are printed, those with the same reason together; the status is 1 where there is one without a reason
-(REASONS below).
+(REASONS below). After SIGTERM it tells what it has found so far.
 """
-import collections, ctypes, http.client, io, json, math, os, pickle, subprocess, sys, types, urllib.parse
+import collections, ctypes, http.client, io, json, math, os, pickle, resource, signal, subprocess, sys, types, urllib.parse
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
     os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
@@ -18,7 +18,8 @@ import h5py, numpy as np
 MOST_SHOWN = 40  # of a reason, and of a file without one
 MOST_BYTES_SHOWN = 300
 MOST_OBJECTS = 300  # of a file, taken from among all evenly
-MOST_BYTES = 4 << 20  # of a dataset that is compared whole; larger ones by a selection
+MOST_SECONDS = 300  # of processor time, which libhdf5 spends on a file
+MOST_BYTES = 1 << 20  # of a dataset that is compared whole; larger ones by a selection
 
 
 def orjson_stand_in():
@@ -32,7 +33,9 @@ def orjson_stand_in():
             if isinstance(value, str):
                 value.encode()  # no surrogates
             return value
-        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        if isinstance(value, np.ndarray) and (value.dtype.kind in "biu" or value.dtype.kind == "f" and np.isfinite(value).all()):
+            return value.tolist() if value.dtype.itemsize <= 8 else plain(value.tolist(), default)
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
             return plain(value.tolist(), default)
         if isinstance(value, dict):
             return {key: plain(item, default) for key, item in value.items()}
@@ -131,6 +134,8 @@ def same_number(a, b):
 
 
 def same(a, b):
+    if type(a) is type(b) and a == b:
+        return True
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if isinstance(a, list) and isinstance(b, list):
@@ -157,6 +162,8 @@ def equal(endpoint, query, mine, his):
     if form == "npy":
         a, b = np.load(io.BytesIO(mine)), np.load(io.BytesIO(his))
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if form == "csv" and mine == his:
+        return True
     if form == "csv":
         a, b = ([[float(cell) if "j" not in cell else complex(cell.strip().replace("+-", "-")) for cell in row.split(",")]
                  for row in text.decode().replace("(", "").replace(")", "").splitlines()] for text in (mine, his))
@@ -344,6 +351,7 @@ def compare_apart(program, file, found):
     child = os.fork()
     if child == 0:
         os.close(read_end)
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
         out = collections.defaultdict(list)
         compare(program, file, out)
         with os.fdopen(write_end, "wb") as pipe:
@@ -382,13 +390,14 @@ def compare(program, file, found):
     for endpoint, query in asked:
         status, mine = server.get(endpoint, query)
         his_status, his = theirs(file, endpoint, query)
-        found["answers"].append(1)
+        kind = kind_of(endpoint, query)
+        found["answers"].append(kind)
         try:
             agree = status == his_status and (status != 200 or equal(endpoint, query, mine, his))
         except Exception as error:
             mine, agree = mine + f" [{error}]".encode(), False
         if agree:
-            found["equal"].append(1)
+            found["equal"].append(kind)
             continue
         difference = Difference(file, endpoint, query, status, mine, his_status, his, *marks[query["path"]])
         name = next((name for name, explains in REASONS if holds(explains, difference)), None)
@@ -402,6 +411,20 @@ def compare(program, file, found):
     server.end()
 
 
+def kind_of(endpoint, query):
+    return f"data as {query.get('format', 'json')}" if endpoint == "data" else endpoint
+
+
+def print_kinds(found):
+    differences = [(name, difference) for name, list_ in found.items() for difference in list_ if isinstance(difference, Difference)]
+    with_reason = collections.Counter(kind_of(d.endpoint, d.query) for name, d in differences if name != "unexplained")
+    unexplained = collections.Counter(kind_of(d.endpoint, d.query) for name, d in differences if name == "unexplained")
+    answers, equal = (collections.Counter(found[name]) for name in ("answers", "equal"))
+    print(f"{'':14} {'answers':>8} {'equal':>8} {'a reason':>8} {'none':>8}")
+    for kind in sorted(answers):
+        print(f"{kind:14} {answers[kind]:8} {equal[kind]:8} {with_reason[kind]:8} {unexplained[kind]:8}")
+
+
 def shown(difference):
     if not isinstance(difference, Difference):
         return str(difference)
@@ -412,11 +435,17 @@ def shown(difference):
 def main():
     words = [word for word in sys.argv[1:] if word != "--verbose"]
     found = collections.defaultdict(list)
-    for file in words[1:]:
-        compare_apart(words[0], file, found)
-    for name, list_ in found.items():
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        for file in words[1:]:
+            compare_apart(words[0], file, found)
+            found["files"].append(file)
+    except KeyboardInterrupt:
+        print("ended before its last file")
+    print_kinds(found)
+    for name, list_ in sorted(found.items(), key=lambda entry: -len(entry[1])):
         print(f"{len(list_):8} {name}")
-        if "--verbose" in sys.argv and name not in ("answers", "equal", "unexplained"):
+        if "--verbose" in sys.argv and name not in ("answers", "equal", "files", "unexplained"):
             for difference in list_[:MOST_SHOWN]:
                 print("   ", shown(difference))
     return 1 if found["unexplained"] else 0

@@ -23,10 +23,10 @@ SIGNATURES = [b"TREE", b"HEAP", b"SNOD", b"OHDR", b"OCHK", b"FRHP", b"FHDB", b"F
 
 # ---- generated/ ----------------------------------------------------------------------------------------------------
 
-def loaded_library(name):
-    """The file of a library that h5py has loaded; its version is that of the system."""
+def libhdf5():
+    """The library that h5py has loaded; its version is that of the system."""
     with open("/proc/self/maps") as maps:
-        return next(line.split()[-1] for line in maps if "/" + name in line)
+        return ctypes.CDLL(next(line.split()[-1] for line in maps if "/libhdf5_serial.so" in line))
 
 
 def fill_groups(f):
@@ -172,7 +172,7 @@ def create(place, fill, *, libver=LATEST, prepare=None, **more):
 
 def share_messages(properties):
     """Two indexes of shared messages: datatypes and attributes from 20 bytes, everything else from 30."""
-    library = ctypes.CDLL("libhdf5_serial.so.103")
+    library = libhdf5()
     number = ctypes.c_int64(properties.id)
     assert library.H5Pset_shared_mesg_nindexes(number, 2) >= 0
     assert library.H5Pset_shared_mesg_index(number, 0, 1 << 3 | 1 << 12, 20) >= 0
@@ -198,7 +198,7 @@ def describe(path):
         properties = f.id.get_create_plist()
         addresses, lengths = properties.get_sizes()
         count = ctypes.c_uint(0)
-        ctypes.CDLL("libhdf5_serial.so.103").H5Pget_shared_mesg_nindexes(ctypes.c_int64(properties.id), ctypes.byref(count))
+        libhdf5().H5Pget_shared_mesg_nindexes(ctypes.c_int64(properties.id), ctypes.byref(count))
         said = {"superblock_version": properties.get_version()[0], "userblock": properties.get_userblock(),
                 "sizeof_addr": addresses, "sizeof_size": lengths, "sohm_indexes": count.value}
     with open(path + ".json", "w") as out:
@@ -219,8 +219,8 @@ def write_generated(place):
             create(at(f"{name}_{era}.h5"), fill, libver=libver)
     create(at("virtual.h5"), fill_virtual)
     # The ratios of B-trees are in superblock version 1 only.
-    create(at("superblock1.h5"), fill_chunks, libver=OLD, prepare=lambda p: ctypes.CDLL(
-        loaded_library("libhdf5_serial.so")).H5Pset_istore_k(ctypes.c_int64(p.id), 8))
+    create(at("superblock1.h5"), fill_chunks, libver=OLD, prepare=lambda p: libhdf5().H5Pset_istore_k(
+        ctypes.c_int64(p.id), 8))
     create(at("narrow.h5"), fill_groups, libver=OLD, prepare=lambda p: p.set_sizes(4, 4))
     create(at("userblock.h5"), fill_datasets, libver=OLD, userblock=1024)
     create(at("shared_messages.h5"), fill_shared, prepare=share_messages)

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""soak.py HOURS H5MOUNT FAULT_FS: see soak.sh.
+"""soak.py HOURS H5MOUNT FAULT_FS [OPTIONS]: see soak.sh.
 
 A file with every kind of storage lies on a file system with faults (tests/faults/fault_fs.cpp). Reader processes do
 random things with a mount of it, each read compared with what h5py and NumPy wrote; this process changes the faults,
 mounts anew now and then, and watches the daemon. An error is right only while there are faults, or shortly after."""
 
 import collections
+import contextlib
 import errno
 import hashlib
 import io
@@ -25,7 +26,7 @@ import h5py
 import numpy as np
 
 READERS = 12
-GRACE = 3.0  # seconds after a fault in which its errors may still come
+GRACE = 3.0  # seconds after a fault in which what begins may still meet its errors
 REMOUNT_EVERY = 120.0
 FAULT_ERRORS = {errno.EIO, errno.EINTR, errno.ETIMEDOUT, errno.ESTALE}
 CACHE = 32 << 20
@@ -169,7 +170,7 @@ class Reader:
         doings = (self.whole, self.pieces, self.pieces, self.mapped, self.tree, self.attributes, self.views)
         wrong = []
         while not stop.is_set():
-            doing = self.random.choice(doings)
+            doing, begun = self.random.choice(doings), time.time()
             try:
                 doing()
                 self.counts['operations'] += 1
@@ -178,7 +179,7 @@ class Reader:
             except (OSError, ValueError) as error:
                 number = getattr(error, 'errno', None)
                 # A mount that is being replaced has no files, or is another one.
-                if number in FAULT_ERRORS | {errno.ENOTCONN, errno.ENOENT, errno.ENODATA} and time.time() < faults_until.value:
+                if number in FAULT_ERRORS | {errno.ENOTCONN, errno.ENOENT, errno.ENODATA} and begun < faults_until.value:
                     self.counts['errors: ' + errno.errorcode.get(number, str(error))] += 1
                 else:
                     wrong.append(f'{doing.__name__}: {error!r} without a fault')
@@ -191,12 +192,31 @@ def read_for_ever(mount, known, seed, stop, faults_until, report):
     Reader(mount, known, seed).run(stop, faults_until, report)
 
 
+@contextlib.contextmanager
+def rings_allowed(allowed):
+    """The kernel's parameter, which counts while a mount is made, is as it was afterwards."""
+    parameter = '/sys/module/fuse/parameters/enable_uring'
+    if not allowed:
+        yield
+        return
+    with open(parameter) as file:
+        before = file.read()
+    try:
+        with open(parameter, 'w') as file:
+            file.write('Y')
+        yield
+    finally:
+        with open(parameter, 'w') as file:
+            file.write(before)
+
+
 class Daemon:
     """A mount's process."""
 
-    def __init__(self, program, file, mount):
+    def __init__(self, program, options, file, mount):
         self.mount = mount
-        subprocess.run([program, '-o', f'cache_size={CACHE}', file, mount], check=True)
+        with rings_allowed('io_uring=on' in options):
+            subprocess.run([program, '-o', options, file, mount], check=True)
         self.pid = int(subprocess.run(['pgrep', '-n', '-f', f'{program} .*{mount}'], check=True, capture_output=True).stdout)
 
     def sizes(self):
@@ -219,18 +239,21 @@ class Daemon:
         return 'the process lives on after the unmount'
 
 
-def rules_of(choose, size):
+def rules_of(choose, size, hanging):
     """A few faults, at random."""
     def somewhere(most):
         begin = choose.randrange(size)
         return f'{begin} {begin + choose.randrange(1, most)}'
     kinds = {'eio': lambda: f'eio {somewhere(200_000)}', 'short': lambda: f'short {choose.choice((1000, 3333, 70_000))}',
              'delay': lambda: f'delay {choose.choice((1, 5))}', 'hang': lambda: f'hang {somewhere(50_000)}'}
+    if not hanging:
+        del kinds['hang']
     return {kind: kinds[kind]() for kind in choose.sample(sorted(kinds), choose.randrange(1, 3))}
 
 
 def main():
     hours, program, fault_fs = float(sys.argv[1]), os.path.abspath(sys.argv[2]), os.path.abspath(sys.argv[3])
+    options = ','.join([f'cache_size={CACHE}', *sys.argv[4:]])
     place = tempfile.mkdtemp(prefix='h5mount-soak-')
     source, faulty, mount, rules = (os.path.join(place, name) for name in ('source', 'faulty', 'mount', 'rules'))
     for directory in (source, faulty, mount):
@@ -238,11 +261,19 @@ def main():
     known = make(source + '/f.h5')
     size = os.path.getsize(source + '/f.h5')
     subprocess.run([fault_fs, source, rules, faulty], check=True)
+    # Rings are for sources that answer or fail: the faults come through a file system that counts as local.
+    by_rings = 'io_uring=on' in options
+    served = faulty
+    if by_rings:
+        served = os.path.join(place, 'served')
+        os.mkdir(served)
+        os.mkdir(place + '/nothing')
+        subprocess.run(['mount', '-t', 'overlay', 'overlay', '-o', f'lowerdir={faulty}:{place}/nothing', served], check=True)
     stop, faults_until, report = multiprocessing.Event(), multiprocessing.Value('d', 0.0), multiprocessing.Queue()
     troubles, faults, choose = [], collections.Counter(), random.Random(1)
     first = last = None
     peak = mounts = 0
-    daemon = Daemon(program, faulty + '/f.h5', mount)
+    daemon = Daemon(program, options, served + '/f.h5', mount)
     readers = [multiprocessing.Process(target=read_for_ever, args=(mount, known, seed, stop, faults_until, report))
                for seed in range(READERS)]
     for reader in readers:
@@ -251,7 +282,7 @@ def main():
     try:
         while time.time() < end:
             time.sleep(choose.uniform(2, 6))
-            made = rules_of(choose, size)
+            made = rules_of(choose, size, not by_rings)
             faults_until.value = time.time() + 1e6
             with open(rules + '.next', 'w') as out:
                 out.write('\n'.join(made.values()) + '\n')
@@ -272,7 +303,7 @@ def main():
             if time.time() - mounted > REMOUNT_EVERY:
                 faults_until.value = time.time() + 1e6
                 subprocess.run(['umount', '-l', mount], check=True)
-                daemon = Daemon(program, faulty + '/f.h5', mount)
+                daemon = Daemon(program, options, served + '/f.h5', mount)
                 faults_until.value = time.time() + GRACE
                 mounts, mounted = mounts + 1, time.time()
     finally:
@@ -287,6 +318,8 @@ def main():
         reader.join()
     if left := daemon.end():
         troubles.append(left)
+    if by_rings:
+        subprocess.run(['umount', served], check=True)
     subprocess.run(['umount', faulty], check=True)
     shutil.rmtree(place)
     if peak > MEMORY_BOUND:

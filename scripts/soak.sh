@@ -2,10 +2,11 @@
 # Hammers mounts with mixed readers and faults of their source, compares every byte with known ones, and watches
 # memory, descriptors and threads; a report at its end, and exit code 1 where anything was wrong.
 #
-#   scripts/soak.sh HOURS [BUILD-DIRECTORY]      (fractions too: 0.1; needs /dev/fuse, h5py, numpy)
+#   scripts/soak.sh HOURS [BUILD-DIRECTORY [OPTIONS]]     (fractions too: 0.1; needs /dev/fuse, h5py, numpy; OPTIONS are
+#   the mount's; with io_uring=on no fault of the source hangs, and overlayfs, for which root is needed, lies over it)
 set -eu
-hours=${1:?usage: scripts/soak.sh HOURS [BUILD-DIRECTORY]}
+hours=${1:?usage: scripts/soak.sh HOURS [BUILD-DIRECTORY [OPTIONS]]}
 here=$(cd "$(dirname "$0")" && pwd)
 build=${2:-$here/../build-tests}
 python=$(command -v /usr/bin/python3 || command -v python3)
-exec "$python" "$here/soak.py" "$hours" "$build/src/cli/h5mount" "$build/tests/faults/fault_fs"
+exec "$python" "$here/soak.py" "$hours" "$build/src/cli/h5mount" "$build/tests/faults/fault_fs" ${3:+"$3"}

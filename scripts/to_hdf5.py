@@ -362,7 +362,8 @@ class Writer:
                 self.write(entry)
             except (LeftOut, OSError, ValueError, TypeError, KeyError, RuntimeError, AttributeError) as error:
                 end_where_full(error)
-                self.leave_out(entry["path"], error)
+                partly = " (salvage=fill gives the rest of it)" if entry.get("salvage", {}).get("missing") else ""
+                self.leave_out(entry["path"], f"{error}{partly}")
         for path, work in self.later:
             try:
                 work()

@@ -8,8 +8,9 @@
 namespace h5mount {
 namespace {
 
-constexpr std::array<std::string_view, 6> kMechanismNames{"column-ahead", "listing-advice", "wait-choice",
-                                                          "fair-turns",   "heap-trim",      "shortest-float"};
+constexpr std::array<std::string_view, 7> kMechanismNames{"column-ahead", "listing-advice", "wait-choice",
+                                                          "fair-turns",   "heap-trim",      "shortest-float",
+                                                          "no-opendir"};
 
 // One bit for each mechanism that is off.
 std::uint32_t switched_off() {

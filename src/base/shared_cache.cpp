@@ -5,104 +5,108 @@
 
 namespace h5mount {
 
-std::uint64_t SharedCache::new_part() {
-  static std::atomic<std::uint64_t> last = 0;
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+// Makes the entry the newest one.
+void SharedCache::link(Shard& shard, Entry& entry) {
+  entry.newer = nullptr;
+  entry.older = shard.newest;
+  (shard.newest != nullptr ? shard.newest->newer : shard.oldest) = &entry;
+  shard.newest = &entry;
+  shard.oldest_use.store(shard.oldest->used, std::memory_order_relaxed);
 }
 
-void SharedCache::note_oldest(Shard& shard) {
-  shard.oldest.store(shard.order.empty() ? kNone : shard.order.back().used, std::memory_order_relaxed);
+void SharedCache::unlink(Shard& shard, Entry& entry) {
+  (entry.newer != nullptr ? entry.newer->older : shard.newest) = entry.older;
+  (entry.older != nullptr ? entry.older->newer : shard.oldest) = entry.newer;
+  shard.oldest_use.store(shard.oldest != nullptr ? shard.oldest->used : kNone, std::memory_order_relaxed);
 }
 
-SharedCache::Value SharedCache::find(std::uint64_t part, const Key& key) {
-  Shard& shard = shard_of(key);
+SharedCache::Table::node_type SharedCache::drop(Shard& shard, Entry& entry) {
+  held_.fetch_sub(entry.bytes, std::memory_order_relaxed);
+  unlink(shard, entry);
+  return entry.part->tables[shard_of(entry.key)].extract(entry.key);
+}
+
+SharedCache::Value SharedCache::find(Part& part, const Key& key) {
+  const std::size_t number = shard_of(key);
+  Shard& shard = shards_[number];
   const MutexLock lock(shard.mutex);
-  const auto entries = shard.parts.find(part);
-  if (entries == shard.parts.end()) return nullptr;
-  const auto at = entries->second.find(key);
-  if (at == entries->second.end()) return nullptr;
-  at->second->used = now_.load(std::memory_order_relaxed);
-  shard.order.splice(shard.order.begin(), shard.order, at->second);
-  note_oldest(shard);
-  return at->second->value;
+  const auto at = part.tables[number].find(key);
+  if (at == part.tables[number].end()) return nullptr;
+  Entry& entry = at->second;
+  // Nothing was inserted since its last use: it has its place, and its neighbours need not be touched.
+  const std::uint64_t now = now_.load(std::memory_order_relaxed);
+  if (entry.used == now) return entry.value;
+  unlink(shard, entry);
+  entry.used = now;
+  link(shard, entry);
+  return entry.value;
 }
 
-void SharedCache::insert(std::uint64_t part, const Key& key, Value value, std::size_t bytes) {
+void SharedCache::insert(Part& part, const Key& key, Value value, std::size_t bytes) {
   bytes += kEntryBytes;
   if (bytes > capacity_) return;
-  Entries dropped;  // destroyed after the lock is released
+  Value replaced;  // destroyed after the lock is released
   {
-    Shard& shard = shard_of(key);
+    const std::size_t number = shard_of(key);
+    Shard& shard = shards_[number];
     const MutexLock lock(shard.mutex);
-    if (const auto entries = shard.parts.find(part); entries != shard.parts.end())
-      if (const auto before = entries->second.find(key); before != entries->second.end())
-        drop(shard, before->second, dropped);
-    const std::uint64_t now = now_.fetch_add(1, std::memory_order_relaxed) + 1;
-    shard.order.push_front({part, key, bytes, now, std::move(value)});
-    shard.parts[part].emplace(key, shard.order.begin());
-    held_.fetch_add(bytes, std::memory_order_relaxed);
-    note_oldest(shard);
+    const auto [at, is_new] = part.tables[number].try_emplace(key);
+    Entry& entry = at->second;
+    if (!is_new) unlink(shard, entry);
+    held_.fetch_add(bytes - entry.bytes, std::memory_order_relaxed);
+    replaced = std::exchange(entry.value, std::move(value));
+    entry.part = &part;
+    entry.key = key;
+    entry.bytes = bytes;
+    entry.used = now_.fetch_add(1, std::memory_order_relaxed) + 1;
+    link(shard, entry);
   }
   make_room();
 }
 
-void SharedCache::charge(std::uint64_t part, const Key& key, const void* value, std::size_t bytes) {
+void SharedCache::charge(Part& part, const Key& key, const void* value, std::size_t bytes) {
   bytes += kEntryBytes;
-  Entries dropped;
+  Table::node_type dropped;
   {
-    Shard& shard = shard_of(key);
+    const std::size_t number = shard_of(key);
+    Shard& shard = shards_[number];
     const MutexLock lock(shard.mutex);
-    const auto entries = shard.parts.find(part);
-    if (entries == shard.parts.end()) return;
-    const auto at = entries->second.find(key);
-    if (at == entries->second.end() || at->second->value.get() != value) return;
-    held_.fetch_add(bytes - std::exchange(at->second->bytes, bytes), std::memory_order_relaxed);
-    if (bytes > capacity_) {
-      drop(shard, at->second, dropped);
-      note_oldest(shard);
-    }
+    const auto at = part.tables[number].find(key);
+    if (at == part.tables[number].end() || at->second.value.get() != value) return;
+    held_.fetch_add(bytes - std::exchange(at->second.bytes, bytes), std::memory_order_relaxed);
+    if (bytes > capacity_) dropped = drop(shard, at->second);
   }
   make_room();
 }
 
-void SharedCache::erase(std::uint64_t part) {
-  for (Shard& shard : shards_) {
-    Entries dropped;
+void SharedCache::erase(Part& part) {
+  for (std::size_t number = 0; number < kShards; ++number) {
+    Shard& shard = shards_[number];
+    Table dropped;
     const MutexLock lock(shard.mutex);
-    const auto entries = shard.parts.extract(part);
-    if (entries.empty()) continue;
-    for (const auto& [key, entry] : entries.mapped()) {
-      held_.fetch_sub(entry->bytes, std::memory_order_relaxed);
-      dropped.splice(dropped.begin(), shard.order, entry);
+    for (auto& [key, entry] : part.tables[number]) {
+      held_.fetch_sub(entry.bytes, std::memory_order_relaxed);
+      unlink(shard, entry);
     }
-    note_oldest(shard);
+    dropped.swap(part.tables[number]);
   }
 }
 
-// The part's table is removed with its last entry.
-void SharedCache::drop(Shard& shard, Entries::iterator entry, Entries& dropped) {
-  held_.fetch_sub(entry->bytes, std::memory_order_relaxed);
-  if (const auto entries = shard.parts.find(entry->part); entries != shard.parts.end()) {
-    entries->second.erase(entry->key);
-    if (entries->second.empty()) shard.parts.erase(entries);
-  }
-  dropped.splice(dropped.begin(), shard.order, entry);
-}
-
-// Evicts the last entry of the shard whose last entry has not been used for the longest time, until there is
-// room.
+// Evicts the oldest entry of the shard whose oldest one has not been used for the longest time, until there
+// is room.
 void SharedCache::make_room() {
-  Entries dropped;
   while (held_.load(std::memory_order_relaxed) > capacity_) {
     Shard& shard = *std::ranges::min_element(
-        shards_, {}, [](const Shard& one) { return one.oldest.load(std::memory_order_relaxed); });
+        shards_, {}, [](const Shard& one) { return one.oldest_use.load(std::memory_order_relaxed); });
+    Table::node_type dropped;
     const MutexLock lock(shard.mutex);
-    if (shard.order.empty()) {
-      if (shard.oldest.load(std::memory_order_relaxed) == kNone) return;  // others have made room
-      continue;
+    if (shard.oldest != nullptr) {
+      dropped = drop(shard, *shard.oldest);
+      // What is evicted next was used long ago: the processor's caches no longer hold it.
+      if (shard.oldest != nullptr) __builtin_prefetch(shard.oldest->value.get());
+    } else if (shard.oldest_use.load(std::memory_order_relaxed) == kNone) {
+      return;  // others have made room
     }
-    drop(shard, std::prev(shard.order.end()), dropped);
-    note_oldest(shard);
   }
 }
 

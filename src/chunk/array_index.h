@@ -6,8 +6,8 @@
 #include <memory>
 #include <unordered_set>
 
-#include "grid_order.h"
 #include "h5mount/chunk/chunk_index.h"
+#include "h5mount/chunk/grid_order.h"
 #include "h5mount/format/fixed_array.h"
 #include "node_cache.h"
 

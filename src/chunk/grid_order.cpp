@@ -1,4 +1,4 @@
-#include "grid_order.h"
+#include "h5mount/chunk/grid_order.h"
 
 #include <algorithm>
 #include <numeric>

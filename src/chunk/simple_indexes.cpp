@@ -1,9 +1,9 @@
 // Indexes without an on-disk structure: no chunks, a single chunk, and implicit (contiguous) chunks.
 #include <algorithm>
 
-#include "grid_order.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/row_major.h"
+#include "h5mount/chunk/grid_order.h"
 #include "index_kinds.h"
 
 namespace h5mount::chunk {

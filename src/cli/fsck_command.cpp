@@ -239,7 +239,9 @@ void tell_of_salvage(Printer& printer, const salvage::Report& report) {
   };
   if (!report.superblock.empty()) note("", "salvage: found by " + report.superblock);
   for (const salvage::Finding& finding : report.findings)
-    note(finding.name.empty() ? "" : "/lost+found/" + finding.name,
+    note(finding.name.empty() || report.lost_and_found.empty()
+             ? ""
+             : fmt::format("/{}/{}", report.lost_and_found, finding.name),
          fmt::format("salvage: object at {:#x}: {}", finding.address, finding.json()));
 }
 

@@ -35,22 +35,34 @@ bool is_same_file(const fs::path& descriptor, const struct stat& file) {
   return found.stx_ino == file.st_ino && makedev(found.stx_dev_major, found.stx_dev_minor) == file.st_dev;
 }
 
-// A process that has the file open for writing, as far as this user can see; 0: none.
-long writer_of(const struct stat& file) {
-  std::error_code none;
-  for (const auto& process : fs::directory_iterator("/proc", none)) {
-    const std::string name = process.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    for (const auto& descriptor : fs::directory_iterator(process.path() / "fd", none)) {
-      if (!is_same_file(descriptor.path(), file)) continue;
-      if (opened_for_writing(process.path(), descriptor.path().filename())) return std::stol(name);
-    }
-  }
-  return 0;
+// Visits entries until `visit` returns false. A directory of /proc may be gone before its end, as its
+// process.
+template <class Visit>
+void for_each_entry(const fs::path& directory, const Visit& visit) {
+  std::error_code code;
+  for (auto at = fs::directory_iterator(directory, code); !code && at != fs::directory_iterator();
+       at.increment(code))
+    if (!visit(at->path())) return;
 }
 
-Status check_no_writer(io::ByteSource& source) {
-  for (const std::string& path : source.state().watchable()) {
+// A process that has the file open for writing, as far as this user can see; 0: none.
+long writer_of(const struct stat& file) {
+  long writer = 0;
+  for_each_entry("/proc", [&](const fs::path& process) {
+    const std::string name = process.filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) return true;
+    for_each_entry(process / "fd", [&](const fs::path& descriptor) {
+      if (is_same_file(descriptor, file) && opened_for_writing(process, descriptor.filename()))
+        writer = std::stol(name);
+      return writer == 0;
+    });
+    return writer == 0;
+  });
+  return writer;
+}
+
+Status check_no_writer(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
     struct stat st = {};
     if (::stat(path.c_str(), &st) != 0) continue;
     if (const long process = writer_of(st); process != 0)
@@ -96,7 +108,7 @@ class SweepProgress {
 Result<std::shared_ptr<io::ByteSource>> salvaged(const SalvageUse& use,
                                                  const std::shared_ptr<io::ByteSource>& source) {
   H5_TRY(check_may_fetch(use, *source));
-  if (!use.force) H5_TRY(check_no_writer(*source));
+  if (!use.force) H5_TRY(check_no_writer(source->state().watchable()));
   SweepProgress line(use.progress);
   salvage::Options options;
   options.fill = use.mode == SalvageMode::Fill;
@@ -120,9 +132,10 @@ class SalvagingOpener final : public object::SourceOpener {
       : inner_(std::move(inner)), use_(std::move(use)) {}
 
   Result<object::FoundSource> find_main(const std::string& name) override {
-    H5_ASSIGN(auto found, inner_->find_main(name));
-    found.open = [this, open = std::move(found.open)]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
-      H5_ASSIGN(auto source, open());
+    H5_ASSIGN(auto found, or_writer_of(name, inner_->find_main(name)));
+    found.open = [this, name,
+                  open = std::move(found.open)]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
+      H5_ASSIGN(auto source, or_writer_of(name, open()));
       if (!use_.lazy || !salvage::opens_plainly(source)) return salvaged(use_, source);
       main_ = source;
       return source;
@@ -157,6 +170,14 @@ class SalvagingOpener final : public object::SourceOpener {
   }
 
  private:
+  // A writer that holds a lock is named as one that does not.
+  template <class T>
+  Result<T> or_writer_of(const std::string& name, Result<T> opened) const {
+    const bool locked = !opened && opened.error().code() == ErrorCode::AccessDenied;
+    if (locked && !use_.force) H5_TRY(check_no_writer({name}));
+    return opened;
+  }
+
   const std::shared_ptr<object::SourceOpener> inner_;
   const SalvageUse use_;
   std::shared_ptr<io::ByteSource> main_;  // that was opened as it is

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "h5mount/base/log.h"
 #include "h5mount/front/commands.h"
 #include "h5mount/tree/object_line.h"
@@ -73,27 +75,40 @@ class Lister : public Visitor {
     const bool enter = depth_ == 0 || options_.recursive;
     const bool directory = found.stat.type == tree::NodeType::Directory;
     // A directory given as a path is listed but not printed itself, except for the first line of -R.
+    const std::size_t named = named_.size();
     if (depth_ > 0 || !directory || options_.recursive) H5_TRY(show(found));
     if (directory && enter) ++depth_;
+    if (!directory || !enter) named_.resize(named);
     return enter;
   }
 
-  Status leave(const FoundNode&) override {
+  Status leave(const FoundNode& left) override {
     --depth_;
+    if (!named_.empty() && named_.back() == left.path) named_.pop_back();
     return {};
+  }
+
+  // The walk tells the damage of a list after its members; the description before them has told it already.
+  void failed_in_walk(std::string_view path, const Error& error) {
+    if (std::ranges::find(named_, path) == named_.end()) context_.failed(path, error);
   }
 
  private:
   Status show(const FoundNode& found) {
     const std::string name = whole_paths_ ? "/" + found.path : found.path.substr(found.path.rfind('/') + 1);
-    if (options_.details) return context_.out.add(described(context_, found, name, options_.recursive));
+    if (options_.details) return context_.out.add(described(describing_, found, name, options_.recursive));
     return context_.out.add((options_.for_terminal ? escape_for_log(name) : name) + "\n");
   }
 
   const Context& context_;
+  const Context describing_{context_.tree, context_.out, [this](std::string_view path, const Error& error) {
+                              context_.failed(path, error);
+                              named_.emplace_back(path);
+                            }};
   const ListOptions& options_;
   bool whole_paths_;
-  unsigned depth_ = 0;  // number of directories being walked
+  unsigned depth_ = 0;              // number of directories being walked
+  std::vector<std::string> named_;  // those of them whose error was told
 };
 
 // Printing names alone opens no object.
@@ -128,7 +143,9 @@ Status list(const Context& context, Paths paths, const ListOptions& options) {
       H5_TRY(list_names(context, *found, places.size() > 1, options.for_terminal));
     } else {
       Lister lister(context, options, places.size() > 1);
-      H5_TRY(walk(context.tree, *std::move(found), lister, context.failed));
+      H5_TRY(walk(context.tree, *std::move(found), lister, [&](std::string_view failed, const Error& error) {
+        lister.failed_in_walk(failed, error);
+      }));
     }
     H5_TRY(context.out.flush());
   }

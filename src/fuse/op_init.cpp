@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "adapter.h"
+#include "h5mount/base/mechanism.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -31,7 +32,8 @@ void op_init(void* userdata, fuse_conn_info* connection) {
   // page, a listing of names would need as many more requests.
   const bool large_listings = connection->proto_minor >= kMinorOfLargeListings;
   adapter.own_listing_advice = large_listings && (connection->capable & FUSE_CAP_READDIRPLUS) != 0;
-  if ((connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) == 0) adapter.opens_directories = true;
+  if ((connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) == 0 || !is_on(Mechanism::NoOpendir))
+    adapter.opens_directories = true;
   want(connection, FUSE_CAP_READDIRPLUS_AUTO, !adapter.own_listing_advice);
   // Replies are written directly from mapped pages. Splice falls back to a copy at 1 MiB, and moving pages
   // evicts them from the page cache of the HDF5 file.

@@ -2,8 +2,9 @@
 //
 // A read larger than a window bypasses the cache. If a window cannot be read whole (it contains a bad
 // sector), the requested bytes are read alone. The source states how large a window is. All snapshots of a
-// file share the cache; each finds only the windows that were read for it. Windows share their bound with
-// everything else that is kept decoded of all files. Threads: any; no lock is held while reading.
+// file share the cache; each finds only the windows that were read for it. Windows of far sources share their
+// bound with everything else that is kept decoded of all files, those of local ones with each other
+// (SharedCache::local_bytes_of). Threads: any; no lock is held while reading.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,10 @@ namespace h5mount::metadata {
 
 class WindowCache {
  public:
-  WindowCache(std::shared_ptr<io::ByteSource> source, std::shared_ptr<SharedCache> memory)
-      : source_(std::move(source)), window_bytes_(source_->block_bytes()), windows_(std::move(memory)) {}
+  WindowCache(std::shared_ptr<io::ByteSource> source, const std::shared_ptr<SharedCache>& memory)
+      : source_(std::move(source)),
+        window_bytes_(source_->block_bytes()),
+        windows_(source_->far() ? memory : SharedCache::local_bytes_of(memory)) {}
 
   // `snapshot` is FileMetadata::number.
   Status read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out);

@@ -4,6 +4,7 @@
 
 #include "bucket_listing.h"
 #include "h5mount/base/checked.h"
+#include "late_curl.h"
 #include "object_identity.h"
 #include "segments.h"
 
@@ -240,6 +241,7 @@ bool can_fetch() {
 }
 
 Result<std::shared_ptr<Client>> Client::make(const Options& options) {
+  H5_TRY(load_libcurl());
   H5_ASSIGN(auto secrets, HostSecrets::load(options.headers_file));
   std::unique_ptr<DiskCache> disk;
   if (!options.disk_cache.empty()) {

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/chunk/grid_order.h"
 #include "h5mount/format/extensible_array.h"
 #include "h5mount/format/fixed_array.h"
 #include "rescue.h"
@@ -12,58 +13,16 @@
 namespace h5mount::salvage {
 namespace {
 
-// How an array numbers the chunks: row-major over the maximum extents, an unlimited dimension slowest.
-class ArrayOrder {
- public:
-  explicit ArrayOrder(const chunk::ChunkGeometry& geometry) : grid_(geometry.grid) {
-    for (std::size_t d = 0; d < grid_.size(); ++d)
-      if (geometry.max_dims[d] == format::kUnlimited)
-        slowest_first_.insert(slowest_first_.begin(), d);
-      else
-        slowest_first_.push_back(d);
-    strides_.resize(grid_.size());
-    std::uint64_t stride = 1;
-    for (std::size_t i = grid_.size(); i-- > 0;) {
-      const std::size_t d = slowest_first_[i];
-      strides_[d] = stride;
-      if (geometry.max_dims[d] == format::kUnlimited) break;
-      const auto product = checked_mul(stride, divide_up(geometry.max_dims[d], geometry.chunk_dims[d]));
-      valid_ = valid_ && product && *product != 0;
-      stride = product.value_or(1);
-    }
-    count_ = stride;
-    for (std::size_t d = 0; d < grid_.size(); ++d) end_ += grid_[d] == 0 ? 0 : (grid_[d] - 1) * strides_[d];
-    ++end_;
-  }
-
-  bool valid() const { return valid_; }
-  std::uint64_t count() const { return count_; }  // of a fixed array
-  std::uint64_t end() const { return end_; }      // behind the numbers of the grid
-  // The row-major number in the grid of element `number`.
-  std::optional<std::uint64_t> in_grid(std::uint64_t number) const {
-    std::vector<std::uint64_t> scaled(grid_.size());
-    for (const std::size_t d : slowest_first_) {
-      scaled[d] = number / strides_[d];
-      number %= strides_[d];
-      if (scaled[d] >= grid_[d]) return std::nullopt;
-    }
-    return chunk_number(scaled, grid_);
-  }
-
- private:
-  std::vector<std::uint64_t> grid_, strides_;
-  std::vector<std::size_t> slowest_first_;
-  std::uint64_t count_ = 0, end_ = 0;
-  bool valid_ = true;
-};
+constexpr std::uint64_t kStepsPerBlock = 512;  // for a look at a block, whatever it is worth
 
 class ArrayGatherer {
  public:
-  ArrayGatherer(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry)
+  ArrayGatherer(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry,
+                chunk::GridOrder order)
       : rescue_(rescue),
         geometry_(geometry),
         layout_(trouble.description.layout),
-        order_(geometry),
+        order_(std::move(order)),
         format_(record_format(rescue, trouble, geometry, 0)),
         expected_{{.client = geometry.filtered ? format::ChunkClient::Filtered : format::ChunkClient::Plain,
                    .size_of_offsets = rescue.sizes().offsets,
@@ -71,11 +30,12 @@ class ArrayGatherer {
                   order_.end()} {}
 
   GatheredChunks run() {
-    if (!format_ || !order_.valid()) return std::move(out_);
+    if (!format_) return std::move(out_);
     if (layout_.index == format::ChunkIndexKind::FixedArray)
       gather_fixed();
     else
       gather_extensible();
+    list_absent();
     if (out_.found_by.empty() && (!out_.chunks.empty() || !out_.absent.empty()))
       out_.found_by = "blocks of its chunk index";
     return std::move(out_);
@@ -88,16 +48,19 @@ class ArrayGatherer {
     std::uint64_t first = 0;
   };
 
+  // Takes `count` elements, of which the first has the number `first`.
   void take(const std::byte* elements, std::uint64_t first, std::uint64_t count, bool proven = true) {
+    if (first >= order_.end()) return;
+    count = std::min(count, order_.end() - first);
     if (!rescue_.spend(count)) return;
-    for (std::uint64_t i = 0; i < count && first + i < order_.end(); ++i) {
-      const auto number = order_.in_grid(first + i);
-      if (!number) continue;
+    for (std::uint64_t i = 0; i < count; ++i) {
       const format::ChunkEntry entry = format_->entry(elements + i * format_->record_bytes());
       if (entry.address == format::kUndefinedAddress) {
-        out_.absent.push_back(*number);
+        note_absent(first + i, 1);
         continue;
       }
+      const auto number = in_grid(first + i);
+      if (!number) continue;
       if (!proven && (!may_be_chunk(rescue_, geometry_, entry.address, entry.stored_size) ||
                       rescue_.claims.touches(entry.address, entry.address + entry.stored_size)))
         continue;
@@ -105,14 +68,49 @@ class ArrayGatherer {
     }
   }
 
+  // The row-major number in the grid of the chunk with that element; nullopt if the dataset has grown smaller
+  // since, or is smaller than it may become.
+  std::optional<std::uint64_t> in_grid(std::uint64_t element) {
+    if (!order_.scaled(element, scaled_)) return std::nullopt;
+    return chunk_number(scaled_, geometry_.grid);
+  }
+
+  void note_absent(std::uint64_t first, std::uint64_t count) {
+    if (first >= order_.end()) return;
+    const std::uint64_t end = first + std::min(count, order_.end() - first);
+    if (!absent_.empty() && absent_.back().end == first)
+      absent_.back().end = end;
+    else
+      absent_.push_back({first, end});
+  }
+
+  // Lists the chunks whose elements are absent. There may be far more such elements than the dataset has
+  // chunks, so it is the chunks that are gone through.
+  void list_absent() {
+    Claims absent;
+    for (const Range& range : absent_) absent.add(range.begin, range.end - range.begin);
+    absent.settle();
+    const std::uint64_t chunks = absent_.empty() ? 0 : chunk_count(geometry_, rescue_.steps).value_or(0);
+    if (!rescue_.spend(chunks)) return;
+    std::ranges::fill(scaled_, 0);
+    for (std::uint64_t number = 0; number < chunks; ++number) {
+      if (absent.contains(order_.number(scaled_))) out_.absent.push_back(number);
+      for (std::size_t d = scaled_.size(); d-- > 0 && ++scaled_[d] == geometry_.grid[d];) scaled_[d] = 0;
+    }
+  }
+
+  void be_unproven() {
+    out_.certainty = Certainty::Guessed;
+    out_.found_by = "elements of its chunk index that no checksum confirms";
+  }
+
   // Takes the elements of a block that its checksum does not confirm: nothing tells which of its bytes were
   // overwritten.
   void take_unproven(std::uint64_t address, std::uint64_t first, std::uint64_t count) {
-    if (count > order_.end() || address >= rescue_.end) return;
+    if (address >= rescue_.end || count > (rescue_.end - address) / format_->record_bytes()) return;
     const auto block = rescue_.file->read(address, count * format_->record_bytes(), "ArrayBlock");
     if (!block) return;
-    out_.certainty = Certainty::Guessed;
-    out_.found_by = "elements of its chunk index that no checksum confirms";
+    be_unproven();
     take(block->bytes().data(), first, count, false);
   }
 
@@ -122,7 +120,9 @@ class ArrayGatherer {
     Writer out(rescue_.sizes());
     out.text("FAHD").uint(0, 1).uint(static_cast<std::uint64_t>(expected_.record.client), 1);
     out.uint(format_->record_bytes(), 1).uint(layout_.fixed_array_page_bits, 1);
-    out.length(order_.count()).address(data_block).checksum();
+    // A fixed array has room for the chunks of the maximum extents.
+    const std::uint64_t slowest = divide_up(geometry_.max_dims[0], geometry_.chunk_dims[0]);
+    out.length(checked_mul(order_.stride(0), slowest).value_or(0)).address(data_block).checksum();
     const std::vector<std::byte> bytes = out.take();
     format::Cursor cursor(bytes, layout_.address, "FixedArrayHeader", rescue_.sizes());
     return format::decode_fixed_array_header(cursor, expected_);
@@ -131,7 +131,7 @@ class ArrayGatherer {
   void gather_fixed() {
     for (const Found& found : rescue_.owned(Kind::FixedData, layout_.address)) {
       const auto header = fixed_header(found.offset);
-      if (!header) return;
+      if (!header || !rescue_.spend(kStepsPerBlock)) return;
       if (take_fixed_block(*header)) return;
     }
     // If even the signature of the data block is gone, the block is at the address that the header states.
@@ -168,7 +168,7 @@ class ArrayGatherer {
     for (std::uint64_t page = 0; page < header.page_count; ++page) {
       const std::uint64_t first = page * header.page_entries;
       const std::uint64_t entries = std::min(header.page_entries, header.entry_count - first);
-      if (!rescue_.spend(entries)) return;
+      if (first >= order_.end() || (bitmap == nullptr && at >= rescue_.end) || !rescue_.spend(1)) return;
       if (bitmap != nullptr && !format::page_bit(bitmap, page)) {
         note_absent(first, entries);
       } else if (const auto block = page_at(at, entries)) {
@@ -180,18 +180,13 @@ class ArrayGatherer {
 
   // Returns nullopt at once for a page beyond the end of the file: a header can claim millions of them, and
   // each read would ask for the file's size.
-  std::optional<metadata::MetadataBlock> page_at(std::uint64_t at, std::uint64_t entries) const {
-    if (at >= rescue_.end) return std::nullopt;
+  std::optional<metadata::MetadataBlock> page_at(std::uint64_t at, std::uint64_t entries) {
+    if (at >= rescue_.end || !rescue_.spend(entries)) return std::nullopt;
     auto block = rescue_.file->read(at, entries * format_->record_bytes() + 4, "ArrayPage");
     if (!block) return std::nullopt;
     format::Cursor cursor = block->cursor("ArrayPage");
     if (!format::check_array_page(cursor, entries, format_->record_bytes())) return std::nullopt;
     return *std::move(block);
-  }
-
-  void note_absent(std::uint64_t first, std::uint64_t count) {
-    for (std::uint64_t i = 0; i < count && first + i < order_.end(); ++i)
-      if (const auto number = order_.in_grid(first + i)) out_.absent.push_back(*number);
   }
 
   // ---- extensible arrays
@@ -212,14 +207,15 @@ class ArrayGatherer {
     const auto header = extensible_header();
     if (!header) return;
     for (const Found& found : rescue_.owned(Kind::ExtensibleIndex, layout_.address))
-      take_index_block(found.offset, *header, true);
+      if (rescue_.spend(kStepsPerBlock)) take_index_block(found.offset, *header, true);
     if (!any_index_block_) take_named_index_block(*header);
     for (const Found& found : rescue_.owned(Kind::ExtensibleSuper, layout_.address))
-      take_super_block(found.offset, *header);
+      if (rescue_.spend(kStepsPerBlock)) take_super_block(found.offset, *header);
     for (const Found& found : rescue_.owned(Kind::ExtensibleData, layout_.address))
-      take_data_block(found.offset, *header);
+      if (rescue_.spend(kStepsPerBlock)) take_data_block(found.offset, *header);
     for (const auto& [address, place] : led_) {
       if (taken_.contains(address) || place.first + header->index_block_elements >= order_.end()) continue;
+      if (!rescue_.spend(kStepsPerBlock)) return;
       if (header->pages_per_data_block(place.super_block) == 0)
         take_unproven(address + header->body_at, place.first + header->index_block_elements,
                       header->data_block_elements(place.super_block));
@@ -236,6 +232,7 @@ class ArrayGatherer {
     format::Cursor cursor = block->cursor("ExtensibleArrayHeader");
     const auto header = format::decode_extensible_array_header(cursor, expected_);
     if (!header || header->index_block_address == format::kUndefinedAddress) return;
+    be_unproven();
     take_unproven(header->index_block_address + made.index_elements_at, 0, made.index_block_elements);
     take_index_block(header->index_block_address, made, false);
   }
@@ -360,7 +357,7 @@ class ArrayGatherer {
     std::uint64_t at = address + format::extensible_array_data_block_bytes(header, elements, true);
     std::uint64_t number = place.first + header.index_block_elements;
     for (std::uint64_t page = 0; page < header.pages_per_data_block(place.super_block); ++page) {
-      if (!rescue_.spend(page_elements)) return;
+      if (at >= rescue_.end || number >= order_.end()) return;
       if (const auto elements_of_page = page_at(at, page_elements))
         take(elements_of_page->bytes().data(), number, page_elements);
       at += header.page_bytes();
@@ -371,7 +368,7 @@ class ArrayGatherer {
   Rescue& rescue_;
   const chunk::ChunkGeometry& geometry_;
   const format::DataLayout& layout_;
-  const ArrayOrder order_;
+  const chunk::GridOrder order_;
   const std::optional<format::ChunkRecordFormat> format_;
   const format::ArrayOfChunks expected_;
   // Addresses of data blocks: those that an index block or a super block leads to, those that were sound, and
@@ -379,6 +376,8 @@ class ArrayGatherer {
   std::unordered_set<std::uint64_t> in_index_block_, in_super_block_, taken_;
   std::map<std::uint64_t, Place> led_;
   bool any_index_block_ = false;
+  std::vector<Range> absent_;  // numbers of elements
+  std::vector<std::uint64_t> scaled_ = std::vector<std::uint64_t>(order_.rank());
   GatheredChunks out_;
 };
 
@@ -386,7 +385,10 @@ class ArrayGatherer {
 
 GatheredChunks gather_array_chunks(Rescue& rescue, const DatasetTrouble& trouble,
                                    const chunk::ChunkGeometry& geometry) {
-  return ArrayGatherer(rescue, trouble, geometry).run();
+  const bool unlimited = trouble.description.layout.index == format::ChunkIndexKind::ExtensibleArray;
+  auto order = chunk::GridOrder::make(geometry, unlimited);
+  if (!order) return {};
+  return ArrayGatherer(rescue, trouble, geometry, *std::move(order)).run();
 }
 
 }  // namespace h5mount::salvage

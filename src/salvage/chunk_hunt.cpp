@@ -125,6 +125,10 @@ class Hunt {
         decoded_(static_cast<std::size_t>(bytes_)) {}
 
   GatheredChunks run() {
+    // Each dataset that is hunted for sorts all claims.
+    constexpr std::uint64_t kStepsPerClaim = 16;
+    if (!rescue_.spend((rescue_.claims.count() + rescue_.weak_claims.count()) * kStepsPerClaim))
+      return std::move(out_);
     Claims all = rescue_.claims;
     rescue_.weak_claims.within(0, rescue_.end, [&](const Range& r) { all.add(r.begin, r.end - r.begin); });
     all.settle();
@@ -145,7 +149,7 @@ class Hunt {
     const std::uint64_t longest = bytes_ + bytes_ / 8 + 65'536;
     for (std::uint64_t at = gap.begin; at + 8 < gap.end && out_.chunks.size() < wanted_;) {
       const std::uint64_t length = std::min(gap.end - at, kBlock + longest);
-      if (!read(at, length)) return;
+      if (!rescue_.spend(length / 64) || !read(at, length)) return;
       const bool last = at + length == gap.end;
       const std::uint64_t stop = last ? length : std::min(length, kBlock);
       const std::uint64_t next = hunt_in_block(at, stop);

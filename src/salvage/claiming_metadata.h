@@ -1,5 +1,5 @@
 // ClaimingMetadata: reads of a file that remember what was read, so that a walk through it tells which
-// structures are referred to. Threads: one at a time.
+// structures are referred to, and how many bytes it read. Threads: one at a time.
 #pragma once
 
 #include "claims.h"
@@ -10,8 +10,9 @@ namespace h5mount::salvage {
 
 class ClaimingMetadata final : public metadata::FileMetadata {
  public:
-  ClaimingMetadata(metadata::FileMetadataPtr file, Claims& claims)
-      : file_(std::move(file)), claims_(claims) {}
+  // `read` and `claims` must outlive it.
+  ClaimingMetadata(metadata::FileMetadataPtr file, Claims& claims, std::uint64_t& read)
+      : file_(std::move(file)), claims_(claims), read_(read) {}
 
   const format::Superblock& superblock() const override { return file_->superblock(); }
   format::FileSizes sizes() const override { return file_->sizes(); }
@@ -25,6 +26,7 @@ class ClaimingMetadata final : public metadata::FileMetadata {
                                        std::string_view structure) const override {
     auto block = file_->read(address, length, structure);
     if (block) claims_.add(address, length);
+    if (block) read_ += length;
     return block;
   }
   // The structure's length is not known yet, so only its signature is claimed, which suffices to know that
@@ -32,6 +34,7 @@ class ClaimingMetadata final : public metadata::FileMetadata {
   Result<metadata::MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
                                              std::string_view structure) const override {
     auto block = file_->read_up_to(address, length, structure);
+    if (block) read_ += block->bytes().size();
     if (block) claims_.add(address, std::min<std::uint64_t>(block->bytes().size(), kSignature));
     return block;
   }
@@ -41,6 +44,7 @@ class ClaimingMetadata final : public metadata::FileMetadata {
   static constexpr std::uint64_t kSignature = 16;
   const metadata::FileMetadataPtr file_;
   Claims& claims_;
+  std::uint64_t& read_;
 };
 
 }  // namespace h5mount::salvage

@@ -47,10 +47,12 @@ class Claims {
       if (at->end > begin) visit(Range{std::max(begin, at->begin), std::min(end, at->end)});
   }
   bool touches(std::uint64_t begin, std::uint64_t end) const {
-    bool any = false;
-    within(begin, end, [&](const Range&) { any = true; });
-    return any;
+    if (begin >= end) return false;
+    const auto behind = std::ranges::upper_bound(ranges_, begin, {}, &Range::begin);
+    if (behind != ranges_.end() && behind->begin < end) return true;
+    return behind != ranges_.begin() && std::prev(behind)->end > begin;
   }
+  std::size_t count() const { return ranges_.size(); }
   bool contains(std::uint64_t at) const { return touches(at, at + 1); }
 
   // The ranges between the claims, below `end`.

@@ -15,7 +15,8 @@ using format::MessageType;
 
 constexpr std::uint64_t kMaxHeader = 64U << 10;  // the number of bytes of a damaged header that are looked at
 constexpr std::size_t kMaxLost = 160;  // the number of bytes at its beginning that may be unreadable
-constexpr std::uint64_t kStepsPerHeader = 1U << 16;
+constexpr std::uint64_t kStepsPerHeader = 1024;
+constexpr std::uint64_t kStepsPerLink = 64;
 constexpr std::uint64_t kManyElements = std::uint64_t{1} << 40;
 
 template <class T>
@@ -73,7 +74,8 @@ struct Form {
 
 struct Chain {
   Form form;
-  std::size_t told = 0;  // bytes of messages other than NIL
+  std::size_t looked = 0;  // bytes that were decoded, those of NIL messages and of the last one too
+  std::size_t told = 0;    // bytes of messages other than NIL
   std::vector<NewMessage> messages;
 
   bool has(MessageType type) const { return find(type) != nullptr; }
@@ -97,13 +99,15 @@ Chain chain_at(ByteSpan bytes, std::size_t at, const Form& form, format::FileSiz
     const auto size = load_le<std::uint16_t>(&bytes[at + (old ? 2 : 1)]);
     const auto flags = std::to_integer<std::uint8_t>(bytes[at + (old ? 4 : 3)]);
     if (size > bytes.size() - at - form.head() || (old && size % 8 != 0)) break;
+    if (!first && stored > format::kLastKnownMessageType) break;
     const auto type = first ? *first : static_cast<MessageType>(stored);
     first.reset();
     const ByteSpan body = bytes.subspan(at + form.head(), size);
     constexpr std::uint8_t kShared = 0x02;
     const bool shared = (flags & kShared) != 0;
+    out.looked += form.head() + size;
     if (!shared && !can_be(type, body, sizes, old ? 7 : 0)) break;
-    if (shared && (size < 2 || size > 24 || stored > format::kLastKnownMessageType)) break;
+    if (shared && (size < 2 || size > 24)) break;
     at += form.head() + size;
     if (type == Nil) continue;
     out.told += size + form.head();
@@ -116,11 +120,16 @@ Chain chain_at(ByteSpan bytes, std::size_t at, const Form& form, format::FileSiz
   return out;
 }
 
-Chain best_chain(ByteSpan bytes, format::FileSizes sizes) {
+// The chain that tells most. Bytes that are zero begin a chain of NIL messages at each of them, so a chain is
+// only looked at further where the first message says something or has a body.
+Chain best_chain(Rescue& rescue, ByteSpan bytes) {
+  const format::FileSizes sizes = rescue.sizes();
   Chain best;
   const auto consider = [&](std::size_t at, const Form& form, std::optional<MessageType> first) {
-    if (at >= bytes.size()) return;
+    if (at + 4 > bytes.size() || !rescue.spend(1)) return;
+    if (!first && load_le<std::uint32_t>(&bytes[at]) == 0) return;
     Chain chain = chain_at(bytes, at, form, sizes, first);
+    (void)rescue.spend(std::min<std::uint64_t>(chain.looked, rescue.steps));
     if (chain.is_object() && chain.told > best.told) best = std::move(chain);
   };
   format::Cursor cursor(bytes, 0, "ObjectHeader", sizes);
@@ -139,10 +148,15 @@ NewMessage message_of(MessageType type, Writer& body) {
   return {static_cast<std::uint8_t>(type), 0, 0, body.take()};
 }
 
-NewMessage simple_space(std::span<const std::uint64_t> dims, format::FileSizes sizes) {
+// `growing`: whether the first dimension is unlimited.
+NewMessage simple_space(std::span<const std::uint64_t> dims, bool growing, format::FileSizes sizes) {
   Writer out(sizes);
-  out.uint(2, 1).uint(dims.size(), 1).uint(0, 1).uint(1, 1);
+  out.uint(2, 1).uint(dims.size(), 1).uint(growing ? 1 : 0, 1).uint(1, 1);
   for (const std::uint64_t dim : dims) out.length(dim);
+  if (growing) {
+    out.length(format::kUnlimited);
+    for (const std::uint64_t dim : dims.subspan(1)) out.length(dim);
+  }
   return message_of(Dataspace, out);
 }
 
@@ -164,7 +178,7 @@ class HeaderMender {
     if (!rescue_.spend(kStepsPerHeader)) return false;
     const auto block = rescue_.file->read_up_to(address_, most_bytes(), "ObjectHeader");
     if (!block) return false;
-    Chain chain = best_chain(block->bytes(), rescue_.sizes());
+    Chain chain = best_chain(rescue_, block->bytes());
     if (!chain.is_object()) return false;
     if (chain.has(DataLayout) && !complete_dataset(chain)) return false;
     if (!chain.has(DataLayout) && !chain.has(LinkInfo) && chain.has(Link))
@@ -200,7 +214,10 @@ class HeaderMender {
     if (element == 0) return false;
     const auto dims = dims_of(*layout, element, chain.has(FilterPipeline));
     if (!dims) return false;
-    chain.messages.push_back(simple_space(*dims, rescue_.sizes()));
+    // An extensible array is one of a dataset with an unlimited dimension.
+    const bool growing = layout->cls == format::LayoutClass::Chunked &&
+                         layout->index == format::ChunkIndexKind::ExtensibleArray;
+    chain.messages.push_back(simple_space(*dims, growing, rescue_.sizes()));
     return true;
   }
 
@@ -274,7 +291,7 @@ class HeaderMender {
     (void)(*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord&) {
       for (std::size_t d = 0; d < out.size(); ++d)
         out[d] = std::max(out[d], (scaled[d] + 1) * layout.chunk_dims[d]);
-      return ++count < limits::kMaxCheckedExtents;
+      return rescue_.spend(1) && ++count < limits::kMaxCheckedExtents;
     });
     if (count == 0) return std::nullopt;
     return out;
@@ -292,7 +309,7 @@ bool mend_header(Rescue& rescue, std::uint64_t address) {
 
 bool mend_old_group(Rescue& rescue, std::uint64_t address, const CachedTable& table) {
   const std::vector<format::Link> links = links_of_table(rescue, table.tree, table.heap);
-  if (links.empty()) return false;
+  if (links.empty() || !rescue.spend(links.size() * kStepsPerLink)) return false;
   return rescue.make_header_at(address, encode_links(links, false, false, rescue.sizes()));
 }
 
@@ -300,14 +317,17 @@ std::unordered_map<std::uint64_t, CachedTable> cached_tables(Rescue& rescue) {
   std::unordered_map<std::uint64_t, CachedTable> out;
   const std::size_t offsets = rescue.sizes().offsets;
   const std::size_t entry_bytes = 2 * offsets + 24;
+  const std::uint64_t most = std::uint64_t{2} * rescue.file->superblock().k.group_leaf;
   for (const Found& node : rescue.of_kind(Kind::SymbolNode)) {
-    if (!rescue.spend(1024)) break;
-    const std::uint64_t most = std::uint64_t{2} * rescue.file->superblock().k.group_leaf;
-    const auto block = rescue.file->read_up_to(node.offset, 8 + most * entry_bytes, "SymbolTableNode");
-    if (!block || block->bytes().size() < 8) continue;
-    const auto count = load_le<std::uint16_t>(&block->bytes()[6]);
-    for (std::size_t i = 0, at = 8; i < count && at + entry_bytes <= block->bytes().size();
-         ++i, at += entry_bytes) {
+    constexpr std::size_t kCountAt = 6, kEntriesAt = 8;
+    const auto head = rescue.file->read(node.offset, kEntriesAt, "SymbolTableNode");
+    if (!head) continue;
+    const auto count = std::min<std::uint64_t>(load_le<std::uint16_t>(&head->bytes()[kCountAt]), most);
+    if (!rescue.spend(1024 + 64 * count)) break;
+    const auto block =
+        rescue.file->read_up_to(node.offset, kEntriesAt + count * entry_bytes, "SymbolTableNode");
+    if (!block) continue;
+    for (std::size_t at = kEntriesAt; at + entry_bytes <= block->bytes().size(); at += entry_bytes) {
       format::Cursor cursor(block->bytes().subspan(at, entry_bytes), node.offset + at, "SymbolTableEntry",
                             rescue.sizes());
       constexpr std::uint32_t kCachedGroup = 1;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
 #include "rescue.h"
 
 namespace h5mount::salvage {
@@ -11,6 +12,7 @@ using format::MessageType;
 
 constexpr std::uint64_t kMaxGrid = 1ULL << 24;
 constexpr std::uint64_t kStepsPerChunk = 256;  // for its state, as a small file may claim many chunks
+constexpr std::uint64_t kStepsPerLost = 16;    // for a part of a contiguous dataset that is lost
 constexpr std::size_t kLeafEntries = 1024;
 constexpr std::size_t kMaxMissing = 1000;
 
@@ -39,8 +41,13 @@ void rescue_contiguous(Rescue& rescue, const DatasetTrouble& trouble, bool unlin
   std::vector<MadeSource::Lost> lost;
   const std::uint64_t behind = checked_add(begin, bytes).value_or(~std::uint64_t{0});
   if (unlinked)
-    rescue.claims.within(begin, std::min(behind, rescue.end),
-                         [&](const Range& r) { lost.push_back({r.begin - begin, r.end - begin}); });
+    rescue.claims.within(begin, std::min(behind, rescue.end), [&](const Range& r) {
+      // Many lost datasets may lie over many claims, and each keeps its own list.
+      if (rescue.spend(kStepsPerLost) || lost.empty())
+        lost.push_back({r.begin - begin, r.end - begin});
+      else
+        lost.back().end = r.end - begin;
+    });
   if (behind > rescue.end) {
     const std::uint64_t from = rescue.end > begin ? rescue.end - begin : 0;
     if (!lost.empty() && lost.back().end >= from)
@@ -69,7 +76,11 @@ class ChunkTable {
  public:
   ChunkTable(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry,
              std::uint64_t count)
-      : rescue_(rescue), trouble_(trouble), geometry_(geometry), states_(static_cast<std::size_t>(count)) {}
+      : rescue_(rescue),
+        trouble_(trouble),
+        geometry_(geometry),
+        states_(static_cast<std::size_t>(count)),
+        place_of_(static_cast<std::size_t>(count)) {}
 
   // Takes the chunks of the dataset's own index, which count more than those that are found beside it.
   void take_known(const std::vector<PlacedChunk>& chunks) {
@@ -128,15 +139,16 @@ class ChunkTable {
     State& state = states_[one.number];
     if (state == State::Unknown || state == State::Absent) {
       state = State::Present;
+      place_of_[static_cast<std::size_t>(one.number)] = static_cast<std::uint32_t>(placed_.size());
       placed_.push_back(one);
       return;
     }
     if (known || state != State::Present) return;
-    const auto other = std::ranges::find(placed_, one.number, &PlacedChunk::number);
-    if (other == placed_.end() || other->record.address == one.record.address) return;
+    const std::size_t other = place_of_[static_cast<std::size_t>(one.number)];
+    if (placed_[other].record.address == one.record.address) return;
     conflicts_ = true;
     // Two structures that nothing refers to disagree, so neither is used.
-    if (static_cast<std::size_t>(other - placed_.begin()) >= known_) state = State::Lost;
+    if (other >= known_) state = State::Lost;
   }
 
   void note_missing(std::uint64_t number, Finding& finding) const;
@@ -148,6 +160,7 @@ class ChunkTable {
   const chunk::ChunkGeometry& geometry_;
   std::vector<State> states_;
   std::vector<PlacedChunk> placed_;
+  std::vector<std::uint32_t> place_of_;  // by number: where a chunk that is present is in `placed_`
   std::size_t known_ = 0;
   bool conflicts_ = false;
 };
@@ -225,6 +238,27 @@ bool ChunkTable::write(Finding& finding) {
   return rescue_.replace_messages(*trouble_.object.header, kLayout, {&layout, 1});
 }
 
+// The chunks that a dataset's index lists; `damage` receives the first error of it.
+std::vector<PlacedChunk> chunks_of(Rescue& rescue, const object::DatasetDescription& description,
+                                   const chunk::ChunkGeometry& geometry, std::optional<Error>& damage) {
+  std::vector<PlacedChunk> out;
+  const auto index = chunk::open_chunk_index(rescue.file, description.layout, geometry);
+  if (!index) {
+    damage = index.error();
+    return out;
+  }
+  bool whole = true;
+  const Status walked =
+      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
+        out.push_back({chunk_number(scaled, geometry.grid), record});
+        whole = out.size() < limits::kMaxCheckedExtents && rescue.spend(1);
+        return whole;
+      });
+  if (!walked) damage = walked.error();
+  if (walked && !whole) damage = Error(ErrorCode::LimitExceeded, "more chunks than salvage follows");
+  return out;
+}
+
 GatheredChunks gather(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry) {
   switch (trouble.description.layout.index) {
     case format::ChunkIndexKind::FixedArray:
@@ -248,7 +282,7 @@ void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
   if (!count || *count > rescue.steps / kStepsPerChunk || !rescue.spend(*count * kStepsPerChunk)) return;
   std::optional<Error> damage;
   ChunkTable table(rescue, trouble, *geometry, *count);
-  table.take_known(chunks_of(rescue.file, trouble.description, *geometry, damage));
+  table.take_known(chunks_of(rescue, trouble.description, *geometry, damage));
   if (damage) {
     GatheredChunks gathered = gather(rescue, trouble, *geometry);
     table.take(gathered);

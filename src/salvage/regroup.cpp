@@ -44,7 +44,8 @@ std::optional<std::vector<format::Link>> links_of_node(Rescue& rescue, const met
   const std::uint64_t most = std::uint64_t{2} * rescue.file->superblock().k.group_leaf;
   const auto block =
       rescue.file->read_up_to(address, format::symbol_table_node_bytes(rescue.sizes(), most), kNode);
-  if (!block) return std::nullopt;
+  // Each damaged group asks every node.
+  if (!block || !rescue.spend(64 + block->bytes().size() / 8)) return std::nullopt;
   format::Cursor cursor = block->cursor(kNode);
   const auto symbols = format::decode_symbol_table_node(cursor, most);
   if (!symbols || symbols->empty()) return std::nullopt;
@@ -71,7 +72,7 @@ std::optional<std::vector<format::Link>> links_of_node(Rescue& rescue, const met
 
 void add_symbols(Rescue& rescue, std::uint64_t heap_address, std::vector<format::Link>& out) {
   auto heap = metadata::LocalHeap::open(rescue.file, heap_address);
-  if (!heap) return;
+  if (!heap || !rescue.spend(heap->segment_size())) return;
   heap->load();
   for (const Found& node : rescue.unclaimed(Kind::SymbolNode))
     if (auto links = links_of_node(rescue, *heap, node.offset))
@@ -101,6 +102,7 @@ void add_heap_links(Rescue& rescue, std::uint64_t block_address, std::vector<for
   const auto next = std::ranges::upper_bound(rescue.found, block_address, {}, Found::place);
   if (next != rescue.found.end() && next->offset - block_address < bytes.size())
     bytes = bytes.first(static_cast<std::size_t>(next->offset - block_address));
+  if (!rescue.spend(bytes.size())) return;
   for (std::size_t at = owner_at(Kind::HeapDirect) + rescue.sizes().offsets; at + 6 < bytes.size();) {
     auto link = link_at(rescue, bytes, at);
     if (!link) {
@@ -120,19 +122,19 @@ std::vector<std::string> names_without_object(Rescue& rescue, const DamagedGroup
   });
   if (!table) return out;
   auto heap = metadata::LocalHeap::open(rescue.file, table->local_heap_address);
-  if (!heap || heap->segment_size() > kMaxSegment) return out;
+  if (!heap || heap->segment_size() > kMaxSegment || !rescue.spend(heap->segment_size())) return out;
   heap->load();
-  const auto free = heap->free_blocks();
+  auto free = heap->free_blocks();
+  std::ranges::sort(free, {}, [](const auto& one) { return one.offset; });
   std::unordered_set<std::string> known;
   for (const format::Link& link : group.links) {
     known.insert(link.name);
     known.insert(link.target);
   }
   for (std::uint64_t at = 8; at < heap->segment_size() && rescue.spend(64);) {
-    const auto block = std::ranges::find_if(
-        free, [&](const auto& one) { return at >= one.offset && at - one.offset < one.size; });
-    if (block != free.end()) {
-      at = block->offset + block->size;
+    const auto behind = std::ranges::upper_bound(free, at, {}, [](const auto& one) { return one.offset; });
+    if (behind != free.begin() && at - std::prev(behind)->offset < std::prev(behind)->size) {
+      at = std::prev(behind)->offset + std::prev(behind)->size;
       continue;
     }
     auto name = heap->text(at);

@@ -13,15 +13,16 @@ void Rescue::take_found(std::vector<Found> more) {
     if (!is_header(found[i])) by_kind.at(static_cast<std::size_t>(found[i].kind)).push_back(i);
 }
 
-std::vector<Found> Rescue::of_kind(Kind kind) const {
+std::vector<Found> Rescue::of_kind(Kind kind) {
   const auto& places = by_kind.at(static_cast<std::size_t>(kind));
   std::vector<Found> out;
+  if (!spend(places.size())) return out;
   out.reserve(places.size());
   for (const std::uint32_t i : places) out.push_back(found[i]);
   return out;
 }
 
-std::vector<Found> Rescue::unclaimed(Kind kind) const {
+std::vector<Found> Rescue::unclaimed(Kind kind) {
   std::vector<Found> out = of_kind(kind);
   std::erase_if(
       out, [&](const Found& one) { return claims.contains(one.offset) || weak_claims.contains(one.offset); });
@@ -39,10 +40,11 @@ std::vector<Found> Rescue::owned(Kind kind, std::uint64_t owner) {
     }
     std::ranges::stable_sort(*index, {}, [](const auto& entry) { return entry.first; });
   }
+  const auto entries =
+      std::ranges::equal_range(*index, owner, {}, [](const auto& entry) { return entry.first; });
   std::vector<Found> out;
-  for (const auto& entry :
-       std::ranges::equal_range(*index, owner, {}, [](const auto& entry) { return entry.first; }))
-    out.push_back(entry.second);
+  if (!spend(entries.size())) return out;
+  for (const auto& entry : entries) out.push_back(entry.second);
   return out;
 }
 

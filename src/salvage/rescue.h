@@ -46,8 +46,10 @@ struct Rescue {
 
   format::FileSizes sizes() const { return file->sizes(); }
   // The found structures of a kind; those that nothing claims; and those that name `owner` as their header.
-  std::vector<Found> of_kind(Kind kind) const;
-  std::vector<Found> unclaimed(Kind kind) const;
+  // All of them cost a step for each structure that is looked at, and give none where the steps do not
+  // suffice: many objects of a file may ask for many structures.
+  std::vector<Found> of_kind(Kind kind);
+  std::vector<Found> unclaimed(Kind kind);
   std::vector<Found> owned(Kind kind, std::uint64_t owner);
   void take_found(std::vector<Found> more);
   bool spend(std::uint64_t count) {

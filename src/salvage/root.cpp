@@ -135,6 +135,7 @@ void Salvager::add_lost_and_found(std::vector<format::Link>& root) {
   const auto has = [&] { return std::ranges::find(root, link.name, &format::Link::name) != root.end(); };
   for (unsigned i = 2; has(); ++i) link.name = "lost+found-" + std::to_string(i);
   link.address = *made;
+  rescue_.report.lost_and_found = link.name;
   if (!root.empty() && root.back().creation_order) {
     std::int64_t last = 0;
     for (const format::Link& one : root) last = std::max(last, one.creation_order.value_or(0));

@@ -70,7 +70,9 @@ Status Salvager::open() {
 
 // Claims the cache image: it holds copies of structures, which must not be found as further structures.
 void Salvager::claim_extension(std::uint64_t address) {
-  const auto header = metadata::load_object_header(ClaimingMetadata(rescue_.file, rescue_.claims), address);
+  std::uint64_t read = 0;
+  const ClaimingMetadata file(rescue_.file, rescue_.claims, read);
+  const auto header = metadata::load_object_header(file, address);
   if (!header) return;
   const metadata::HeaderMessage* const image = (*header)->find(format::MessageType::MetadataCacheImage);
   if (image == nullptr) return;

@@ -11,6 +11,13 @@ namespace {
 // Objects may claim this many times the file's bytes together: a file in which they claim more is hostile,
 // and no more of it is looked at.
 constexpr std::uint64_t kMaxClaimedTimes = 8;
+// Many objects may also share an index or a list of links, which is followed for each of them: no more bytes
+// of indexes are read than this many times the file's and kReadAnyway, and no more links followed than bytes
+// in the file let it have, and kLinksAnyway.
+constexpr std::uint64_t kMaxReadTimes = 16;
+constexpr std::uint64_t kReadAnyway = 64U << 20;
+constexpr std::uint64_t kLinksAnyway = 1U << 17;
+constexpr std::uint64_t kMinLinkBytes = 8;
 
 }  // namespace
 
@@ -35,34 +42,17 @@ std::optional<std::uint64_t> chunk_count(const chunk::ChunkGeometry& geometry, s
   return count;
 }
 
-std::vector<PlacedChunk> chunks_of(const metadata::FileMetadataPtr& file,
-                                   const object::DatasetDescription& description,
-                                   const chunk::ChunkGeometry& geometry, std::optional<Error>& damage) {
-  std::vector<PlacedChunk> out;
-  const auto index = chunk::open_chunk_index(file, description.layout, geometry);
-  if (!index) {
-    damage = index.error();
-    return out;
-  }
-  const Status walked =
-      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
-        out.push_back({chunk_number(scaled, geometry.grid), record});
-        return out.size() < limits::kMaxCheckedExtents;
-      });
-  if (!walked) damage = walked.error();
-  return out;
-}
-
 Survey::Survey(metadata::FileMetadataPtr file, std::uint64_t end, Claims& claims, const Claims* foreign,
                const Options& options)
-    : file_(std::make_shared<ClaimingMetadata>(std::move(file), claims)),
+    : file_(std::make_shared<ClaimingMetadata>(std::move(file), claims, read_)),
       end_(end),
+      links_left_(kLinksAnyway + end / kMinLinkBytes),
       claims_(claims),
       foreign_(foreign),
       options_(options) {}
 
 void Survey::read_through(const metadata::FileMetadataPtr& file) {
-  file_ = std::make_shared<ClaimingMetadata>(file, claims_);
+  file_ = std::make_shared<ClaimingMetadata>(file, claims_, read_);
 }
 
 void Survey::walk(std::uint64_t root) {
@@ -109,6 +99,9 @@ void Survey::visit_group(const object::Object& object) {
   } else {
     const Status listed = (*group)->for_each(
         [&](const format::Link& link) {
+          full_ = full_ || links_left_ == 0;
+          if (full_) return false;
+          --links_left_;
           links.push_back(link);
           return true;
         },
@@ -117,8 +110,7 @@ void Survey::visit_group(const object::Object& object) {
   }
   for (const format::Link& link : links) {
     if (!link.is(format::LinkType::Hard)) continue;
-    out_.links_in.add(link.address);
-    pending_.push_back(link.address);
+    if (out_.links_in.add(link.address)) pending_.push_back(link.address);
   }
   if (damage) out_.groups.push_back({object, std::move(links), *damage});
 }
@@ -143,16 +135,27 @@ void Survey::visit_dataset(const object::Object& object) {
       description->external.empty())
     whole = claim(layout.address, description->image_bytes);
   else if (layout.cls == format::LayoutClass::Chunked)
-    whole = claim_chunks(*description, damage);
+    whole = claim_index(*description, damage);
   else if (layout.cls == format::LayoutClass::Virtual &&
            layout.virtual_heap_address != format::kUndefinedAddress)
     (void)metadata::load_global_heap_object(*file_, layout.virtual_heap_address, layout.virtual_heap_index);
   if (!whole || damage) out_.datasets.push_back({object, *std::move(description), damage});
 }
 
+bool Survey::may_claim() const {
+  return claimed_ <= kMaxClaimedTimes * end_ && read_ <= kReadAnyway + kMaxReadTimes * end_;
+}
+
+bool Survey::claim_index(const object::DatasetDescription& description, std::optional<Error>& damage) {
+  read_ = index_read_;  // what was read of other structures does not count
+  const bool whole = claim_chunks(description, damage);
+  index_read_ = read_;
+  return whole;
+}
+
 bool Survey::claim_chunks(const object::DatasetDescription& description, std::optional<Error>& damage) {
   const auto geometry = geometry_of(description);
-  if (!geometry || claimed_ > kMaxClaimedTimes * end_) return true;
+  if (!geometry || !may_claim()) return true;
   const auto index = chunk::open_chunk_index(file_, description.layout, *geometry);
   if (!index) {
     damage = index.error();
@@ -167,7 +170,7 @@ bool Survey::claim_chunks(const object::DatasetDescription& description, std::op
   const Status walked =
       (*index)->for_each([&](std::span<const std::uint64_t>, const chunk::ChunkRecord& record) {
         whole = claim(record.address, record.stored_size) && whole;
-        return claimed_ <= kMaxClaimedTimes * end_ && go_on();
+        return may_claim() && go_on();
       });
   if (!walked) damage = walked.error();
   return whole;

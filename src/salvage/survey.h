@@ -66,7 +66,8 @@ class Survey {
   void leave_out(const Surveyed& others) { others_ = &others; }
   // Whether options.progress ended a walk.
   bool stopped() const { return stopped_; }
-  // Whether the walk left out objects because there are more than can be kept in memory.
+  // Whether the walk left out objects because there are more than can be kept in memory, or links because
+  // they are more than the file can have.
   bool full() const { return full_; }
 
  private:
@@ -74,12 +75,16 @@ class Survey {
   void visit(std::uint64_t address);
   void visit_group(const object::Object& object);
   void visit_dataset(const object::Object& object);
+  bool claim_index(const object::DatasetDescription& description, std::optional<Error>& damage);
   bool claim_chunks(const object::DatasetDescription& description, std::optional<Error>& damage);
   bool claim(std::uint64_t address, std::uint64_t bytes);
+  bool may_claim() const;
   void read_attributes(const object::Object& object);
 
+  std::uint64_t read_ = 0, index_read_ = 0;  // bytes of structures that were read, and of chunk indexes
   metadata::FileMetadataPtr file_;
   const std::uint64_t end_;
+  std::uint64_t links_left_;  // the number of links that may still be followed
   Claims& claims_;
   const Claims* const foreign_;
   const Surveyed* others_ = nullptr;
@@ -91,10 +96,6 @@ class Survey {
   std::uint64_t steps_ = 0;
 };
 
-// The chunks that a dataset's index lists; `damage` receives the first error of it.
-std::vector<PlacedChunk> chunks_of(const metadata::FileMetadataPtr& file,
-                                   const object::DatasetDescription& description,
-                                   const chunk::ChunkGeometry& geometry, std::optional<Error>& damage);
 Result<chunk::ChunkGeometry> geometry_of(const object::DatasetDescription& description);
 std::uint64_t chunk_number(std::span<const std::uint64_t> scaled, std::span<const std::uint64_t> grid);
 // The number of chunks in the grid; nullopt if it exceeds `limit`.

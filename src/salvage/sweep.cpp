@@ -1,10 +1,10 @@
 #include "sweep.h"
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <thread>
 
+#include "h5mount/base/checked.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/format/object_header_format.h"
 
@@ -21,31 +21,45 @@ struct Piece {
   std::vector<Range> ranges;
 };
 
-std::vector<Piece> cut(const std::vector<Range>& ranges) {
-  std::vector<Piece> out;
-  std::uint64_t last = ~std::uint64_t{0};
-  for (Range range : ranges) {
-    while (range.begin < range.end) {
-      const std::uint64_t number = range.begin / kPiece;
-      const std::uint64_t end = std::min(range.end, (number + 1) * kPiece);
-      if (number != last) out.emplace_back();
-      last = number;
-      out.back().ranges.push_back({range.begin, end});
-      range.begin = end;
+// Cuts ranges into pieces, one at a time: a file may be so large that a list of its pieces would not fit into
+// memory.
+class Cutter {
+ public:
+  explicit Cutter(const std::vector<Range>& ranges) : ranges_(ranges) {}
+
+  // Returns false if there is no further piece.
+  bool next(Piece& piece) {
+    piece.ranges.clear();
+    std::uint64_t stop = 0;  // end of the piece, known from its first range on
+    for (; next_ < ranges_.size(); ++next_, at_ = 0) {
+      const std::uint64_t begin = std::max(at_, ranges_[next_].begin), end = ranges_[next_].end;
+      if (begin >= end) continue;
+      if (piece.ranges.empty()) stop = (begin / kPiece + 1) * kPiece;
+      if (begin >= stop) return true;
+      piece.ranges.push_back({begin, std::min(end, stop)});
+      if (end > stop) {
+        at_ = stop;
+        return true;
+      }
     }
+    return !piece.ranges.empty();
   }
-  return out;
-}
+
+ private:
+  const std::vector<Range>& ranges_;
+  std::size_t next_ = 0;  // the range that is cut
+  std::uint64_t at_ = 0;  // where its next part begins, if some of it was cut off
+};
 
 class Sweeper {
  public:
   Sweeper(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options)
-      : source_(source), options_(options), pieces_(cut(ranges)), found_(pieces_.size()) {
-    for (const Range& range : ranges) all_ += range.end - range.begin;
+      : source_(source), options_(options), cutter_(ranges) {
+    for (const Range& range : ranges) all_ += range.end - std::min(range.begin, range.end);
   }
 
   Result<Swept> run() {
-    const std::size_t count = std::clamp<std::size_t>(pieces_.size(), 1, std::max(options_.threads, 1U));
+    const auto count = std::clamp<std::uint64_t>(divide_up(all_, kPiece), 1, std::max(options_.threads, 1U));
     std::vector<std::jthread> threads;
     for (std::size_t i = 1; i < count; ++i) threads.emplace_back([this] { work(); });
     work();
@@ -59,29 +73,36 @@ class Sweeper {
   void work() {
     std::vector<std::byte> buffer;
     std::vector<Found> found;
-    for (std::size_t i = next_++; i < pieces_.size() && !stop_; i = next_++) {
+    Piece piece;
+    while (next_piece(piece)) {
       found.clear();
-      const Status swept = sweep_piece(pieces_[i], buffer, found);
-      if (!keep(i, found, swept)) stop_ = true;
+      const Status swept = sweep_piece(piece, buffer, found);
+      if (!keep(piece, found, swept)) return;
     }
   }
 
-  bool keep(std::size_t number, const std::vector<Found>& found, const Status& swept) {
+  bool next_piece(Piece& piece) {
+    const MutexLock lock(mutex_);
+    return !error_ && cutter_.next(piece);
+  }
+
+  bool keep(const Piece& piece, const std::vector<Found>& found, const Status& swept) {
     const MutexLock lock(mutex_);
     if (!swept && !error_) error_ = swept.error();
-    for (const Range& range : pieces_[number].ranges) done_ += range.end - range.begin;
+    for (const Range& range : piece.ranges) done_ += range.end - range.begin;
     count_ += found.size();
     if (count_ > kMaxFound && !error_)
       error_ = Error(ErrorCode::LimitExceeded, "the file has more structures than salvage keeps in memory");
     if (error_) return false;
-    found_[number] = found;
+    if (!found.empty()) found_.push_back(found);
     if (!options_.progress || options_.progress(done_, all_)) return true;
     error_ = Error(ErrorCode::Interrupted, "the sweep was interrupted");
     return false;
   }
 
-  // All found structures, in the order of the pieces. Each piece's memory is freed as soon as it is copied.
+  // All found structures, by offset. Each piece's memory is freed as soon as it is copied.
   std::vector<Found> all_found() H5_REQUIRES(mutex_) {
+    std::ranges::sort(found_, {}, [](const auto& piece) { return Found::place(piece.front()); });
     std::vector<Found> out;
     out.reserve(count_);
     for (std::vector<Found>& piece : found_) {
@@ -132,13 +153,11 @@ class Sweeper {
 
   const io::ByteSource& source_;
   const Options& options_;
-  const std::vector<Piece> pieces_;
   std::uint64_t all_ = 0;
-  std::atomic<std::size_t> next_ = 0;
-  std::atomic<bool> stop_ = false;
   Mutex mutex_;
+  Cutter cutter_ H5_GUARDED_BY(mutex_);
   std::optional<Error> error_ H5_GUARDED_BY(mutex_);
-  std::vector<std::vector<Found>> found_ H5_GUARDED_BY(mutex_);  // one list for each piece
+  std::vector<std::vector<Found>> found_ H5_GUARDED_BY(mutex_);  // a list for each piece that has any
   std::size_t count_ H5_GUARDED_BY(mutex_) = 0;
   std::uint64_t done_ H5_GUARDED_BY(mutex_) = 0;
 };

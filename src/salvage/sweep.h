@@ -33,8 +33,8 @@ struct Swept {
 
 // Looks for structures that begin in `ranges` (offsets of `source`, ascending). Object headers of version 2
 // are listed if their checksum is right, those of version 1 if their messages have the right form, other
-// structures by their signature. The bytes of large headers that are looked at are bounded by kSweepsPerByte
-// times the bytes of the ranges. Errors: those of reading, Interrupted; LimitExceeded above kMaxFound.
+// structures by their signature. The bytes of headers that are looked at are at most kSweepsPerByte times
+// those that are read. Errors: those of reading, Interrupted; LimitExceeded above kMaxFound.
 Result<Swept> sweep(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options);
 
 }  // namespace h5mount::salvage

@@ -121,18 +121,16 @@ class Tree2Gatherer {
         geometry_(geometry),
         type_(geometry.filtered ? 11 : 10),
         node_size_(trouble.description.layout.bt2_node_size),
-        format_(record_format(rescue, trouble, geometry, static_cast<unsigned>(geometry.grid.size()))) {}
+        format_(record_format(rescue, trouble, geometry, static_cast<unsigned>(geometry.grid.size()))) {
+    for (unsigned level = 0; format_ && level <= kMaxDepth2; ++level) headers_.push_back(header_of(level));
+  }
 
   GatheredChunks run() {
     if (!format_) return std::move(out_);
     std::size_t leaves = 0, internals = 0;
-    for (const Found& found : rescue_.unclaimed(Kind::BTree2Leaf)) leaves += take_node(found.offset, 0);
+    for (const Found& found : rescue_.unclaimed(Kind::BTree2Leaf)) leaves += take_node(found.offset, 0, 0);
     for (const Found& found : rescue_.unclaimed(Kind::BTree2Internal))
-      for (unsigned level = 1; level <= kMaxDepth2; ++level)
-        if (take_node(found.offset, level)) {
-          ++internals;
-          break;
-        }
+      internals += take_node(found.offset, 1, kMaxDepth2);
     // A leaf may be left from a tree that has changed since; a node that is the only one is the whole tree.
     const bool alone = leaves == 1 && internals == 0 && rescue_.damaged_trees <= 1;
     out_.certainty = alone ? Certainty::Plausible : Certainty::Guessed;
@@ -152,27 +150,36 @@ class Tree2Gatherer {
     return header ? std::optional(*std::move(header)) : std::nullopt;
   }
 
+  // Takes a node of one of these levels.
+  bool take_node(std::uint64_t address, unsigned lowest, unsigned highest) {
+    constexpr std::uint64_t kStepsPerNode = 64;
+    if (!rescue_.spend(kStepsPerNode)) return false;
+    const auto begin = rescue_.file->read(address, kRecordsAt, format::kBTree2LeafNode);
+    if (!begin || begin->bytes()[kTypeAt] != std::byte{type_}) return false;
+    const auto block = rescue_.file->read_up_to(address, node_size_, format::kBTree2LeafNode);
+    if (!block || !rescue_.spend(block->bytes().size() / kStepsPerNode)) return false;
+    for (unsigned level = lowest; level <= highest; ++level)
+      if (headers_[level] && take_records(*block, address, *headers_[level], level)) return true;
+    return false;
+  }
+
   // Only a node's parent states how many records the node has. The checksum is right for one number only, so
   // all are tried.
-  bool take_node(std::uint64_t address, unsigned level) {
-    const auto header = header_of(level);
-    if (!header) return false;
-    const auto block = rescue_.file->read_up_to(address, node_size_, format::kBTree2LeafNode);
-    constexpr std::size_t kRecordsAt = 6;
-    if (!block || block->bytes().size() < kRecordsAt || block->bytes()[5] != std::byte{type_}) return false;
-    const std::uint64_t most = header->levels[level].max_records;
+  bool take_records(const metadata::MetadataBlock& block, std::uint64_t address,
+                    const format::BTree2Header& header, unsigned level) {
+    const std::uint64_t most = header.levels[level].max_records;
     for (std::uint64_t count = 1; count <= most; ++count) {
       const std::size_t end = kRecordsAt + static_cast<std::size_t>(count) * format_->record_bytes();
-      if (end > block->bytes().size() || !is_record(&block->bytes()[end - format_->record_bytes()]))
+      if (end > block.bytes().size() || !is_record(&block.bytes()[end - format_->record_bytes()]))
         return false;
-      const std::uint64_t used = format::btree2_node_bytes(*header, rescue_.sizes(), level, count);
-      if (used > block->bytes().size() || !rescue_.spend(used / 64 + 1)) return false;
-      format::Cursor cursor(block->bytes().first(static_cast<std::size_t>(used)), address,
+      const std::uint64_t used = format::btree2_node_bytes(header, rescue_.sizes(), level, count);
+      if (used > block.bytes().size() || !rescue_.spend(used / 64 + 1)) return false;
+      format::Cursor cursor(block.bytes().first(static_cast<std::size_t>(used)), address,
                             level == 0 ? format::kBTree2LeafNode : format::kBTree2InternalNode,
                             rescue_.sizes());
-      if (!format::decode_btree2_node(cursor, *header, level, count)) continue;
+      if (!format::decode_btree2_node(cursor, header, level, count)) continue;
       for (std::uint64_t i = 0; i < count; ++i)
-        take_record(&block->bytes()[kRecordsAt + static_cast<std::size_t>(i) * format_->record_bytes()]);
+        take_record(&block.bytes()[kRecordsAt + static_cast<std::size_t>(i) * format_->record_bytes()]);
       return true;
     }
     return false;
@@ -198,7 +205,10 @@ class Tree2Gatherer {
   const chunk::ChunkGeometry& geometry_;
   const std::uint8_t type_;
   const std::uint32_t node_size_;
+  static constexpr std::size_t kTypeAt = 5, kRecordsAt = 6;  // offsets in a node
+
   const std::optional<format::ChunkRecordFormat> format_;
+  std::vector<std::optional<format::BTree2Header>> headers_;  // by level
   GatheredChunks out_;
 };
 

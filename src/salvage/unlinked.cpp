@@ -20,6 +20,8 @@ bool Salvager::is_lost(const Found& found) const {
 void Salvager::find_unlinked() {
   unlinked_.emplace(rescue_.file, rescue_.end, rescue_.weak_claims, &rescue_.claims, rescue_.options);
   unlinked_->leave_out(reachable_->result());
+  // What a walk left out for its number looks as if nothing linked to it.
+  if (reachable_->full()) return;
   std::vector<std::uint64_t> met;
   for (const Found& found : rescue_.found) {
     if (!is_lost(found)) continue;

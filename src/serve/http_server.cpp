@@ -10,6 +10,7 @@
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/base/watchdog.h"
 #include "h5mount/serve/server.h"
+#include "late_microhttpd.h"
 #include "listener.h"
 #include "s3_site.h"
 
@@ -173,6 +174,7 @@ class HttpServer final : public Server {
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, std::vector<Source> sources) {
+  H5_TRY(load_libmicrohttpd());
   H5_ASSIGN(Listener listener, listen_at(options));
   H5_TRY(check_readers(options, listener));
   auto server = std::make_unique<HttpServer>(options, std::move(listener), std::move(sources));

@@ -197,6 +197,16 @@ std::optional<Site::Place> Site::place_of_file(const std::optional<std::string>&
   return Place{at(above), *above, name, name.substr(end + 1)};
 }
 
+namespace {
+
+// The API's answer to an error of the file as a whole, in the words that H5Web looks for.
+Answer file_refusal(const Error& error) {
+  if (error.code() != ErrorCode::AccessDenied) return api_refusal(error);
+  return api_refusal(403, "Cannot read file: Permission denied: " + text_with_cure(error));
+}
+
+}  // namespace
+
 std::optional<Answer> Site::api_answer(const Request& request, std::string_view path, std::string_view query,
                                        RequestWork& work) const {
   const ApiPath asked = api_path(path);
@@ -210,7 +220,7 @@ std::optional<Answer> Site::api_answer(const Request& request, std::string_view 
   };
   if (!place) return not_found();
   const auto snapshot = place->source->current(work.budget());
-  if (!snapshot) return api_refusal(snapshot.error());
+  if (!snapshot) return file_refusal(snapshot.error());
   const std::shared_ptr<tree::Tree>& tree = (*snapshot)->tree;
   work.set_file_bytes(tree->statfs().file_bytes);
   ApiRequest out{request, parameters, *snapshot, place->file, {}, {}, work};
@@ -221,9 +231,9 @@ std::optional<Answer> Site::api_answer(const Request& request, std::string_view 
     return answer_api(asked.endpoint, out);
   }
   const auto found = front::find_path(tree, place->path, front::LastLink::Follow, work.budget());
-  if (!found) return found.error().code() == ErrorCode::NotFound ? not_found() : api_refusal(found.error());
+  if (!found) return found.error().code() == ErrorCode::NotFound ? not_found() : file_refusal(found.error());
   const auto shown = tree->file_of(found->node.id(), work.budget());
-  if (!shown) return api_refusal(shown.error());
+  if (!shown) return file_refusal(shown.error());
   if (!*shown || (*shown)->plain || (*shown)->path != found->path) return not_found();
   out.snapshot = place->source->of_file(*snapshot, *shown);
   out.root = found->node.id();

@@ -5,6 +5,8 @@
 #ifdef H5MOUNT_HAS_LIBCRYPTO
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+
+#include "late_crypto.h"
 #endif
 
 namespace h5mount::sign {
@@ -33,7 +35,7 @@ std::string sha256_hex(std::string_view text) {
 #ifdef H5MOUNT_HAS_LIBCRYPTO
 
 bool has_sha256() {
-  return true;
+  return load_libcrypto().has_value();
 }
 
 Sha256::Sha256()

@@ -28,6 +28,7 @@ class Bench:
     def __init__(self, build, directory, paths, sizes, rounds, say, baseline=None):
         self.build, self.directory, self.paths, self.sizes = build, directory, paths, sizes
         self.rounds, self.say, self.baseline = rounds, say, baseline
+        self.program = f'{build}/src/cli/h5mount'
         self.rows, self.memory, self.decoded = [], {}, {}
         self.here = os.path.dirname(os.path.abspath(__file__))
 
@@ -37,7 +38,7 @@ class Bench:
         return f'{self.build}/tests/bench/{name}'
 
     def mount(self, file, options=''):
-        return Mount([f'{self.build}/src/cli/h5mount', '-f'], self.paths[file], f'{self.directory}/mnt-h5mount', options)
+        return Mount([self.program, '-f'], self.paths[file], f'{self.directory}/mnt-h5mount', options)
 
     def trivial(self, file):
         return Mount([self.tool('trivial_fuse')], self.paths[file], f'{self.directory}/mnt-trivial')
@@ -171,18 +172,18 @@ class Bench:
     def cat(self):
         """`h5mount --cat`, which needs no mount. Programs start and end within what is measured, but not h5py's."""
         path = self.paths['tiles']
-        command = [f'{self.build}/src/cli/h5mount', '--cat', path, 'd']
+        command = lambda: [self.program, '--cat', path, 'd']
         roofline = lambda: run([self.tool('roofline'), path, 'd'], timed_by_itself=True, with_processor=True)
         dread = lambda: self.h5dread('slices', 'tiles', 256)
         dump = ['h5dump', '-d', '/d', '-b', 'LE', '-o', '/dev/null', path]
-        self.compare('--cat of tiles to /dev/null', lambda: run(command, to_null=True), [
+        self.compare('--cat of tiles to /dev/null', lambda: run(command(), to_null=True), [
             Other('decoder roofline', roofline, 0.9),
             Other('C H5Dread in slices', dread, 4),
             Other('h5py, whole', lambda: self.h5py('whole', 'tiles'), rounds=3),
             Other('h5dump -b', lambda: run(dump), rounds=3),
             Other('cat through the mount', lambda: self.cold('tiles', 'cat'))])
-        piped = ['sh', '-c', '"$@" | cat >/dev/null', 'sh', *command]
-        self.compare('--cat of tiles into a pipe', lambda: run(piped, to_null=True), [
+        piped = lambda: run(['sh', '-c', '"$@" | cat >/dev/null', 'sh', *command()], to_null=True)
+        self.compare('--cat of tiles into a pipe', piped, [
             Other('decoder roofline', roofline), Other('C H5Dread in slices', dread)])
 
     def views(self):
@@ -256,6 +257,9 @@ class Bench:
         four_times = lambda: Sample(4 * self.cold('tiles', 'cat').wall, 0)
         self.compare('four readers of one dataset', lambda: self.cold('tiles', 'cat', names=['d'] * 4), [
             Other('one reader', four_times, 0.95)], 3)
+        self.together_cached()
+
+    def together_cached(self):
         with self.mount('tiles') as mount:
             read = lambda count: mount.measured(self.reader('cat', *[f'{mount.place}/d'] * count))
             read(1)
@@ -266,7 +270,7 @@ class Bench:
         """From the command to the first 4 KiB, mount included."""
         place = f'{self.directory}/mnt-h5mount'
         begin = time.monotonic()
-        run([f'{self.build}/src/cli/h5mount', self.paths[file], place])
+        run([self.program, self.paths[file], place])
         try:
             fd = os.open(f'{place}/d', os.O_RDONLY)
             os.pread(fd, 320, 0)
@@ -287,9 +291,12 @@ class Bench:
                          1.5, True, duration(ours), duration(small)))
             self.add(Row(f'mount to first bytes, 1,000,000 chunks, {name}', 'h5dump', [c / a for a, _, c in times],
                          1.0, False, duration(ours), duration(theirs)))
-            self.compare(f'1,000,000 chunks of 32 bytes, {name}, cat', lambda: self.cold(
-                many, 'cat', options='cache_size=64M', needed=self.sizes.chunks), [
-                    Other('C H5Dread in slices', lambda: self.h5dread('slices', many, 1 << 18), rounds=1)], 2)
+            self.tiny_chunks(name, many)
+
+    def tiny_chunks(self, index, file):
+        self.compare(f'1,000,000 chunks of 32 bytes, {index}, cat', lambda: self.cold(
+            file, 'cat', options='cache_size=64M', needed=self.sizes.chunks), [
+                Other('C H5Dread in slices', lambda: self.h5dread('slices', file, 1 << 18), rounds=1)], 2)
 
     def listing(self, file, command, options=''):
         """A shell command in a fresh mount."""

@@ -8,6 +8,7 @@ import time
 
 sys.dont_write_bytecode = True
 import cases
+import earlier
 import make_data
 import report
 
@@ -52,6 +53,8 @@ def main():
     parser.add_argument('--short', action='store_true', help='smaller data, fewer rounds: under five minutes')
     parser.add_argument('--rounds', type=int)
     parser.add_argument('--baseline', help='an earlier h5mount program, for the rows that compare with it')
+    parser.add_argument('--against', help='an earlier h5mount program: each case by both in turns, no references; '
+                        'nothing is written')
     parser.add_argument('--only', nargs='+', choices=GROUPS + ('growth', 'mechanisms'), help='groups of cases; nothing is written')
     options = parser.parse_args()
 
@@ -64,16 +67,17 @@ def main():
             paths[kind] = paths[stem]
     load = os.getloadavg()[0]
     cache_again(paths.values())
-    bench = cases.Bench(options.build, options.data, paths, sizes, options.rounds or (3 if options.short else 5), say,
-                        options.baseline)
-    groups = options.only or (GROUPS if options.short else GROUPS + ('growth',))
+    kind = earlier.BothPrograms if options.against else cases.Bench
+    bench = kind(options.build, options.data, paths, sizes, options.rounds or (3 if options.short else 5), say,
+                 options.against or options.baseline)
+    groups = options.only or (earlier.GROUPS if options.against else GROUPS if options.short else GROUPS + ('growth',))
     begin = time.monotonic()
     for group in groups:
         getattr(bench, group)()
     say(f'{time.monotonic() - begin:.0f} s')
     table = report.markdown(bench.rows, 'Benchmarks' + (', short form' if options.short else ''), notes(options, load))
     print(table)
-    if options.only:
+    if options.only or options.against:
         return
     stem = os.path.join(HERE, 'results', 'short' if options.short else 'full')
     os.makedirs(os.path.dirname(stem), exist_ok=True)

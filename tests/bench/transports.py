@@ -12,11 +12,12 @@ from statistics import median
 import h5py
 import numpy
 
+TILE_ROWS, TILE_ROW = 8192, 16384  # rows, and bytes of each
 PARAMETER = '/sys/module/fuse/parameters/enable_uring'
 
 
 def make_data(directory):
-    groups, many, plain = (f'{directory}/transports-{name}.h5' for name in ('groups', 'many', 'plain'))
+    groups, many, plain, tiles = (f'{directory}/transports-{name}.h5' for name in ('groups', 'many', 'plain', 'tiles'))
     if not os.path.exists(plain):
         with h5py.File(groups, 'w', libver='latest') as file:
             for i in range(100):
@@ -29,18 +30,25 @@ def make_data(directory):
                 file[f'g/dataset{i:05}'] = numpy.int32(i)
         with h5py.File(plain, 'w') as file:
             file['data'] = numpy.random.default_rng(1).integers(0, 255, 1 << 30, dtype='u1')
+    if not os.path.exists(tiles):
+        with h5py.File(tiles, 'w', libver='latest') as file:
+            numbers = numpy.random.default_rng(1).poisson(20, (TILE_ROWS, TILE_ROW // 2)).astype('<u2')
+            file.create_dataset('deflated', data=numbers, chunks=(256, 256), compression='gzip', shuffle=True)
+            file.create_dataset('unfiltered', data=numbers, chunks=(256, 256))
     with open(f'{plain}.raw', 'wb') as raw, open(plain, 'rb') as file:
         with h5py.File(plain, 'r') as opened:
             file.seek(opened['data'].id.get_offset())
         os.copy_file_range(file.fileno(), raw.fileno(), 1 << 30)
-    return {'groups': groups, 'many': many, 'plain': plain}
+    return {'groups': groups, 'many': many, 'plain': plain, 'tiles': tiles}
 
 
 class Mounted:
+    """`command`: the words of a program, environment variables for it first."""
+
     def __init__(self, command, place):
         self.place, self.outside = place, os.stat(os.path.dirname(place)).st_dev
         os.makedirs(place, exist_ok=True)
-        self.process = subprocess.Popen([*command, place], stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(['env', *command, place], stderr=subprocess.DEVNULL)
 
     def __enter__(self):
         while os.stat(self.place).st_dev == self.outside:
@@ -58,15 +66,24 @@ def timed(*command):
     return time.monotonic() - begin
 
 
+def pages_of(path):
+    """A function that reads the page of a number."""
+    if path.endswith('.h5'):
+        dataset = h5py.File(path)['data']
+        return lambda page: dataset[page << 12:(page + 1) << 12]
+    fd = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    return lambda page: os.pread(fd, 4096, page << 12)
+
+
 def at_random(path, readers, count=4000):
     begin, children = time.monotonic(), []
     for reader in range(readers):
         child = os.fork()
         if child == 0:
-            chosen, fd = random.Random(reader), os.open(path, os.O_RDONLY)
-            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+            chosen, read = random.Random(reader), pages_of(path)
             for _ in range(count):
-                os.pread(fd, 4096, chosen.randrange(1 << 18) << 12)
+                read(chosen.randrange(1 << 18))
             os._exit(0)
         children.append(child)
     for child in children:
@@ -93,7 +110,9 @@ def walk(command, place):
 
 def listings(command, place):
     with Mounted(command, place):
-        return {'ls': timed('ls', f'{place}/g'), 'ls -l after ls': timed('ls', '-l', f'{place}/g')}
+        first = timed('ls', '-l', f'{place}/g')
+    with Mounted(command, place):
+        return {'ls -l at first': first, 'ls': timed('ls', f'{place}/g'), 'ls -l after ls': timed('ls', '-l', f'{place}/g')}
 
 
 def reads(command, place):
@@ -107,25 +126,46 @@ def reads(command, place):
     return out
 
 
+def tiles_of(command, place):
+    out = {}
+    for name in ('deflated', 'unfiltered'):
+        with Mounted(command, place):
+            out[f'cat of {name} tiles'] = timed('cat', f'{place}/{name}')
+    with Mounted(command, place):
+        fd, begin = os.open(f'{place}/deflated', os.O_RDONLY), time.monotonic()
+        for row in range(TILE_ROWS):
+            os.pread(fd, 2, row * TILE_ROW)
+        out['column of deflated tiles'] = time.monotonic() - begin
+        os.close(fd)
+    return out
+
+
 def systems(options, data):
-    """name: (walk, listings, reads) as commands, and whether rings are allowed."""
-    def h5mount(program, *more):
-        return [[program, '-f', *more, data[file]] for file in ('groups', 'many', 'plain')]
+    """name: (walk, listings, reads, tiles) as commands, and whether rings are allowed."""
+    def h5mount(program, *more, without=''):
+        return [[f'H5MOUNT_WITHOUT={without}', program, '-f', *more, data[file]] for file in ('groups', 'many', 'plain', 'tiles')]
     out = {'rings': (h5mount(options.program, '-o', 'io_uring=on'), True),
-           '/dev/fuse': (h5mount(options.program, '-o', 'io_uring=off'), False)}
+           'rings, OPENDIR': (h5mount(options.program, '-o', 'io_uring=on', without='no-opendir'), True),
+           '/dev/fuse': (h5mount(options.program, '-o', 'io_uring=off'), False),
+           '/dev/fuse, OPENDIR': (h5mount(options.program, '-o', 'io_uring=off', without='no-opendir'), False)}
+    for name in ('rings', '/dev/fuse'):  # polling and binding to the client's processor serve small requests one by one
+        commands = h5mount(options.program, '-o', 'io_uring=' + ('on' if out[name][1] else 'off'), without='wait-choice')
+        out[name + ', no wait-choice'] = ([commands[0], None, commands[2], None], out[name][1])
     if options.baseline:
         out['baseline'] = (h5mount(options.baseline), False)
     for name, loop in (('trivial, threads', []), ('trivial, one thread', ['-s'])):
         out[name] = ([[f'{options.tools}/trivial_tree', *loop], None,
-                      [f'{options.tools}/trivial_fuse', *loop, data['plain'] + '.raw']], False)
+                      [f'{options.tools}/trivial_fuse', *loop, data['plain'] + '.raw'], None], False)
     return out
 
 
 def one(commands, place):
-    groups, many, plain = commands
+    groups, many, plain, tiles = commands
     out = walk(groups, place)
     if many:
         out |= listings(many, place)
+    if tiles:
+        out |= tiles_of(tiles, place)
     return out | reads(plain, place)
 
 
@@ -152,6 +192,8 @@ def main():
                     file.write('Y' if rings else 'N')
                 for row, seconds in one(commands, f'{options.directory}/mnt-transports').items():
                     measured.setdefault(row, {}).setdefault(name, []).append(seconds)
+            for row, readers in (('random, one reader', 1), ('random, four', 4)):
+                measured[row].setdefault('h5py', []).append(at_random(data['plain'], readers))
     finally:
         with open(PARAMETER, 'w') as file:
             file.write(before)

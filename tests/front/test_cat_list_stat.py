@@ -118,6 +118,21 @@ class CatListStat(ProgramTest):
         assert 'bad ' in p.stdout and 'error: ' in p.stdout, p
         assert p.returncode == 1 and '/bad: ' in p.stderr, p
 
+    def test_each_error_of_a_walk_is_told_once(self):
+        os.mkdir('files')
+        with open('files/junk.h5', 'w') as f:
+            f.write('junk')
+        with h5py.File('files/damaged.h5', 'w', libver='latest') as f:
+            for i in range(100):
+                f.create_group(f'g/{i}')
+        with open('files/damaged.h5', 'rb') as f:
+            whole = f.read()
+        with open('files/damaged.h5', 'wb') as f:
+            f.write(whole.replace(b'BTHD', b'xxxx'))
+        p = run(H5MOUNT, '--list', '-lR', 'files')
+        told = [line.split(': ')[2] for line in p.stderr.splitlines()]
+        assert p.returncode == 1 and sorted(told) == ['/damaged.h5/g', '/junk.h5'], p
+
     def test_a_second_file_is_no_path(self):
         shutil.copy('f.h5', 'g.h5')
         p = run(H5MOUNT, '--list', 'f.h5', 'g.h5')

@@ -3,7 +3,12 @@
 
 usage: salvage_rig.py H5MOUNT [--kills N] [--full N] [--only-kills] [--writer NAME] [--cuts N] [--mutants N] [--seed N]
                       [--photorec] [--work DIR]
-       salvage_rig.py H5MOUNT --files FILE… [--mutants N] [--seed N] [--work DIR]: N mutants of each of these alone
+       salvage_rig.py H5MOUNT --files FILE… [--mutants N] [--seed N] [--work DIR] [--ordinary H5MOUNT] [--part K/N]
+
+With --files, N mutants of each of these are made and nothing else. A mutant depends on the seed and the file's name alone,
+so that a run can be divided: --part 1/2 and --part 2/2 take every second file each. Where H5MOUNT is a build with
+sanitizers, --ordinary names a build without them, which is asked for what is read without salvage. A line CRASHED names a
+file at which H5MOUNT was ended by a signal, or was not done after five minutes.
 
 For each kind of damage a line: the share of the bytes that were in the file which come back right, beside
 h5py on the same file, h5py on a copy that h5clear was run on, and with --photorec h5py on what PhotoRec (Debian's
@@ -18,14 +23,23 @@ import numpy as np
 
 MOST_BYTES = 64 << 20  # of one dataset: damage may make it any size
 SALVAGE = "SCHILY.xattr.user.hdf5.salvage"
+MOST_SECONDS = 300
+
+
+class Crashed(Exception):
+    """A program was ended by a signal, or was not done in time."""
 
 
 def tree(h5mount, path, options=""):
     """What a tar of the tree holds: path to (bytes, salvage attribute or None)."""
     command = [h5mount, "--tar"] + (["-o", options] if options else []) + [path]
-    done = subprocess.run(command, capture_output=True, timeout=300)
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=MOST_SECONDS)
+    except subprocess.TimeoutExpired as late:
+        raise Crashed(f"{command}: not done after {MOST_SECONDS} s") from late
     if done.returncode < 0:
-        raise SystemExit(f"{command}: ended by signal {-done.returncode}")
+        told = done.stderr.decode(errors="replace")[-3000:]
+        raise Crashed(f"{command}: ended by signal {-done.returncode}\n{told}")
     out = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
@@ -83,6 +97,51 @@ def also_ordinary(h5mount, path, found, truth):
     finally:
         server.terminate()
         server.wait()
+    return count
+
+
+def data_ranges(path):
+    """Where the raw data of a sound file lie, as far as libhdf5 tells."""
+    out = []
+
+    def add(_, item):
+        if not isinstance(item, h5py.Dataset) or item.is_virtual or item.external:
+            return
+        if item.chunks is None:
+            out.append((item.id.get_offset() or 0, item.id.get_storage_size()))
+            return
+        for i in range(item.id.get_num_chunks()):
+            info = item.id.get_chunk_info(i)
+            out.append((info.byte_offset, info.size))
+
+    try:
+        with h5py.File(path, "r") as file:
+            file.visititems(add)
+    except Exception:  # a file that libhdf5 does not open
+        return []
+    return [(begin, begin + size) for begin, size in out if size and begin]
+
+
+def also_of_data(h5mount, original, mutant, work, found, truth):
+    """How many of the unmarked wrong bytes come of changes in raw data alone, which nothing checks: one changed byte of
+    a chunk may change all that it decodes to. They are those of a file whose structures are whole."""
+    with open(original, "rb") as file:
+        whole = bytearray(file.read())
+    with open(mutant, "rb") as file:
+        changed = file.read()
+    for begin, end in data_ranges(original):
+        part = changed[begin:end]
+        whole[begin:begin + len(part)] = part
+    path = os.path.join(work, "data.h5")
+    with open(path, "wb") as file:
+        file.write(whole)
+    held, count = tree(h5mount, path, "salvage=fill"), 0
+    for name, data in truth.items():
+        got, remark = found.get(name, (b"", None))
+        other = held.get(name, (b"", None))[0]
+        if len(got) == len(data) == len(other) and compare((got, remark), data)[1] > 0:
+            a, b, c = (np.frombuffer(one, np.uint8) for one in (got, data, other))
+            count += int(((a != b) & (a == c) & mask_of(remark, len(data))).sum())
     return count
 
 
@@ -204,7 +263,7 @@ def header_addresses(path):
 class Rig:
     def __init__(self, arguments):
         self.arguments = arguments
-        self.h5mount = arguments.h5mount
+        self.h5mount, self.ordinary = arguments.h5mount, arguments.ordinary or arguments.h5mount
         self.work = arguments.work or tempfile.mkdtemp(prefix="salvage-rig-")
         self.random = random.Random(arguments.seed)
         self.bad = self.kept = 0
@@ -221,8 +280,17 @@ class Rig:
         shutil.copy(path, name)
         return name
 
-    def judge(self, kind, path, truth, changed=0, beside=True):
-        plain = score(tree(self.h5mount, path), truth)
+    def judge(self, kind, path, truth, changed=0, original=None):
+        try:
+            self.judge_file(kind, path, truth, changed, original)
+        except Crashed as crash:
+            self.bad += 1
+            print(f"CRASHED {kind}: {self.keep(path)}: {crash}", flush=True)
+
+    # `original`: the sound file, of which others than libhdf5 give the truth.
+    def judge_file(self, kind, path, truth, changed, original):
+        beside = original is None
+        plain = score(tree(self.ordinary, path), truth)
         salvaged = tree(self.h5mount, path, "salvage=fill")
         with_salvage = score(salvaged, truth)
         row = self.row(kind)
@@ -234,7 +302,9 @@ class Rig:
         # Each changed byte may be one of raw data, which nothing checks: then it is wrong in the ordinary way too.
         unmarked = max(with_salvage[2] - plain[2] - changed, 0)
         if unmarked > 0:
-            ordinary = also_ordinary(self.h5mount, path, salvaged, truth)
+            ordinary = also_ordinary(self.ordinary, path, salvaged, truth)
+            if original:
+                ordinary = max(ordinary, also_of_data(self.ordinary, original, path, self.work, salvaged, truth))
             unmarked = max(with_salvage[2] - max(plain[2], ordinary) - changed, 0)
         if unmarked > 0 or with_salvage[0] < plain[0]:
             kept = self.keep(path)
@@ -303,17 +373,26 @@ class Rig:
 
     # h5py is not asked: libhdf5 may not survive a mutant.
     def run_files(self):
-        for path in self.arguments.files:
+        part, parts = map(int, self.arguments.part.split("/"))
+        files = sorted(self.arguments.files)[part - 1::parts]
+        done, begin, slowest = 0, time.monotonic(), (0, "")
+        for number, path in enumerate(files, 1):
+            self.random = random.Random(f"{self.arguments.seed} {os.path.basename(path)}")
             case = os.path.join(self.work, "case.h5")
             shutil.copyfile(path, case)  # what it names is not beside it, as it is not beside the mutants
-            truth = {name: data for name, (data, _) in tree(self.h5mount, case).items()}
+            truth = {name: data for name, (data, _) in tree(self.ordinary, case).items()}
             with open(path, "rb") as file:
                 data = file.read()
             for _ in range(self.arguments.mutants if data else 0):
                 kind, mutant, changed = self.mutated(data)
                 with open(case, "wb") as file:
                     file.write(mutant)
-                self.judge(f"mutants of other files: {kind}", case, truth, changed, False)
+                before = time.monotonic()
+                self.judge(f"mutants of other files: {kind}", case, truth, changed, path)
+                done, slowest = done + 1, max(slowest, (time.monotonic() - before, path))
+            print(f"{done} mutants of {number} of {len(files)} files, {self.bad} bad, "
+                  f"{time.monotonic() - begin:.0f} s; the slowest {slowest[0]:.1f} s, of {slowest[1]}",
+                  file=sys.stderr, flush=True)
 
     def run_deletion(self, version, path, truth, group):
         copy = os.path.join(self.work, "deleted.h5")
@@ -446,6 +525,8 @@ class Rig:
         print(f"{'damage':60} {'files':>6} {'bytes':>12} {'salvage':>8} {'without':>8} {'h5py':>8} {'h5clear':>8} "
               f"{'photorec':>8}  unmarked")
         for kind, (files, total, *rights, unmarked, recovered) in self.rows.items():
+            if self.arguments.files:
+                del rights[2:]  # h5py was not asked
             if self.arguments.photorec:
                 rights.append(recovered)
             share = [f"{100 * n / max(total, 1):7.2f}%" for n in rights] + ["       -"] * (5 - len(rights))
@@ -504,6 +585,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("h5mount")
     parser.add_argument("--files", nargs="*", default=[], help="mutants of these, and nothing else")
+    parser.add_argument("--ordinary", metavar="H5MOUNT", help="asked for what is read without salvage")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="of the files, every Nth from the Kth on")
     parser.add_argument("--kills", type=int, default=3, help="of each writer")
     parser.add_argument("--writer", default="", help="only those whose name begins like that: 'C earliest'")
     parser.add_argument("--full", type=int, default=1, help="full disks of each writer")

@@ -90,6 +90,10 @@ TEST_F(SalvageCommands, AFileThatAWriterHasOpenIsNotSalvagedUnlessForced) {
   const Outcome refused = in_files("exec 3<>damaged.h5 && $H5MOUNT --cat -o salvage damaged.h5 /g/packed");
   EXPECT_NE(refused.code, 0);
   EXPECT_TRUE(says(refused.err, "is open for writing by process")) << refused.err;
+  const Outcome locked =
+      in_files("exec 3<>damaged.h5 && flock -x 3 && $H5MOUNT --cat -o salvage damaged.h5 /plain 3>&-");
+  EXPECT_NE(locked.code, 0);
+  EXPECT_TRUE(says(locked.err, "is open for writing by process")) << locked.err;
   const Outcome forced =
       in_files("exec 3<>damaged.h5 && $H5MOUNT --cat -o salvage,force damaged.h5 /g/packed");
   EXPECT_EQ(forced.code, 0) << forced.err;

@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "h5mount/base/checksum.h"
 #include "h5mount/chunk/chunk_index.h"
+#include "h5mount/format/object_header_format.h"
 #include "h5mount/io/remarks.h"
 #include "h5mount/metadata/followed_file.h"
 #include "h5mount/object/object.h"
@@ -280,6 +282,70 @@ TEST_P(SalvageTest, IndexesAreRebuiltFromTheirBlocks) {
       }
     }
   }
+}
+
+// Changes the bytes of a version 2 object header, and its checksum.
+template <class Change>
+void change_header(std::vector<std::byte>& bytes, std::uint64_t address, const Change& change) {
+  const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(address);
+  format::Cursor cursor(ByteSpan(begin, bytes.end()), address, "ObjectHeader", {});
+  const auto prefix = format::decode_object_header_prefix(cursor);
+  ASSERT_TRUE(prefix);
+  const std::size_t length = prefix->prefix_bytes + static_cast<std::size_t>(prefix->chunk0_bytes);
+  change(MutableByteSpan(begin, length));
+  const std::uint32_t sum = lookup3_checksum(ByteSpan(begin, length));
+  std::memcpy(&*begin + length, &sum, sizeof sum);
+}
+
+void replace_in(MutableByteSpan bytes, std::string_view old, std::string_view with) {
+  const auto found = std::ranges::search(bytes, as_bytes(old));
+  ASSERT_FALSE(found.empty());
+  std::ranges::copy(as_bytes(with), found.begin());
+}
+
+// An array has no order of chunks for such a dataset.
+TEST(Salvage, AnArrayOfADatasetThatCannotHaveItIsNotRead) {
+  constexpr const char* kDatasets =
+      "f.create_dataset('growing', data=[[1, 2], [3, 4]], maxshape=(None, 77), chunks=(1, 1))\n"
+      "f.create_dataset('fixed', data=[[1, 2], [3, 4]], maxshape=(78, 77), chunks=(1, 1))\n";
+  for (const char* path : {"growing", "fixed"}) {
+    auto bytes = test::written_with_h5py(kDatasets);
+    ASSERT_FALSE(bytes.empty());
+    change_header(bytes, address_of(bytes, path), [](MutableByteSpan header) {
+      replace_in(header, std::string_view("\x4d\0\0\0\0\0\0\0", 8), "\xff\xff\xff\xff\xff\xff\xff\xff");
+    });
+    const Salvaged shown = salvaged(bytes);
+    ASSERT_EQ(shown.report.findings.size(), 1U) << path;
+    EXPECT_EQ(shown.report.findings[0].missing.size(), 1U) << path;
+  }
+}
+
+// The most elements that an array's index may have room for.
+TEST(Salvage, AnArrayOf64BitsIsRead) {
+  auto bytes = test::written_with_h5py(
+      "f.create_dataset('growing', data=list(range(100)), maxshape=(None,), chunks=(1,))\n");
+  ASSERT_FALSE(bytes.empty());
+  change_header(bytes, address_of(bytes, "growing"), [](MutableByteSpan header) {
+    replace_in(header, std::string_view("\x20\x04\x04\x10\x0a", 5), "\x40\x04\x04\x01\x0a");
+  });
+  const auto headers = test::places_of(bytes, "EAHD");
+  ASSERT_EQ(headers.size(), 1U);
+  overwrite(bytes, headers[0]);
+  EXPECT_TRUE(salvaged(bytes).report.changed);
+}
+
+// The absent elements behind a row's end are far more than the dataset's chunks.
+TEST(Salvage, AnArrayMayHaveMoreElementsThanItsDatasetHasChunks) {
+  auto bytes = test::written_with_h5py(
+      "f.create_dataset('w', (2, 3), 'i4', maxshape=(None, 1 << 20), chunks=(1, 1))[0, :2] = [1, 2]\n");
+  ASSERT_FALSE(bytes.empty());
+  const auto headers = test::places_of(bytes, "EAHD");
+  ASSERT_EQ(headers.size(), 1U);
+  overwrite(bytes, headers[0]);
+  const Salvaged shown = salvaged(bytes);
+  expect_chunks(shown, "w", 2, 2);
+  ASSERT_EQ(shown.report.findings.size(), 1U);
+  EXPECT_TRUE(shown.report.findings[0].missing.empty()) << "the others were never written";
 }
 
 // A reader of all of it would never end.

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "h5mount/base/checksum.h"
+#include "sweep.h"
 
 namespace h5mount::salvage {
 namespace {
@@ -74,6 +77,31 @@ TEST(Scan, NewHeadersAreProvenByTheirChecksum) {
     changed[i] = static_cast<char>(changed[i] ^ 1);
     EXPECT_EQ(proven_header2_bytes(as_bytes(changed)), 0U) << i;
   }
+}
+
+// Structures at the edges of what is read at once, and of the ranges.
+TEST(Sweep, FindsWhatBeginsInItsRangesInOrder) {
+  constexpr std::uint64_t kPiece = 4U << 20;
+  std::vector<std::byte> bytes(3 * kPiece + 1000, std::byte{'x'});
+  const std::vector<std::uint64_t> places = {0,          kPiece - 2,     kPiece + 4,           kPiece + 100,
+                                             2 * kPiece, 2 * kPiece + 9, 3 * kPiece + 1000 - 4};
+  for (const std::uint64_t at : places) std::memcpy(&bytes[at], "SNOD", 4);
+  const auto source = io::make_memory_source(std::move(bytes));
+  const auto swept_in = [&](const std::vector<Range>& ranges) {
+    std::vector<std::uint64_t> out;
+    const auto swept = sweep(*source, ranges, {.fill = false, .threads = 3, .progress = {}});
+    EXPECT_TRUE(swept);
+    if (swept) std::ranges::transform(swept->found, std::back_inserter(out), Found::place);
+    return std::pair(out, swept ? swept->bytes : 0);
+  };
+  EXPECT_EQ(swept_in({{0, source->size()}}), std::pair(places, source->size()));
+  const auto [some, bytes_of_some] = swept_in({{1, 1},
+                                               {1, kPiece - 1},
+                                               {kPiece, kPiece + 5},
+                                               {kPiece + 6, 2 * kPiece},
+                                               {2 * kPiece + 1, 3 * kPiece}});
+  EXPECT_EQ(some, (std::vector{places[1], places[2], places[3], places[5]}));
+  EXPECT_EQ(bytes_of_some, 3 * kPiece - 4);
 }
 
 }  // namespace

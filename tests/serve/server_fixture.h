@@ -26,7 +26,8 @@ inline const std::vector<std::byte>& file_bytes() {
   static const auto bytes = test::written_with_h5py(
       "import numpy as np\n"
       "f['x'] = np.arange(1000, dtype='<i4')\n"
-      "f.create_dataset('large', (48 << 20,), 'u1', chunks=(1 << 20,), compression='gzip')\n");
+      "f.create_dataset('large', (48 << 20,), 'u1', chunks=(1 << 20,), compression='gzip')\n"
+      "f.create_dataset('stored', (80 << 20,), 'u1')[-1:] = 1\n");
   return bytes;
 }
 

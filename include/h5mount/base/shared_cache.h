@@ -10,9 +10,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "h5mount/base/thread_annotations.h"
 
@@ -20,10 +20,20 @@ namespace h5mount {
 
 class SharedCache {
  public:
-  // The bound if there is only one file: a few thousand windows of metadata, objects and heaps.
-  static constexpr std::size_t kDefaultBytes = 24U << 20;
+  // The bound if there is only one file: thousands of objects and heaps.
+  static constexpr std::size_t kDefaultBytes = 20U << 20;
 
-  explicit SharedCache(std::size_t capacity_bytes = kDefaultBytes) : capacity_(capacity_bytes) {}
+  // `capacity_bytes`: the bound, not counting `local_bytes_of`, which has a fifth of it besides.
+  explicit SharedCache(std::size_t capacity_bytes = kDefaultBytes)
+      : SharedCache(capacity_bytes,
+                    std::unique_ptr<SharedCache>(new SharedCache(capacity_bytes / 5, nullptr))) {}
+
+  // A cache of its own for bytes that the system keeps in memory too: to read them again costs less than
+  // memory that is touched for the first time, so a walk over a large file is not to fill the whole bound
+  // with them.
+  static std::shared_ptr<SharedCache> local_bytes_of(const std::shared_ptr<SharedCache>& memory) {
+    return {memory, memory->local_bytes_.get()};
+  }
 
   std::size_t capacity() const { return capacity_; }
   std::size_t held() const { return held_.load(std::memory_order_relaxed); }
@@ -31,6 +41,8 @@ class SharedCache {
  private:
   template <class T>
   friend class CachePart;
+  SharedCache(std::size_t capacity_bytes, std::unique_ptr<SharedCache> local_bytes)
+      : capacity_(capacity_bytes), local_bytes_(std::move(local_bytes)) {}
 
   using Value = std::shared_ptr<const void>;
   // The key of a value within its part. `version`: that of the source; 0 if there is only one.
@@ -38,47 +50,57 @@ class SharedCache {
     std::uint64_t version, number;
     bool operator==(const Key&) const = default;
   };
+  static constexpr std::uint64_t kGoldenRatio = 0x9E37'79B9'7F4A'7C15;
   struct Hash {
     std::size_t operator()(const Key& key) const noexcept {
-      constexpr std::uint64_t kGoldenRatio = 0x9E37'79B9'7F4A'7C15;
       return static_cast<std::size_t>(key.number ^ key.version * kGoldenRatio);
     }
   };
+  struct Part;
+  // Entries are in the order of their use: each knows its neighbours in the shard.
   struct Entry {
-    std::uint64_t part;
-    Key key;
-    std::size_t bytes;
-    std::uint64_t used;  // the time of the last use
-    Value value;
+    Part* part = nullptr;
+    Key key{};
+    std::size_t bytes = 0;
+    std::uint64_t used = 0;  // the time of the last use
+    Value value = nullptr;
+    Entry *newer = nullptr, *older = nullptr;
   };
-  using Entries = std::list<Entry>;
+  using Table = std::unordered_map<Key, Entry, Hash>;
+  static constexpr std::size_t kShards = 8;
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  // What one user has in each shard; the shard's mutex guards it.
+  struct Part {
+    std::array<Table, kShards> tables;
+  };
   struct Shard {
     Mutex mutex;
-    Entries order H5_GUARDED_BY(mutex);  // most recently used first
-    std::unordered_map<std::uint64_t, std::unordered_map<Key, Entries::iterator, Hash>> parts
-        H5_GUARDED_BY(mutex);
-    std::atomic<std::uint64_t> oldest = kNone;  // `used` of the last entry
+    Entry* newest H5_GUARDED_BY(mutex) = nullptr;
+    Entry* oldest H5_GUARDED_BY(mutex) = nullptr;
+    std::atomic<std::uint64_t> oldest_use = kNone;  // `used` of the oldest entry
   };
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   static constexpr std::size_t kEntryBytes = 128;  // of an entry and its places in the tables, about
 
-  static std::uint64_t new_part();
-  Value find(std::uint64_t part, const Key& key);
+  Value find(Part& part, const Key& key);
   // Replaces the key's present value. A value larger than the capacity is not kept.
-  void insert(std::uint64_t part, const Key& key, Value value, std::size_t bytes);
+  void insert(Part& part, const Key& key, Value value, std::size_t bytes);
   // The value has grown to that size; does nothing if it is no longer the key's value.
-  void charge(std::uint64_t part, const Key& key, const void* value, std::size_t bytes);
-  void erase(std::uint64_t part);
+  void charge(Part& part, const Key& key, const void* value, std::size_t bytes);
+  void erase(Part& part);
 
-  Shard& shard_of(const Key& key) { return shards_[key.number % shards_.size()]; }
-  void drop(Shard& shard, Entries::iterator entry, Entries& dropped) H5_REQUIRES(shard.mutex);
-  static void note_oldest(Shard& shard) H5_REQUIRES(shard.mutex);
+  // Numbers are mostly addresses, which are multiples of eight.
+  static std::size_t shard_of(const Key& key) { return (key.number * kGoldenRatio >> 32U) % kShards; }
+  static void link(Shard& shard, Entry& entry) H5_REQUIRES(shard.mutex);
+  static void unlink(Shard& shard, Entry& entry) H5_REQUIRES(shard.mutex);
+  // The entry's node, to be destroyed when the lock is released.
+  Table::node_type drop(Shard& shard, Entry& entry) H5_REQUIRES(shard.mutex);
   void make_room();
 
   const std::size_t capacity_;
+  const std::unique_ptr<SharedCache> local_bytes_;
   std::atomic<std::size_t> held_ = 0;
   std::atomic<std::uint64_t> now_ = 0;  // counts insertions
-  std::array<Shard, 8> shards_;
+  std::array<Shard, kShards> shards_;
 };
 
 // The values of one user, by number (usually an address) and version: a value is found only under its own
@@ -86,8 +108,7 @@ class SharedCache {
 template <class T>
 class CachePart {
  public:
-  explicit CachePart(std::shared_ptr<SharedCache> memory)
-      : memory_(std::move(memory)), part_(SharedCache::new_part()) {}
+  explicit CachePart(std::shared_ptr<SharedCache> memory) : memory_(std::move(memory)) {}
   ~CachePart() { memory_->erase(part_); }
   CachePart(const CachePart&) = delete;
   CachePart& operator=(const CachePart&) = delete;
@@ -106,7 +127,7 @@ class CachePart {
 
  private:
   const std::shared_ptr<SharedCache> memory_;
-  const std::uint64_t part_;
+  SharedCache::Part part_;
 };
 
 }  // namespace h5mount

@@ -46,7 +46,7 @@ struct ExtensibleArrayHeader {
   }
   // The number of elements before super block `u`, not counting those of the index block.
   std::uint64_t first_element_of(unsigned u) const {
-    return ((std::uint64_t{1} << u) - 1) * min_data_block_elements;
+    return ((u < 64 ? std::uint64_t{1} << u : 0) - 1) * min_data_block_elements;
   }
   // The number of data blocks before super block `u`.
   std::uint64_t first_data_block_of(unsigned u) const {

@@ -54,7 +54,7 @@ enum class Certainty : std::uint8_t { Proven, Plausible, Guessed };
 // The result of salvage for one object.
 struct Finding {
   std::uint64_t address = 0;  // address of the object's header
-  std::string name;           // name in lost+found; empty if the object is in its place
+  std::string name;           // name in Report::lost_and_found; empty if the object is in its place
   Certainty certainty = Certainty::Proven;
   std::string found_by;
   struct Range {
@@ -74,6 +74,7 @@ struct Report {
   std::uint64_t swept = 0;  // bytes swept
   std::uint64_t found = 0;  // structures met in the sweep
   std::vector<Finding> findings;
+  std::string lost_and_found;  // name of the group of lost objects, in the root; empty if there is none
 };
 
 struct Salvaged {

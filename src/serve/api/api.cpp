@@ -76,7 +76,9 @@ Answer api_refusal(unsigned status, std::string_view message) {
 }
 
 Answer api_refusal(const Error& error) {
-  const bool of_query = error.code() == ErrorCode::InvalidValue && error.structure().empty();
+  // What is too much work for one request is the query's fault too: another one asks for less.
+  const bool of_query = (error.code() == ErrorCode::InvalidValue && error.structure().empty()) ||
+                        error.code() == ErrorCode::BudgetExceeded;
   const unsigned status = of_query ? kUnprocessable : error_answer(error).status;
   Answer out = api_refusal(status, text_with_cure(error));
   if (status == 503) out.add("Retry-After", "1");

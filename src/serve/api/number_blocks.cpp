@@ -1,5 +1,7 @@
 #include "number_blocks.h"
 
+#include <fmt/format.h>
+
 namespace h5mount::serve {
 
 std::optional<NumberKind> number_kind(const format::Datatype& given) {
@@ -24,6 +26,15 @@ std::optional<NumberKind> number_kind(const format::Datatype& given) {
     default:
       return std::nullopt;
   }
+}
+
+Status spend_on_all(const dataset::DatasetReader& reader, RequestBudget& budget) {
+  auto spent = budget.spend(reader.size());
+  if (spent || spent.error().code() != ErrorCode::BudgetExceeded) return spent;
+  return fail({ErrorCode::BudgetExceeded,
+               fmt::format("a request on a file of this size may not go through {} bytes of elements; "
+                           "selection= takes fewer",
+                           reader.size())});
 }
 
 }  // namespace h5mount::serve

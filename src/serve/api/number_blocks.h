@@ -39,11 +39,16 @@ auto with_number(NumberKind kind, Use use) {
   return use(double{});
 }
 
+// Charges a step for each byte of `reader`'s elements.
+Status spend_on_all(const dataset::DatasetReader& reader, RequestBudget& budget);
+
 // Calls `take` with the numbers in order, in as many parts as needed; Number must be the type of `reader`'s
-// elements. All workers decode the storage. If `take` fails, its error is returned.
+// elements. All workers decode the storage. If `take` fails, its error is returned. Fails at once, with
+// BudgetExceeded, if the request may not go through so many bytes.
 template <class Number, class Take>
 Status for_each_block(const dataset::DatasetReader& reader, RequestWork& work, Take take) {
   constexpr std::uint64_t kBlock = 1U << 20;
+  H5_TRY(spend_on_all(reader, work.budget()));
   dataset::ReadPattern pattern;
   std::vector<Number> block(static_cast<std::size_t>(std::min(kBlock, reader.size()) / sizeof(Number)));
   for (std::uint64_t offset = 0; offset < reader.size();) {
@@ -54,7 +59,6 @@ Status for_each_block(const dataset::DatasetReader& reader, RequestWork& work, T
     if (pieces.total() != length) return fail({ErrorCode::Stale, "the dataset became shorter"});
     H5_TRY(dataset::copy_pieces(pieces.list(), std::as_writable_bytes(part)));
     H5_TRY(take(std::span<const Number>(part)));
-    H5_TRY(work.budget().spend(length));
     offset += length;
   }
   return {};

@@ -34,13 +34,21 @@ const plainFetcher = (url, params, options) => basicFetcher(url, { ...params, ..
 const ownViews = new Map();
 function noteEntity(entity, at) {
   entities.set(at, entity);
-  const View = isLargeSeries(entity) ? Overview : isIndexedImage(entity) ? IndexedImage : isLargeImage(entity) ? ImageOverview : undefined;
+  const View = ownViewOf(entity);
   if (View) {
     ownViews.set(at, { entity, View, allowed: ownViews.get(at)?.allowed ?? withResolvers() });
+  } else {
+    ownViews.delete(at); // the object has grown, or is another one
   }
   for (const child of entity.children ?? []) {
     noteEntity(child, `${at.replace(/\/+$/u, '')}/${child.name}`);
   }
+}
+function ownViewOf(entity) {
+  if (hasNoElements(entity)) {
+    return NoElements;
+  }
+  return isLargeSeries(entity) ? Overview : isIndexedImage(entity) ? IndexedImage : isLargeImage(entity) ? ImageOverview : undefined;
 }
 function withResolvers() {
   const out = {};
@@ -103,6 +111,15 @@ function withDates(entity) {
 
 function parsed(answer) {
   return JSON.parse(new TextDecoder().decode(answer));
+}
+
+// H5Web's plots take an array without elements for an error; one that a program has just begun to write is such.
+function hasNoElements({ kind, shape }) {
+  return kind === 'dataset' && shape?.includes(0);
+}
+
+function NoElements({ entity }) {
+  return <div className="overview" data-ready=""><p>{`No elements: ${entity.shape.join(' × ')}`}</p></div>;
 }
 
 // A group's plot takes what it is made of as it is.

@@ -104,8 +104,9 @@ Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot)
   }
   if (!tree) {
     trees_.give_back(number);
-    log_once(LogLevel::Warning, fmt::format("{}: {}", place.path(), text_with_cure(tree.error())),
-             entry.source.stamp);
+    if (options_.tree.logs_failed_reads)
+      log_once(LogLevel::Warning, fmt::format("{}: {}", place.path(), text_with_cure(tree.error())),
+               entry.source.stamp);
     return fail(std::move(tree).error());
   }
   auto open = std::make_shared<OpenTree>();
