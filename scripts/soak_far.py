@@ -140,12 +140,18 @@ class Daemon:
             if subprocess.run(words, capture_output=True).returncode == 0:
                 break
             time.sleep(.1)
-        try:
-            self.process.wait(60)
-        except subprocess.TimeoutExpired:
+        else:
             self.process.kill()
             self.process.wait()
-            return 'the process lives on after the unmount'
+            return 'the mount is busy for a minute'
+        try:
+            self.process.wait(120)
+        except subprocess.TimeoutExpired:
+            with open(f'/proc/{self.process.pid}/status') as status:
+                said = [line.strip() for line in status if line.startswith(('State', 'Threads'))]
+            self.process.kill()
+            self.process.wait()
+            return f'the process lives on two minutes after the unmount: {said}'
         return ''
 
 

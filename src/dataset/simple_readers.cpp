@@ -99,6 +99,11 @@ class CompactReader final : public PlainReader {
   std::shared_ptr<const std::vector<std::byte>> bytes_;
 };
 
+// The kernel's requests are smaller. Who asks for so much at once, from the front on, will read all of it.
+constexpr std::uint64_t kWholeRequest = 4U << 20;
+// Of a far source: as much as is asked for ahead of other forward readers, in requests of no less than this.
+constexpr std::uint64_t kWholeAhead = 48U << 20, kAheadStep = 2U << 20;
+
 // Serves the file's own pages if the file is mapped: no cache and no copy in this process.
 class ContiguousReader final : public PlainReader {
  public:
@@ -114,6 +119,7 @@ class ContiguousReader final : public PlainReader {
       out.add(mapped, source_, true);
       return {};
     }
+    if (access.pattern != nullptr && source_->far()) ask_ahead(offset, n, access.pattern->told());
     return DatasetReader::read(offset, n, access, out);
   }
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget&) const override {
@@ -128,6 +134,24 @@ class ContiguousReader final : public PlainReader {
   }
 
  private:
+  // Of a reader of the whole, as much as may be under way is asked for at once, and from then on always as
+  // much ahead of it, to the end of the data. A far source finds other forward readers itself, and has to
+  // guess how far they go.
+  void ask_ahead(std::uint64_t offset, std::uint64_t length, ReadPattern::Told& told) const {
+    ByteRange range{};
+    {
+      const MutexLock lock(told.mutex);
+      if (offset == 0 && length >= kWholeRequest) told.until = 0, told.window = kWholeAhead;
+      if (offset > told.until) told.window = 0;  // it went elsewhere
+      if (told.window == 0) return;
+      range = {told.until, std::min(offset + told.window, size())};
+      if (range.end < std::min(range.begin + kAheadStep, size()) || range.end <= range.begin) return;
+      told.until = range.end;
+    }
+    range = {address_ + range.begin, address_ + range.end};
+    source_->will_read({&range, 1});
+  }
+
   std::shared_ptr<const io::ByteSource> source_;
   std::uint64_t address_;
 };

@@ -1,5 +1,5 @@
-// Fetching apart from decoding: what a far source is told before it is read, and how many of its requests are
-// in flight while few chunks decode. A local source pays for neither.
+// Fetching apart from decoding: what a far source is told before it is read, of chunks and of contiguous
+// data, and how many of its requests are in flight while few chunks decode. A local source pays for neither.
 #include "chunk_decode.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "memory_dataset.h"
+#include "metadata/memory_file.h"
 #include "support/far_source.h"
 
 namespace h5mount::dataset {
@@ -132,6 +133,93 @@ TEST(ChunkDecode, ReadaheadTellsAFarSource) {
     EXPECT_GE(end, far.dataset.end_of_chunks());  // the nodes of the index are told too
     EXPECT_EQ(untold_chunks(far), 0U);
   }
+}
+
+// How far the source was told of everything, from the front on.
+std::uint64_t told_until(const FarSource& source) {
+  std::vector<ByteRange> told = source.told();
+  std::ranges::sort(told, {}, &ByteRange::begin);
+  std::uint64_t end = 0;
+  for (const ByteRange& range : told)
+    if (range.begin <= end + kJoined) end = std::max(end, range.end);
+  return end;
+}
+
+// One request for many tiny chunks, which are decoded by stripes.
+TEST(ChunkDecode, TheStripesOfARequestAreAskedForTogether) {
+  const FarDataset far({.dims = {65'536}, .chunk_dims = {128}, .element_size = 8, .filtered = true});
+  constexpr std::uint64_t kLength = 256U << 10;
+  std::uint64_t told = 0;
+  far.source->on_read = [&](std::uint64_t offset, std::size_t) {
+    if (told == 0 && offset < far.dataset.end_of_chunks()) told = told_until(*far.source);
+  };
+  Pieces pieces;
+  ASSERT_TRUE(far.reader->read(0, kLength, {nullptr, Unbounded()}, pieces));
+  EXPECT_GT(pieces.list().size(), 4U) << "stripes";
+  EXPECT_GE(told, kLength) << "of what the first read could have joined";
+  EXPECT_EQ(untold_chunks(far), 0U);
+}
+
+// ---- contiguous data
+
+struct FarBytes {
+  static constexpr std::uint64_t kAddress = 4096, kSize = 54U << 20;
+  FarBytes() {
+    object::DatasetDescription description;
+    description.space.kind = format::DataspaceKind::Simple;
+    description.space.dims = description.space.max_dims = {kSize};
+    description.layout.cls = format::LayoutClass::Contiguous;
+    description.layout.address = kAddress;
+    description.element_size = 1;
+    description.image_bytes = kSize;
+    const auto file = std::make_shared<object::OpenedFile>(
+        object::OpenedFile{.followed = std::make_shared<metadata::FollowedFile>(
+                               std::make_shared<MemoryFile>(source, format::FileSizes{8, 8}))});
+    reader = *open_dataset(environment, file, description);
+  }
+  void read(std::uint64_t offset, std::uint64_t length) {
+    Pieces pieces;
+    ASSERT_TRUE(reader->read(offset, length, {&pattern, Unbounded()}, pieces));
+    EXPECT_EQ(pieces.total(), std::min(length, kSize - offset));
+  }
+  std::shared_ptr<FarSource> source =
+      std::make_shared<FarSource>(io::make_memory_source(std::vector<std::byte>(kAddress + kSize + 100'000)));
+  ReadEnvironment environment{std::make_shared<cache::BlockCache>(1U << 20),
+                              std::make_shared<cache::WorkerPool>(1), nullptr, nullptr,
+                              std::make_shared<Counters>()};
+  std::shared_ptr<const DatasetReader> reader;
+  ReadPattern pattern;
+};
+
+TEST(ChunkDecode, ContiguousDataThatAreReadWholeAreAskedForAtOnce) {
+  constexpr std::uint64_t kMiB = 1U << 20;
+  FarBytes far;
+  far.read(0, 8 * kMiB);
+  ASSERT_EQ(far.source->told().size(), 1U);
+  EXPECT_EQ(far.source->told()[0].begin, FarBytes::kAddress);
+  EXPECT_EQ(far.source->told()[0].end, FarBytes::kAddress + 48 * kMiB);
+  far.read(8 * kMiB, 8 * kMiB);
+  far.read(16 * kMiB, 8 * kMiB);
+  ASSERT_EQ(far.source->told().size(), 2U);
+  EXPECT_EQ(far.source->told()[1].end, FarBytes::kAddress + FarBytes::kSize) << "no byte behind the data";
+  far.read(24 * kMiB, 40 * kMiB);
+  EXPECT_EQ(far.source->rounds(), 2U);
+  EXPECT_TRUE(far.source->untold().empty());
+}
+
+TEST(ChunkDecode, OtherReadersOfContiguousDataAreLeftToTheSource) {
+  constexpr std::uint64_t kMiB = 1U << 20;
+  FarBytes kernel;
+  for (std::uint64_t at = 0; at < 8; ++at) kernel.read(at * kMiB, kMiB);
+  FarBytes middle;
+  middle.read(20 * kMiB, 8 * kMiB);
+  middle.read(28 * kMiB, 8 * kMiB);
+  EXPECT_TRUE(kernel.source->told().empty() && middle.source->told().empty());
+  FarBytes leaves;
+  leaves.read(0, 4 * kMiB);
+  leaves.read(50 * kMiB, kMiB);
+  leaves.read(51 * kMiB, kMiB);
+  EXPECT_EQ(leaves.source->rounds(), 1U);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ struct BTree2Plan {
   std::uint16_t depth = 0;
   std::uint64_t leaf_records = 10;  // in each leaf
   std::uint64_t children = 4;       // of each internal node
+  bool shared = false;              // all children of a node are the same one
 };
 
 class BTree2Builder {
@@ -79,7 +80,7 @@ class BTree2Builder {
     std::vector<std::uint64_t> records;
     for (std::uint64_t i = 0; i < plan_.children; ++i) {
       if (i > 0) records.push_back(next_key());
-      below.push_back(node(level - 1));
+      below.push_back(plan_.shared && i > 0 ? below.front() : node(level - 1));
     }
     Child out{w_.here(), records.size(), records.size()};
     w_.text("BTIN");

@@ -2,6 +2,7 @@
 
 #include "btree2_builder.h"
 #include "h5mount/metadata/btree2.h"
+#include "support/far_source.h"
 
 namespace h5mount::test {
 namespace {
@@ -107,6 +108,54 @@ TEST(BTree2, ASearchReadsOneNodeALevelAndNoneTwice) {
   EXPECT_EQ(fresh->reads(), 1U + 4U);
   ASSERT_TRUE(again->find(key_is(all.keys[0])));
   EXPECT_EQ(fresh->reads(), 1U + 4U);
+}
+
+// ---- far sources
+
+struct FarTree {
+  explicit FarTree(const BTree2Plan& plan) : built(plan) {
+    source = std::make_shared<FarSource>(io::make_memory_source(built.writer.bytes), 1);
+    file = std::make_shared<MemoryFile>(source, built.writer.sizes);
+    tree = *metadata::BTree2::open(file, built.address, kRecords);
+  }
+  // How many children were looked at.
+  std::size_t ask_for_all() const {
+    std::size_t children = 0;
+    tree->will_visit([&](ByteSpan, ByteSpan) { return ++children, true; });
+    return children;
+  }
+  Built built;
+  std::shared_ptr<FarSource> source;
+  std::shared_ptr<const MemoryFile> file;
+  std::shared_ptr<const metadata::BTree2> tree;
+};
+
+TEST(BTree2, AllNodesOfAFarTreeAreAskedForBefore) {
+  const FarTree far({.depth = 3});
+  far.source->forget();
+  EXPECT_EQ(far.ask_for_all(), 4U + 16 + 64);
+  EXPECT_EQ(far.source->rounds(), 4U) << "a level is asked for at once";
+  far.source->expect_no_more();
+  EXPECT_TRUE(list(*far.tree).status);
+  EXPECT_TRUE(far.source->untold().empty());
+}
+
+// In a hostile tree a few nodes can have 10^10 leaves, as all children of each are the same node.
+TEST(BTree2, ChildrenThatNodesShareAreAskedForInBoundedNumbers) {
+  const FarTree far({.node_size = 4096, .depth = 5, .children = 100, .shared = true});
+  const std::size_t children = far.ask_for_all();
+  EXPECT_GT(children, 1'024U);
+  EXPECT_LE(children, 5U * 1'024);
+  const Listing all = list(*far.tree, true);
+  EXPECT_FALSE(all.damage.empty() && all.status) << "a walk does not go there twice";
+}
+
+TEST(BTree2, NodesThatAreHeldToFindOthersAreBoundedByTheirBytes) {
+  const FarTree far({.node_size = 1U << 20, .depth = 2, .children = 40});
+  const std::uint64_t before = far.file->reads();
+  far.ask_for_all();
+  EXPECT_EQ(far.file->reads() - before, 8U) << "16 MiB, as stored and as decoded";
+  EXPECT_TRUE(list(*far.tree).status);
 }
 
 TEST(BTree2, NoRootIsNoRecords) {

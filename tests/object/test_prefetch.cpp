@@ -144,7 +144,7 @@ TEST(Prefetch, AWalkOverAllObjectsAsksForEverythingBefore) {
 // Rounds for names and headers: those of the group's own levels, then one for all headers.
 TEST(Prefetch, TheRoundsOfAListingAreThoseOfItsDepth) {
   struct Case {
-    const char* python;
+    const char* objects;
     const char* libver;
     std::uint64_t rounds;
   };
@@ -156,14 +156,14 @@ TEST(Prefetch, TheRoundsOfAListingAreThoseOfItsDepth) {
                         {"1000", "latest", 8}};
   for (const Case& one : cases) {
     const auto bytes = written_with_h5py(
-        "for i in range(" + std::string(one.python) + "): f['d%05d' % i] = np.zeros(20_000, 'u1')",
+        "for i in range(" + std::string(one.objects) + "): f['d%05d' % i] = np.zeros(20_000, 'u1')",
         one.libver);
     const FarFile far = open_far(io::make_memory_source(bytes));
     ASSERT_TRUE(far.file);
     const std::uint64_t root = far.file->root_address();
     RequestBudget budget;
     object::WalkAhead(far.file).will_visit({&root, 1}, budget);
-    EXPECT_LE(far.source->rounds(), one.rounds) << one.python << " " << one.libver;
+    EXPECT_LE(far.source->rounds(), one.rounds) << one.objects << " objects," << " " << one.libver;
   }
 }
 

@@ -1,4 +1,6 @@
 // Who asks S3: every place that AWS's tools know, their order, renewal, and that nothing secret is shown.
+#include <thread>
+
 #include "remote_command.h"
 
 namespace h5mount::test {
@@ -190,6 +192,40 @@ TEST_F(RemoteCredentialsMountTest, WhatHasExpiredIsNotUsed) {
   mounts(kMachine);
   EXPECT_EQ(mount.in("tail -c 4 numbers | od -An -td4").out, "      499999\n");
   EXPECT_TRUE(asked_with("token-1"));
+  EXPECT_TRUE(asked_with("token-2"));
+}
+
+// Credentials that expire soon are renewed beside the requests, none of which waits for that; where that
+// fails they are used on.
+TEST_F(RemoteCredentialsMountTest, WhatExpiresSoonIsRenewedInTheBackground) {
+  issue_for(120);
+  mounts(kMachine);
+  const MountPoint other;
+  const Outcome out = as(kMachine, "$H5MOUNT s3://bucket/main.h5 " + other.path());
+  ASSERT_EQ(out.code, 0) << out.err;
+  std::this_thread::sleep_for(std::chrono::seconds(11));  // between two renewals lie ten
+  server->reset();
+  // Each time bytes that have not come yet.
+  const auto read = [](const MountPoint& at, int place) {
+    return at
+        .in("dd if=numbers bs=4 count=1 status=none skip=" + std::to_string(275'000 + 20'000 * place) +
+            " | od -An -td4")
+        .out;
+  };
+  EXPECT_EQ(read(mount, 0), "      275000\n");
+  EXPECT_TRUE(asked_with("token-1"));
+  for (int place = 1; place < 10 && !asked_with("token-3"); ++place) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    (void)read(mount, place);
+  }
+  EXPECT_TRUE(asked_with("token-3"));
+  keys->stop();
+  EXPECT_EQ(read(other, 0), "      275000\n");
+  const std::string kept = "those before are used on";
+  for (int i = 0; i < 50 && other.in("cat .h5/log").out.find(kept) == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_NE(other.in("cat .h5/log").out.find(kept), std::string::npos);
+  EXPECT_EQ(read(other, 1), "      295000\n");
   EXPECT_TRUE(asked_with("token-2"));
 }
 

@@ -28,7 +28,7 @@ class ReadPattern {
   // Claims the units before `current` that this reader has passed since the last call: it does not need them
   // again.
   std::pair<std::uint64_t, std::uint64_t> claim_behind(std::uint64_t current);
-  // What a far source was told that this reader will read (readahead.h), in units.
+  // What a far source was told that this reader will read: units (readahead.h), or bytes of contiguous data.
   struct Told {
     Mutex mutex;
     std::uint64_t until H5_GUARDED_BY(mutex) = 0;  // the first unit that it was not told of
