@@ -37,10 +37,13 @@ static_assert(sizeof(long) == sizeof(void*) && sizeof(curl_off_t) == sizeof(void
   }
 
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wvarargs"  // libcurl declares an enumeration in front of the value
 H5_LATE_OPTION(CURLcode, curl_easy_setopt, CURL*, CURLoption)
 H5_LATE_OPTION(CURLcode, curl_easy_getinfo, CURL*, CURLINFO)
 H5_LATE_OPTION(CURLMcode, curl_multi_setopt, CURLM*, CURLMoption)
 H5_LATE_OPTION(CURLSHcode, curl_share_setopt, CURLSH*, CURLSHoption)
+#pragma GCC diagnostic pop
 H5_LATE_FUNCTION(libcurl(), CURLcode, curl_global_init, (long flags), (flags))
 H5_LATE_FUNCTION(libcurl(), time_t, curl_getdate, (const char* text, const time_t* unused), (text, unused))
 H5_LATE_FUNCTION(libcurl(), CURL*, curl_easy_init, (), ())
