@@ -267,7 +267,12 @@ def write_filters(place):
              "lzf": {"compression": "lzf"}, "all": {"compression": "gzip", "shuffle": True, "fletcher32": True},
              "scaleoffset": {"scaleoffset": 0}, "szip": {"compression": "szip"}}
     path, manifest = os.path.join(place, "h5py.h5"), {}
-    with h5py.File(path, "w") as f:
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
+    unusual_numbers = 1
+    if hasattr(libhdf5(), "H5Pset_relax_file_integrity_checks"):  # from 1.14.4 on numbers of few bits are refused without it
+        libhdf5().H5Pset_relax_file_integrity_checks(ctypes.c_int64(access.id), ctypes.c_uint64(unusual_numbers))
+    with h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_EXCL, fapl=access)) as f:
         for kind, arguments in kinds.items():
             for name, values in data.items():
                 if kind == "scaleoffset" and name == "f8":
