@@ -285,7 +285,7 @@ def write_filters(place):
         kind.set_precision(11)
         h5py.h5d.create(f.id, b"nbit", kind, h5py.h5s.create_simple((50,)), dcpl=properties)
         f["nbit"][...] = np.arange(50) - 20
-    with h5py.File(path, "r") as f:
+    with h5py.File(h5py.h5f.open(path.encode(), h5py.h5f.ACC_RDONLY, access)) as f:
         def visit(name, dataset):
             if not isinstance(dataset, h5py.Dataset):
                 return
