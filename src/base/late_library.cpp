@@ -9,16 +9,17 @@
 
 namespace h5mount {
 
-Status LateLibrary::load() const {
-  if (::dlopen(soname_, RTLD_NOW | RTLD_LOCAL) != nullptr) return {};
+Status LateLibrary::load() {
+  if (library_.load() != nullptr) return {};
+  library_ = ::dlopen(soname_, RTLD_NOW | RTLD_LOCAL);
+  if (library_.load() != nullptr) return {};
   const char* const why = ::dlerror();
   return fail(Error(ErrorCode::UnsupportedFeature,
                     fmt::format("a library is missing: {}", why != nullptr ? why : soname_)));
 }
 
-void* LateLibrary::function(const char* name) const {
-  void* const library = ::dlopen(soname_, RTLD_NOW | RTLD_LOCAL);
-  void* const found = library != nullptr ? ::dlsym(library, name) : nullptr;
+void* LateLibrary::function(const char* name) {
+  void* const found = load() ? ::dlsym(library_.load(), name) : nullptr;
   if (found == nullptr) {
     log(LogLevel::Error, "{} has no function {}", soname_, name);
     std::abort();

@@ -89,7 +89,7 @@ Result<FsckCommand> parse_fsck_words(int count, const char* const* words, std::o
   command.salvage = !salvage.empty();
   command.salvage_far = salvage == "far";
   if (command.checksums && !sign::has_sha256())
-    return fail({ErrorCode::UnsupportedFeature, "--checksum: fsck.h5 was built without libcrypto"});
+    return fail({ErrorCode::UnsupportedFeature, "--checksum: fsck.h5 has no libcrypto"});
   command.progress = command.progress || !command.quiet;
   return command;
 }

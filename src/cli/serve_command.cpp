@@ -164,8 +164,8 @@ Result<std::optional<serve::S3Options>> s3_options_of(const ServeCommand& comman
   if (!command.s3_key_file.empty()) {
     H5_ASSIGN(out.key, read_s3_key(command.s3_key_file));
     if (!sign::has_sha256())
-      return fail(Error(ErrorCode::UnsupportedFeature,
-                        "this h5mount was built without libcrypto, which --s3-key-file needs"));
+      return fail(
+          Error(ErrorCode::UnsupportedFeature, "this h5mount has no libcrypto, which --s3-key-file needs"));
   }
   return out;
 }

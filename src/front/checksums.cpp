@@ -121,8 +121,7 @@ class Checksums final : public Visitor {
 
 Status write_checksums(const Context& context, const ChecksumOptions& options) {
   if (!sign::has_sha256())
-    return fail(Error(ErrorCode::UnsupportedFeature,
-                      "this h5mount was built without libcrypto, which checksums need"));
+    return fail(Error(ErrorCode::UnsupportedFeature, "this h5mount has no libcrypto, which checksums need"));
   Checksums checksums(context, options);
   H5_TRY(walk_paths(context.tree, {}, checksums, context.failed));
   return checksums.finish();

@@ -114,8 +114,7 @@ class TextWriter final : public Visitor {
 
 Status text(const Context& context, Paths paths) {
   if (!sign::has_sha256())
-    return fail(
-        Error(ErrorCode::UnsupportedFeature, "this h5mount was built without libcrypto, which --text needs"));
+    return fail(Error(ErrorCode::UnsupportedFeature, "this h5mount has no libcrypto, which --text needs"));
   TextWriter writer(context);
   H5_TRY(walk_paths(context.tree, paths, writer, context.failed));
   return context.out.flush();

@@ -10,8 +10,8 @@
 
 namespace {
 
-const h5mount::LateLibrary& libcurl() {
-  static const h5mount::LateLibrary library(H5MOUNT_LIBCURL);
+h5mount::LateLibrary& libcurl() {
+  static h5mount::LateLibrary library(H5MOUNT_LIBCURL);
   return library;
 }
 
@@ -23,8 +23,8 @@ const h5mount::LateLibrary& libcurl() {
 #undef curl_multi_setopt
 #undef curl_share_setopt
 
-// The value of an option is a long, a pointer or a curl_off_t: on the 64-bit systems of Linux each is passed
-// as a pointer is.
+// The value of an option is a long, a pointer or a curl_off_t: on the 64-bit systems of Linux, where alone
+// libcurl is loaded late, each is passed as a pointer is.
 static_assert(sizeof(long) == sizeof(void*) && sizeof(curl_off_t) == sizeof(void*));
 #define H5_LATE_OPTION(result, name, handle, option)                                        \
   result name(handle owner, option which, ...) {                                            \

@@ -10,8 +10,8 @@
 
 namespace {
 
-const h5mount::LateLibrary& microhttpd() {
-  static const h5mount::LateLibrary library(H5MOUNT_LIBMICROHTTPD);
+h5mount::LateLibrary& microhttpd() {
+  static h5mount::LateLibrary library(H5MOUNT_LIBMICROHTTPD);
   return library;
 }
 

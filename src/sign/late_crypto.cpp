@@ -9,8 +9,8 @@
 
 namespace {
 
-const h5mount::LateLibrary& libcrypto() {
-  static const h5mount::LateLibrary library(H5MOUNT_LIBCRYPTO);
+h5mount::LateLibrary& libcrypto() {
+  static h5mount::LateLibrary library(H5MOUNT_LIBCRYPTO);
   return library;
 }
 

@@ -19,7 +19,7 @@ std::vector<std::string> header_names(const Fields& headers) {
 
 Status check_library() {
   if (has_sha256()) return {};
-  return fail(Error(ErrorCode::UnsupportedFeature, "built without libcrypto, which signs requests"));
+  return fail(Error(ErrorCode::UnsupportedFeature, "no libcrypto, which signs requests"));
 }
 
 }  // namespace

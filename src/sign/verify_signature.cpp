@@ -152,7 +152,7 @@ Result<Claim> read_claim(const Request& request) {
 }
 
 Status verify(const Claim& claim, const Request& request, std::string_view secret_key, std::int64_t now) {
-  if (!has_sha256()) return denied("cannot be verified: built without libcrypto");
+  if (!has_sha256()) return denied("cannot be verified: no libcrypto");
   H5_TRY(check_time(claim, now));
   H5_TRY(check_names(claim, request));
   const std::string canonical =

@@ -8,7 +8,7 @@ namespace h5mount {
 namespace {
 
 TEST(LateLibrary, OneThatIsMissingIsAnErrorThatNamesIt) {
-  const LateLibrary library("libnothing-of-this-name.so.7");
+  LateLibrary library("libnothing-of-this-name.so.7");
   for (int i = 0; i < 2; ++i) {
     const Status loaded = library.load();
     ASSERT_FALSE(loaded);
@@ -18,14 +18,14 @@ TEST(LateLibrary, OneThatIsMissingIsAnErrorThatNamesIt) {
 }
 
 TEST(LateLibrary, FunctionsAreTheLibrarysOwn) {
-  const LateLibrary library("libm.so.6");
+  LateLibrary library("libm.so.6");
   ASSERT_TRUE(library.load());
   const auto root = reinterpret_cast<double (*)(double)>(library.function("sqrt"));
   EXPECT_EQ(root(9.0), 3.0);
 }
 
 TEST(LateLibraryDeathTest, AFunctionThatIsMissingEndsTheProgram) {
-  const LateLibrary library("libm.so.6");
+  LateLibrary library("libm.so.6");
   EXPECT_DEATH((void)library.function("no_such_function"), "libm.so.6 has no function no_such_function");
 }
 

@@ -6,31 +6,36 @@
 // so its header is used as ever, by callers who have called `load` before.
 #pragma once
 
+#include <atomic>
+
 #include "h5mount/base/error.h"
 
 namespace h5mount {
 
-// Threads: any.
+// Threads: any. A library is never unloaded.
 class LateLibrary {
  public:
   explicit LateLibrary(const char* soname) : soname_(soname) {}
 
   // Loads the library unless it is loaded. Errors: UnsupportedFeature, in the words of the dynamic loader.
   // After an error the next call tries again.
-  Status load() const;
+  Status load();
 
-  // A function of the library; ends the program if there is none of that name.
-  void* function(const char* name) const;
+  // A function of the library, which is loaded if it was not; ends the program if it or the library is
+  // missing.
+  void* function(const char* name);
 
  private:
   const char* const soname_;
+  std::atomic<void*> library_ = nullptr;
 };
 
 }  // namespace h5mount
 
 // Defines `result name parameters` as a call of the library's own function. `parameters` and `arguments` are
-// in parentheses. NOLINTBEGIN(bugprone-macro-parentheses,cppcoreguidelines-macro-usage): the names of a
-// definition
+// in parentheses.
+
+// NOLINTBEGIN(bugprone-macro-parentheses,cppcoreguidelines-macro-usage): the names of a definition
 #define H5_LATE_FUNCTION(library, result, name, parameters, arguments)                      \
   result name parameters {                                                                  \
     static auto* const real = reinterpret_cast<decltype(&name)>((library).function(#name)); \
