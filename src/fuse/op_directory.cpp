@@ -13,6 +13,7 @@
 #include "guard.h"
 #include "h5mount/base/long_work.h"
 #include "h5mount/tree/names.h"
+#include "serving_loop.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -98,13 +99,14 @@ void prepare_page(Adapter& adapter, const OpenListingPtr& listing, const PageReq
     OpenListing& listing;
     std::unique_ptr<DirectoryPage> page = nullptr;
   } preparation{*adapter.listings, *listing};
-  note_long_work();  // the client goes on at the same time
+  if (next.attributes != EntryAttributes::None) note_long_work();
   RequestBudget ahead;
   preparation.page = std::make_unique<DirectoryPage>(adapter, listing->directory(), next, listing->names(),
                                                      listing->number(), ahead);
 }
 
-// While a client reads one page of a listing, the next is prepared.
+// While a client reads one page of a listing, the next is prepared: by this thread if it lists names alone,
+// as that takes less time than waking another, which then takes the requests.
 void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info,
                     bool plus) {
   const std::uint64_t number = info->fh;
@@ -134,8 +136,7 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
     listing->note_without(page->without());
     H5_TRY(page->send(reply));
     const PageRequest next{page->end(), size, plus, attributes(false)};
-    // Making a page of names takes less time than waking another thread.
-    if (!lasting || next.attributes == EntryAttributes::None) return {};
+    if (!lasting || (next.attributes == EntryAttributes::None && !ServingLoop::will_poll())) return {};
     if (listing->note_sent(at.position, page->end(), next)) prepare_page(adapter, listing, next);
     return {};
   });

@@ -95,6 +95,11 @@ bool ServingLoop::leads(const RequestChannel& channel) {
   return me != nullptr && &me->loop.channel_ == &channel && me->phase.load() == Phase::Processing;
 }
 
+bool ServingLoop::will_poll() {
+  const auto* const me = static_cast<const Worker*>(t_worker);
+  return me != nullptr && me->phase.load() == Phase::Processing && me->loop.polls(*me);
+}
+
 void ServingLoop::reply_ahead(std::size_t bytes) {
   if (bytes <= kLongReply) return;
   if (t_loop != nullptr && t_loop->options_.processor)
@@ -269,9 +274,13 @@ void ServingLoop::choose_processor(Worker& me) {
   me.affinity.release();
 }
 
-// Polls only while no other thread is at work: the others need the processor.
+// Only while no other thread is at work: the others need the processor.
+bool ServingLoop::polls(const Worker& worker) const {
+  return worker.wait.way() == Wait::Poll && at_long_work_.load(std::memory_order_relaxed) == 0;
+}
+
 int ServingLoop::receive(Worker& me) {
-  if (me.wait.way() == Wait::Poll && at_long_work_.load(std::memory_order_relaxed) == 0)
+  if (polls(me))
     for (const auto end = Clock::now() + kPoll; !channel_.ready() && Clock::now() < end;) {
     }
   return channel_.receive(me.buffer);

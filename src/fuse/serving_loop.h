@@ -92,6 +92,10 @@ class ServingLoop {
   // `receive`, or another thread will, and before it works for long it calls `flush`.
   static bool leads(const RequestChannel& channel);
 
+  // Whether the calling thread leads a loop and will poll for the next request: its client runs on another
+  // processor at the same time, so what the client wants next and is quickly made costs nobody any time.
+  static bool will_poll();
+
   // True if no thread could take the lead, so that a read had better be deferred.
   bool saturated() const { return !spare_.load(std::memory_order_relaxed); }
 
@@ -115,6 +119,7 @@ class ServingLoop {
 
   void serve(Worker& me);
   void lead(Worker& me);
+  bool polls(const Worker& worker) const;
   int receive(Worker& me);
   void choose_processor(Worker& me);
   bool wait_for_work(Worker& me, MutexLock& lock) H5_REQUIRES(mutex_);

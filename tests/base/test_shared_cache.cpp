@@ -101,6 +101,23 @@ TEST(SharedCache, WhatIsLargerThanAllIsNotKept) {
   EXPECT_EQ(memory->held(), 0U);
 }
 
+// What a local file quickly gives again takes no place of anything else.
+TEST(SharedCache, BytesAndObjectsOfLocalFilesHaveBoundsOfTheirOwn) {
+  const auto memory = std::make_shared<SharedCache>(kCapacity);
+  CachePart<int> others(memory), bytes(SharedCache::local_bytes_of(memory)),
+      objects(SharedCache::local_objects_of(memory));
+  others.insert(0, 1, value(1), kValue);
+  for (std::uint64_t k = 0; k < 1000; ++k) {
+    bytes.insert(0, k, value(2), 1024);
+    objects.insert(0, k, value(3), 1024);
+  }
+  EXPECT_NE(others.find(0, 1), nullptr);
+  EXPECT_LE(bytes.memory().held(), kCapacity / 20);
+  EXPECT_GT(bytes.memory().held(), kCapacity / 40);
+  EXPECT_LE(objects.memory().held(), kCapacity / 5);
+  EXPECT_GT(objects.memory().held(), kCapacity / 10);
+}
+
 TEST(SharedCache, ManyThreads) {
   const auto memory = std::make_shared<SharedCache>(kCapacity);
   std::vector<std::thread> threads;

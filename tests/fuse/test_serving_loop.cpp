@@ -412,11 +412,19 @@ TEST(ServingLoop, NoThreadPollsWhileAnotherIsAtWork) {
   Gate gate;
   Running running(4);
   running.channel.client = ::gettid();
+  const auto will_poll = [&] {
+    std::promise<bool> answer;
+    running.channel.ask([&] { answer.set_value(ServingLoop::will_poll()); });
+    return answer.get_future().get();
+  };
   const auto polled = [&] {  // by a thread that has just begun to try this way
     const std::uint64_t before = running.channel.asked_whether_ready;
-    for (std::uint32_t i = 0; i < 2 * WaitChoice::kWindow + 3; ++i) running.channel.ask_who().get();
-    return running.channel.asked_whether_ready != before;
+    for (std::uint32_t i = 0; i < 2 * WaitChoice::kWindow + 2; ++i) running.channel.ask_who().get();
+    const bool announced = will_poll();
+    EXPECT_EQ(running.channel.asked_whether_ready != before, announced);
+    return announced;
   };
+  EXPECT_FALSE(ServingLoop::will_poll()) << "this thread leads no loop";
   EXPECT_TRUE(polled());
   running.channel.ask([&] {
     note_long_work();

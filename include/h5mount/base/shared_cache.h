@@ -23,16 +23,22 @@ class SharedCache {
   // The bound if there is only one file: thousands of objects and heaps.
   static constexpr std::size_t kDefaultBytes = 20U << 20;
 
-  // `capacity_bytes`: the bound, not counting `local_bytes_of`, which has a fifth of it besides.
+  // `capacity_bytes`: the bound, not counting `local_bytes_of` and `local_objects_of`, which have a twentieth
+  // and a fifth of it besides.
   explicit SharedCache(std::size_t capacity_bytes = kDefaultBytes)
-      : SharedCache(capacity_bytes,
-                    std::unique_ptr<SharedCache>(new SharedCache(capacity_bytes / 5, nullptr))) {}
+      : capacity_(capacity_bytes),
+        local_bytes_(new SharedCache(Inner{}, capacity_bytes / 20)),
+        local_objects_(new SharedCache(Inner{}, capacity_bytes / 5)) {}
 
-  // A cache of its own for bytes that the system keeps in memory too: to read them again costs less than
-  // memory that is touched for the first time, so a walk over a large file is not to fill the whole bound
-  // with them.
+  // Caches of their own for what is quickly had again of a local file: its bytes, which the system keeps in
+  // memory too, and the objects decoded from them. That takes less time than to use memory which the
+  // processor's caches do not hold, so a walk over a large file must not fill the whole bound with them.
+  // (With 1 MiB for bytes instead of 4, a walk over 1,000,000 chunks is 1.10 times as fast.)
   static std::shared_ptr<SharedCache> local_bytes_of(const std::shared_ptr<SharedCache>& memory) {
     return {memory, memory->local_bytes_.get()};
+  }
+  static std::shared_ptr<SharedCache> local_objects_of(const std::shared_ptr<SharedCache>& memory) {
+    return {memory, memory->local_objects_.get()};
   }
 
   std::size_t capacity() const { return capacity_; }
@@ -41,8 +47,8 @@ class SharedCache {
  private:
   template <class T>
   friend class CachePart;
-  SharedCache(std::size_t capacity_bytes, std::unique_ptr<SharedCache> local_bytes)
-      : capacity_(capacity_bytes), local_bytes_(std::move(local_bytes)) {}
+  struct Inner {};
+  SharedCache(Inner /*without others*/, std::size_t capacity_bytes) : capacity_(capacity_bytes) {}
 
   using Value = std::shared_ptr<const void>;
   // The key of a value within its part. `version`: that of the source; 0 if there is only one.
@@ -97,7 +103,7 @@ class SharedCache {
   void make_room();
 
   const std::size_t capacity_;
-  const std::unique_ptr<SharedCache> local_bytes_;
+  const std::unique_ptr<SharedCache> local_bytes_, local_objects_;
   std::atomic<std::size_t> held_ = 0;
   std::atomic<std::uint64_t> now_ = 0;  // counts insertions
   std::array<Shard, kShards> shards_;

@@ -1,5 +1,7 @@
 #include "object_cache.h"
 
+#include <algorithm>
+
 namespace h5mount::tree {
 
 namespace {
@@ -26,6 +28,10 @@ std::size_t bytes_of(const object::DatasetDescription& dataset) {
 }
 
 std::size_t cost_of(const OpenedObject& opened) {
+  // The least that is charged for an object of a local file: some 700 small ones are kept, about 1 MiB, which
+  // fit into a processor's cache. (`ls -lR` of 100,000 datasets is 1.1 times as fast as with those that 20
+  // MiB have room for.)
+  constexpr std::size_t kLeastOfLocal = 6U << 10;
   constexpr std::size_t kNode = 64;  // of a table of names
   std::size_t bytes = 1024;
   for (const metadata::HeaderMessage& message : opened.object.header->messages)
@@ -37,14 +43,15 @@ std::size_t cost_of(const OpenedObject& opened) {
     for (const auto& [shown, name] : **names) bytes += kNode + shown.capacity() + name.capacity();
   if (const auto names = opened.large_attributes.peek())
     for (const std::string& name : **names) bytes += kNode + name.capacity();
-  return bytes;
+  return opened.snapshot->source()->far() ? bytes : std::max(bytes, kLeastOfLocal);
 }
 
 }  // namespace
 
 struct ObjectCache::OfSnapshot {
-  OfSnapshot(metadata::FileMetadataPtr of, std::shared_ptr<SharedCache> memory)
-      : snapshot(std::move(of)), objects(std::move(memory)) {}
+  OfSnapshot(metadata::FileMetadataPtr of, const std::shared_ptr<SharedCache>& memory)
+      : snapshot(std::move(of)),
+        objects(snapshot->source()->far() ? memory : SharedCache::local_objects_of(memory)) {}
 
   OpenedObjectPtr find(std::uint64_t address) {
     const OpenedObjectPtr last = newest.load();
