@@ -342,7 +342,10 @@ class ServeApi(ServeTest):
             assert all(a) and all(c) and not set(a) & set(c), (a, c)
             for target, known in zip(targets, a):
                 assert s.get(target % 'run42/a.h5', If_None_Match=known).status == 304, target
-            assert tag(s, '/?list') is None and tag(s, '/run42/?list') is None
+            # Those of listings between files are of the listings' own texts.
+            between = tag(s, '/?list'), tag(s, '/run42/?list')
+            assert None not in between and between[0] != between[1], between
+            assert s.get('/run42/?list', If_None_Match=between[1]).status == 304
             # What lies between files is a listing, for which none of them is opened: it leads to their pages.
             between = s.get('/run42/', Accept='text/html').data
             assert b'href="a.h5/"' in between and b'href="%C3%A4%20b/"' in between, between
