@@ -402,8 +402,15 @@ def is_disordered(part):
     return offsets != sorted(offsets)
 
 
+def attribute_names(target):
+    try:
+        return list(target.attrs)
+    except Exception:
+        return []  # as where one is damaged
+
+
 def attribute_types(target):
-    for name in target.attrs:
+    for name in attribute_names(target):
         try:
             yield h5py.h5a.open(target.id, name.encode()).get_type()
         except Exception:
@@ -417,7 +424,7 @@ def marks_of(target):
     kinds = list(leaves(target.dtype)) if dataset else []
     return Marks(any(kind.kind == "O" for kind in kinds), len(kinds) > 1 or any(kind.char in "gG" for kind in kinds),
                  any(isinstance(one, h5py.h5t.TypeFloatID) and 8 < one.get_size() < 16 for one in stored),
-                 any(kind.kind == "c" for kind in kinds), any(map(is_swapped, parts)), any(map(is_disordered, parts)), "PALETTE" in target.attrs)
+                 any(kind.kind == "c" for kind in kinds), any(map(is_swapped, parts)), any(map(is_disordered, parts)), "PALETTE" in attribute_names(target))
 
 
 def compare_apart(program, file, found):
