@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Compares what the interface below /api/ answers with what h5grove's own code makes of the same files.
 
-    H5GROVE=DIRECTORY scripts/compare_h5grove.py [--verbose] H5MOUNT FILE…
+    H5GROVE=DIRECTORY scripts/compare_h5grove.py [--verbose] [--objects=N] [--seconds=N] H5MOUNT FILE…
 
 DIRECTORY holds h5grove's package (`src` of its repository); it needs h5py, numpy and, for TIFF, tifffile. Every object of
-every file, of many some, is asked for by every endpoint and format, each file in a process of its own, as some end libhdf5's. Counts
-and differences are printed, those with the same reason together; the status is 1 where there is one without a reason
-(REASONS below). After SIGTERM it tells what it has found so far.
+every file, of many N (300), is asked for by every endpoint and format, each file in a process of its own, as some end
+libhdf5's; after N seconds (300) of processor time a file's further questions are left out. Counts and differences are printed,
+those with the same reason together; the status is 1 where there is one without a reason (REASONS below). After SIGTERM it
+tells what it has found so far.
 """
-import collections, ctypes, http.client, io, json, math, os, pickle, resource, signal, subprocess, sys, types, urllib.parse
+import collections, ctypes, http.client, io, json, math, os, pickle, random, resource, signal, subprocess, sys, time, types, urllib.parse
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
     os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
@@ -17,8 +18,17 @@ import h5py, numpy as np
 
 MOST_SHOWN = 40  # of a reason, and of a file without one
 MOST_BYTES_SHOWN = 300
-MOST_OBJECTS = 300  # of a file, taken from among all evenly
-MOST_SECONDS = 300  # of processor time, which libhdf5 spends on a file
+
+
+def option(name, unless_given):
+    return next((int(word.split("=")[1]) for word in sys.argv if word.startswith(f"--{name}=")), unless_given)
+
+
+MOST_OBJECTS = option("objects", 300)  # of a file, taken from among all evenly
+MOST_SECONDS = option("seconds", 300)  # of processor time for a file
+SECONDS_OF_ONE = 60  # of processor time, which libhdf5 may need for one question beyond that
+MOST_READ = 32 << 20  # of an answer
+MOST_MEMORY = 4 << 30
 MOST_BYTES = 1 << 20  # of a dataset that is compared whole; larger ones by a selection
 
 
@@ -89,7 +99,8 @@ def theirs(file, endpoint, query):
         return 500, f"{type(error).__name__}: {error}".encode()
 
 
-def end_with_parent():
+def be_server():
+    resource.setrlimit(resource.RLIMIT_AS, 2 * (resource.getrlimit(resource.RLIMIT_AS)[1],))
     PR_SET_PDEATHSIG, SIGKILL = 1, 9
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
 
@@ -97,7 +108,7 @@ def end_with_parent():
 class Server:
     def __init__(self, program, file):
         self.process = subprocess.Popen([program, "--serve", "0", "-o", "external=any", file], stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True, preexec_fn=end_with_parent)
+                                        stderr=subprocess.DEVNULL, text=True, preexec_fn=be_server)
         self.url = self.process.stdout.readline().strip()
         self.connection = None
 
@@ -110,7 +121,11 @@ class Server:
             try:
                 connection.request("GET", target)
                 answer = connection.getresponse()
-                return answer.status, answer.read()
+                text = answer.read(MOST_READ)
+                if len(text) < MOST_READ and not answer.length:
+                    return answer.status, text
+                connection.close()
+                return answer.status, text[:MOST_BYTES_SHOWN] + (b" [goes on]" if len(text) == MOST_READ else b" [cut off]")
             except http.client.IncompleteRead as cut:
                 self.connection = None
                 return answer.status, cut.partial + b" [cut off]"
@@ -229,19 +244,19 @@ def overflows(difference):
 REASONS = [
     ("h5grove fails (500): here it is answered, or refused with a status that says why", lambda d: d.his_status == 500),
     ("pointers of h5py's memory, which h5grove sends as bytes, are refused here (422)",
-     lambda d: d.query.get("format") == "bin" and d.status == 422 and d.has_objects),
+     lambda d: d.query.get("format") == "bin" and d.status == 422 and d.marks.objects),
     ("the bytes of an empty dataset are none here, those of a Python object there",
      lambda d: d.query.get("format") == "bin" and d.mine == b""),
     ("one sequence of variable length, selected alone, is an array to h5py: here it is JSON only (422)",
-     lambda d: d.status == 422 and d.his_status == 200 and d.has_objects),
+     lambda d: d.status == 422 and d.his_status == 200 and d.marks.objects),
     ("a text that is selected alone has the bytes of its type here, none of its trailing zeros there",
      lambda d: d.query.get("format") == "bin" and d.mine.rstrip(b"\0") == d.his.rstrip(b"\0")),
     ("what lies between the members of compounds and beside the bits of floats is the file's here, of memory there",
-     lambda d: d.query.get("format") == "bin" and d.status == d.his_status == 200 and len(d.mine) == len(d.his) and d.has_gaps),
+     lambda d: d.query.get("format") == "bin" and d.status == d.his_status == 200 and len(d.mine) == len(d.his) and d.marks.gaps),
     ("numbers without a type of NumPy's own, in compounds, are refused here as bytes (422)",
      lambda d: d.query.get("format") == "bin" and d.status == 422 and b"NumPy has no type" in d.mine),
     ("floats of more than 8 bytes that fit 8 have 8 here, 16 there",
-     lambda d: d.has_wide_floats or d.endpoint == "meta" and without_wide_floats(d.mine) == without_wide_floats(d.his)),
+     lambda d: d.marks.wide_floats or d.endpoint == "meta" and without_wide_floats(d.mine) == without_wide_floats(d.his)),
     ("another one of the bit patterns that are no number", lambda d: d.query.get("format") == "bin" and same_floats(d)),
     ("TIFF has all pages in one row here: tifffile writes the dimensions into a comment of its own",
      lambda d: d.query.get("format") == "tiff" and d.status == d.his_status == 200 and same_pixels(d)),
@@ -262,9 +277,23 @@ REASONS = [
      json.loads(d.mine.replace(b"(null)>", b"(null>")) == json.loads(d.his)),
     ("statistics of no numbers are refused here, also of none of them (422)",
      lambda d: d.endpoint == "stats" and d.status == 422 and b'"min": null' in d.his),
+    ("of complex numbers, statistics there are those of the real parts, cut to integers: they are refused here (422)",
+     lambda d: d.endpoint == "stats" and d.status == 422 and d.his_status == 200 and d.marks.complex),
+    ("of sequences of big-endian numbers, h5py does not swap the bytes", lambda d: d.endpoint in ("attr", "data") and d.marks.swapped and
+     d.query.get("format", "json") == "json" and d.status == d.his_status == 200),
+    ("members of compounds are in the order of the type here, as in `meta`, in that of their offsets there", lambda d: d.marks.disordered and
+     d.query.get("format", "json") == "json" and d.status == d.his_status == 200 and same_leaves(json.loads(d.mine), json.loads(d.his))),
+    ("the value of an attribute that cannot be read is null here", lambda d: d.endpoint == "attr" and d.status == d.his_status == 200 and
+     null_or_same(json.loads(d.mine), json.loads(d.his))),
+    ("an image whose palette is damaged is no TIFF here", lambda d: d.query.get("format") == "tiff" and d.status == 500 and d.marks.palette),
+    ("what libhdf5 makes of damaged bytes is an error here, which names their place (500)", lambda d: d.status == 500 and
+     d.his_status == 200 and b" at 0x" in d.mine and "/hostile/" in d.file),
     ("damage is local here: h5py gives less", lambda d: d.endpoint in ("meta", "attr", "paths") and b'"error"' in d.mine),
 ]
-Difference = collections.namedtuple("Difference", "file endpoint query status mine his_status his has_objects has_gaps has_wide_floats")
+Difference = collections.namedtuple("Difference", "file endpoint query status mine his_status his marks")
+# What explains differences of an object: Python's objects, bytes of no meaning, floats of odd sizes, complex numbers; sequences of
+# big-endian numbers and compounds whose members are not in the order of their offsets, those of attributes too.
+Marks = collections.namedtuple("Marks", "objects gaps wide_floats complex swapped disordered palette", defaults=(False,) * 7)
 
 
 def holds(explains, difference):
@@ -272,6 +301,18 @@ def holds(explains, difference):
         return explains(difference)
     except Exception:
         return False
+
+
+def null_or_same(mine, his):
+    return mine.keys() == his.keys() and all(mine[key] is None or same(mine[key], his[key]) for key in mine)
+
+
+def same_leaves(mine, his):
+    """Whether both are of the same values, whatever their order."""
+    def flat(value):
+        items = value.values() if isinstance(value, dict) else value
+        return [leaf for item in items for leaf in flat(item)] if isinstance(value, (dict, list)) else [json.dumps(value)]
+    return sorted(flat(mine)) == sorted(flat(his))
 
 
 def by_name(text):
@@ -337,12 +378,53 @@ def questions(path, target):
         yield "stats", {"path": path, **chosen}
 
 
-def marks_of(dataset):
-    """What explains differences of a dataset: objects, bytes of no meaning, floats of odd sizes."""
-    kinds = list(leaves(dataset.dtype))
-    stored = dataset.id.get_type()
-    return (any(kind.kind == "O" for kind in kinds), len(kinds) > 1 or any(kind.char in "gG" for kind in kinds),
-            isinstance(stored, h5py.h5t.TypeFloatID) and 8 < stored.get_size() < 16)
+def parts_of(stored):
+    """A type of the file and all that it is made of."""
+    yield stored
+    if isinstance(stored, h5py.h5t.TypeCompoundID):
+        for i in range(stored.get_nmembers()):
+            yield from parts_of(stored.get_member_type(i))
+    elif isinstance(stored, (h5py.h5t.TypeArrayID, h5py.h5t.TypeVlenID)):
+        yield from parts_of(stored.get_super())
+
+
+def is_swapped(part):
+    if not isinstance(part, h5py.h5t.TypeVlenID):
+        return False
+    item = part.get_super()
+    return isinstance(item, (h5py.h5t.TypeIntegerID, h5py.h5t.TypeFloatID)) and item.get_order() == h5py.h5t.ORDER_BE
+
+
+def is_disordered(part):
+    if not isinstance(part, h5py.h5t.TypeCompoundID):
+        return False
+    offsets = [part.get_member_offset(i) for i in range(part.get_nmembers())]
+    return offsets != sorted(offsets)
+
+
+def attribute_names(target):
+    try:
+        return list(target.attrs)
+    except Exception:
+        return []  # as where one is damaged
+
+
+def attribute_types(target):
+    for name in attribute_names(target):
+        try:
+            yield h5py.h5a.open(target.id, name.encode()).get_type()
+        except Exception:
+            pass
+
+
+def marks_of(target):
+    dataset = isinstance(target, h5py.Dataset)
+    stored = [target.id.get_type()] if dataset else []
+    parts = [part for one in (*stored, *attribute_types(target)) for part in parts_of(one)]
+    kinds = list(leaves(target.dtype)) if dataset else []
+    return Marks(any(kind.kind == "O" for kind in kinds), len(kinds) > 1 or any(kind.char in "gG" for kind in kinds),
+                 any(isinstance(one, h5py.h5t.TypeFloatID) and 8 < one.get_size() < 16 for one in stored),
+                 any(kind.kind == "c" for kind in kinds), any(map(is_swapped, parts)), any(map(is_disordered, parts)), "PALETTE" in attribute_names(target))
 
 
 def compare_apart(program, file, found):
@@ -353,7 +435,8 @@ def compare_apart(program, file, found):
     if child == 0:
         os.close(read_end)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+        resource.setrlimit(resource.RLIMIT_CPU, 2 * (MOST_SECONDS + SECONDS_OF_ONE,))
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
         out = collections.defaultdict(list)
         compare(program, file, out)
         with os.fdopen(write_end, "wb") as pipe:
@@ -378,9 +461,9 @@ def compare(program, file, found):
             every = objects(opened)
             for path, target in every[::len(every) // MOST_OBJECTS + 1]:
                 try:
-                    marks[path] = marks_of(target) if isinstance(target, h5py.Dataset) else (False, False, False)
+                    marks[path] = Marks() if target is None else marks_of(target)
                 except Exception:
-                    marks[path] = (False, False, False)
+                    marks[path] = Marks()
                 asked += questions(path, target)
     except Exception as error:
         found["files that h5py does not open"].append(f"{file}: {error}")
@@ -389,7 +472,11 @@ def compare(program, file, found):
     if not server.url:
         found["files that are not served"].append(file)
         return
+    random.Random(file).shuffle(asked)  # so that those that are left out are of all kinds
     for endpoint, query in asked:
+        if time.process_time() > MOST_SECONDS:
+            found["files of which questions were left out"].append(file)
+            break
         status, mine = server.get(endpoint, query)
         his_status, his = theirs(file, endpoint, query)
         kind = kind_of(endpoint, query)
@@ -401,7 +488,7 @@ def compare(program, file, found):
         if agree:
             found["equal"].append(kind)
             continue
-        difference = Difference(file, endpoint, query, status, mine, his_status, his, *marks[query["path"]])
+        difference = Difference(file, endpoint, query, status, mine, his_status, his, marks[query["path"]])
         name = next((name for name, explains in REASONS if holds(explains, difference)), None)
         difference = difference._replace(mine=mine[:MOST_BYTES_SHOWN], his=his[:MOST_BYTES_SHOWN])
         if name:
@@ -435,7 +522,7 @@ def shown(difference):
 
 
 def main():
-    words = [word for word in sys.argv[1:] if word != "--verbose"]
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
     found = collections.defaultdict(list)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -81,7 +81,8 @@ Exchange::Exchange(ExchangeContext& context, MHD_Connection* connection, std::st
 }
 
 void Exchange::new_work() {
-  work_.emplace(connection()->descriptor(), buffer_bytes(context_.connections.count(), std::nullopt));
+  work_.emplace(connection()->descriptor(), buffer_bytes(context_.connections.count(), std::nullopt),
+                context_.work_deadline);
 }
 
 Connection* Exchange::connection() const {
@@ -188,7 +189,8 @@ void Exchange::make_answer() {
     if (first && !work_->timed_out()) return;
     // If nothing of the body can be read, the answer becomes that of the error, instead of one that is cut
     // off.
-    answer_ = work_->timed_out() ? plain_answer(504, "it took too long") : error_answer(first.error());
+    const Error late(ErrorCode::TimedOut, "it took too long");
+    answer_ = context_.failed(request_, answer_, work_->timed_out() ? late : first.error());
   } catch (const std::exception& exception) {
     log(LogLevel::Error, "serve: {}: {}", without_token(request_.target), exception.what());
     answer_ = internal_error();

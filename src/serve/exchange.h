@@ -19,13 +19,18 @@
 
 namespace h5mount::serve {
 
+// Makes the answer to an error that ended the work on an answer, in that answer's form.
+using FailedAnswer = std::function<Answer(const Request&, const Answer& instead_of, const Error&)>;
+
 // The parts that the exchanges of a server share.
 struct ExchangeContext {
   std::function<Answer(const Request&, RequestWork&)> answer;
+  FailedAnswer failed;
   JobQueue& quick_jobs;
   JobQueue& long_jobs;  // for requests that have taken long before
   Connections& connections;
   WritableWait& writable;
+  std::chrono::milliseconds work_deadline;
   bool local;  // whether all sources are: see OpenedSource
   std::function<void(const std::string&)> log_answer;
   std::atomic<bool> draining = false;

@@ -45,17 +45,25 @@ std::size_t keep_encoded(void*, MHD_Connection*, char* text) {
   return std::strlen(text);
 }
 
-// The function that answers requests: with pages and listings of the sources, or as buckets.
-std::function<Answer(const Request&, RequestWork&)> answerer(const ServerOptions& options,
-                                                             const Listener& listener,
-                                                             std::vector<Source> sources) {
+// The functions that answer requests: with pages and listings of the sources, or as buckets.
+struct Answerer {
+  std::function<Answer(const Request&, RequestWork&)> answer;
+  FailedAnswer failed;
+};
+Answerer answerer(const ServerOptions& options, const Listener& listener, std::vector<Source> sources) {
   if (options.s3) {
     auto site = std::make_shared<S3Site>(*options.s3, listener.loopback, std::move(sources));
-    return [site](const Request& request, RequestWork& work) { return site->answer(request, work); };
+    return {[site](const Request& request, RequestWork& work) { return site->answer(request, work); },
+            [site](const Request& request, const Answer&, const Error& error) {
+              return site->failed(request, error);
+            }};
   }
   auto site = std::make_shared<Site>(
       SiteOptions{options.cors_origin, listener.loopback, options.token, listener.port}, std::move(sources));
-  return [site](const Request& request, RequestWork& work) { return site->answer(request, work); };
+  return {[site](const Request& request, RequestWork& work) { return site->answer(request, work); },
+          [site](const Request& request, const Answer& instead_of, const Error& error) {
+            return site->failed(request, instead_of, error);
+          }};
 }
 
 Status check_readers(const ServerOptions& options, const Listener& listener) {
@@ -72,13 +80,13 @@ class HttpServer final : public Server {
       : options_(options),
         listener_(std::move(listener)),
         local_(std::ranges::all_of(sources, [](const Source& source) { return source.opened.local; })),
-        answer_(answerer(options, listener_, std::move(sources))),
+        answerer_(answerer(options, listener_, std::move(sources))),
         connections_(
             {options.header_deadline, options.stall_deadline, std::size_t{options.connections} / 4 * 3}),
         quick_jobs_(quick_readers()),
         long_jobs_(long_readers()),
-        context_{answer_,   quick_jobs_, long_jobs_,         connections_,
-                 writable_, local_,      options.log_answer, false},
+        context_{answerer_.answer, answerer_.failed,      quick_jobs_, long_jobs_,         connections_,
+                 writable_,        options.work_deadline, local_,      options.log_answer, false},
         check_(check_interval(), [this](Watchdog::Clock::time_point) {
           connections_.shut_late();
           return connections_.count() > 0;
@@ -161,7 +169,7 @@ class HttpServer final : public Server {
   const ServerOptions options_;
   Listener listener_;
   const bool local_;
-  const std::function<Answer(const Request&, RequestWork&)> answer_;
+  const Answerer answerer_;
   Connections connections_;
   WritableWait writable_;
   JobQueue quick_jobs_, long_jobs_;

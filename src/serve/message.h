@@ -30,6 +30,7 @@ struct Answer {
   // If set, the node is known to be damaged, so HEAD reads the beginning as GET does, and gets the same
   // answer.
   bool reads_for_head = false;
+  bool of_api = false;       // errors that end the work on it are told as those of the interface
   std::string problem = {};  // the text of an error, not escaped
 
   void add(std::string name, std::string value) { headers.emplace_back(std::move(name), std::move(value)); }

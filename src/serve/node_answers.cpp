@@ -186,8 +186,11 @@ Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
   auto body = make_listing(request.snapshot, std::move(found), path,
                            listing_form(form, !request.file.name.empty()), request.work);
   if (!body) return error_answer(body.error());
-  return listing_answer(request.request, *std::move(body), form == DirectoryForm::Json,
-                        lasts ? etag : std::string(), request.work);
+  const bool has_version = lasts && !etag.empty();
+  auto tag = has_version ? etag : tag_of_text(*body, request.work);
+  if (!tag) return error_answer(tag.error());
+  return listing_answer(request.request, *std::move(body), form == DirectoryForm::Json, *std::move(tag),
+                        request.work);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <poll.h>
 
-#include "h5mount/base/limits.h"
-
 namespace h5mount::serve {
 namespace {
 
@@ -20,12 +18,13 @@ RequestBudget::Bounds bounds() {
 
 }  // namespace
 
-RequestWork::RequestWork(int client, std::size_t most_text)
+RequestWork::RequestWork(int client, std::size_t most_text, milliseconds patience)
     : budget_(bounds()),
       client_(client),
       most_text_(most_text),
+      patience_(patience),
       progress_(Clock::now().time_since_epoch().count()),
-      patience_ms_(limits::kRequestMilliseconds) {
+      patience_ms_(patience.count()) {
   budget_.poll(&asked, this);
 }
 
@@ -66,7 +65,7 @@ bool RequestWork::job_is_old() const {
 
 void RequestWork::set_file_bytes(std::uint64_t bytes) {
   patience_ms_.store(
-      limits::kRequestMilliseconds + static_cast<std::int64_t>(bytes / limits::kRequestBytesPerMillisecond),
+      patience_.count() + static_cast<std::int64_t>(bytes / limits::kRequestBytesPerMillisecond),
       std::memory_order_relaxed);
 }
 

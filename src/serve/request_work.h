@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
 #include "h5mount/base/request_budget.h"
 
@@ -20,7 +21,9 @@ class RequestWork : private LongWorkListener {
 
   // `client` is the descriptor of the connection, valid while there is a request; -1: there is no client that
   // could go. `most_text`: the bytes of text that may be held for the answer.
-  explicit RequestWork(int client = -1, std::size_t most_text = std::size_t{1} << 20);
+  // `patience`: the time in which a part of the answer must be made; more for large files.
+  explicit RequestWork(int client = -1, std::size_t most_text = std::size_t{1} << 20,
+                       std::chrono::milliseconds patience = kPatience);
 
   RequestBudget& budget() { return budget_; }
   std::size_t most_text() const { return most_text_; }
@@ -52,6 +55,7 @@ class RequestWork : private LongWorkListener {
   bool timed_out() const { return timed_out_.load(std::memory_order_relaxed); }
 
  private:
+  static constexpr std::chrono::milliseconds kPatience{limits::kRequestMilliseconds};
   static constexpr std::chrono::milliseconds kQuick{100};
   static bool asked(void* self) { return static_cast<RequestWork*>(self)->is_over(); }
   // The time for which others can wait, as they would for a longer packet.
@@ -63,6 +67,7 @@ class RequestWork : private LongWorkListener {
   RequestBudget budget_;
   const int client_;
   const std::size_t most_text_;
+  const std::chrono::milliseconds patience_;
   Clock::time_point job_began_ = Clock::now();
   Clock::duration worked_{0};
   std::atomic<Clock::rep> progress_;  // when a job began, or when the answer grew

@@ -103,12 +103,23 @@ S3Site::S3Site(S3Options options, bool loopback, std::vector<Source> sources)
 
 Answer S3Site::answer(const Request& request, RequestWork& work) {
   Answer out = answer_valid(request, work);
-  out.add("x-amz-request-id", fmt::format("{:08X}{:08X}", static_cast<std::uint32_t>(started_), ++requests_));
-  // Bytes of a file must never act as a page of this server.
-  out.add("X-Content-Type-Options", "nosniff");
-  out.add("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
-  out.add("Cross-Origin-Resource-Policy", "same-origin");
+  add_common(out);
   return out;
+}
+
+Answer S3Site::failed(const Request& request, const Error& error) {
+  Answer out = s3_error_answer(error, signed_form(request).path);
+  add_common(out);
+  return out;
+}
+
+void S3Site::add_common(Answer& answer) {
+  answer.add("x-amz-request-id",
+             fmt::format("{:08X}{:08X}", static_cast<std::uint32_t>(started_), ++requests_));
+  // Bytes of a file must never act as a page of this server.
+  answer.add("X-Content-Type-Options", "nosniff");
+  answer.add("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+  answer.add("Cross-Origin-Resource-Policy", "same-origin");
 }
 
 bool S3Site::is_own_host(std::string_view host) const {

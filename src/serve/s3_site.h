@@ -22,6 +22,8 @@ class S3Site {
 
   // May take as long as reading the files takes. An answer to HEAD has the body that GET would have.
   Answer answer(const Request& request, RequestWork& work);
+  // The answer to an error that ended the work on another one.
+  Answer failed(const Request& request, const Error& error);
 
  private:
   struct Place {
@@ -33,6 +35,7 @@ class S3Site {
   Answer answer_bucket(const Request& request, S3Bucket& bucket, const sign::Fields& query,
                        std::string_view resource, RequestWork& work);
   Answer list_buckets() const;
+  void add_common(Answer& answer);
 
   const S3Options options_;
   const bool loopback_;

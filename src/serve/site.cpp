@@ -75,6 +75,12 @@ Answer Site::answer(const Request& request, RequestWork& work) {
   return out;
 }
 
+Answer Site::failed(const Request& request, const Answer& instead_of, const Error& error) const {
+  Answer out = instead_of.of_api ? api_refusal(error) : error_answer(error);
+  add_common(request, out);
+  return out;
+}
+
 Answer Site::answer_valid(const Request& request, RequestWork& work) {
   if (!reads(request.method)) {
     Answer out = plain_answer(405, "read-only: GET, HEAD and OPTIONS");
@@ -121,7 +127,10 @@ Answer Site::answer_sources(const Request& request, std::string_view query, Requ
   const ListingForm listing = form == DirectoryForm::Json   ? ListingForm::Json
                               : form == DirectoryForm::Html ? ListingForm::Html
                                                             : ListingForm::Files;
-  return listing_answer(request, make_name_listing(names_, listing), form == DirectoryForm::Json, {}, work);
+  BodyPtr body = make_name_listing(names_, listing);
+  auto tag = tag_of_text(body, work);
+  if (!tag) return error_answer(tag.error());
+  return listing_answer(request, std::move(body), form == DirectoryForm::Json, *std::move(tag), work);
 }
 
 Answer Site::answer_at(const Request& request, std::string_view path, std::string_view query,
@@ -131,7 +140,10 @@ Answer Site::answer_at(const Request& request, std::string_view path, std::strin
   if (const auto asset = query_parameter(query, "asset"); asset && path == "/")
     return asset_answer(request, *asset, work);
   const std::string clean = without_dot_segments(*decoded);
-  if (auto of_api = api_answer(request, clean, query, work)) return *std::move(of_api);
+  if (auto of_api = api_answer(request, clean, query, work)) {
+    of_api->of_api = true;
+    return *std::move(of_api);
+  }
   const std::string root = root_from(clean);
   const auto place = place_of(clean.substr(1));
   if (!place) return problem_answer(request, plain_answer(404, "no such source"), clean, root);

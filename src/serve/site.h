@@ -30,6 +30,8 @@ class Site {
 
   // May take as long as reading the files takes. An answer to HEAD has the body that GET would have.
   Answer answer(const Request& request, RequestWork& work);
+  // The answer to an error that ended the work on another one.
+  Answer failed(const Request& request, const Answer& instead_of, const Error& error) const;
 
  private:
   // A request whose path has been resolved to a source.

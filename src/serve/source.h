@@ -15,6 +15,7 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/front/path_walk.h"
 #include "h5mount/serve/server.h"
+#include "h5mount/tree/names.h"
 #include "h5mount/view/view.h"
 #include "shared_listings.h"
 
@@ -66,7 +67,22 @@ class RecentFiles {
     data_.insert(key, std::make_shared<const Data>(std::move(data)), 1);
   }
 
+  // A text that was answered, made from this file alone in one version of it.
+  struct Text {
+    std::string asked, version, text;
+  };
+  std::shared_ptr<const Text> find_text(const std::string& asked, const std::string& version) {
+    auto known = texts_.find(tree::fnv1a(asked));
+    return known && known->asked == asked && known->version == version && !version.empty() ? known : nullptr;
+  }
+  void keep_text(Text text) {
+    const std::size_t bytes = text.text.size() + text.asked.size() + kTextOverhead;
+    const std::uint64_t key = tree::fnv1a(text.asked);
+    if (!text.version.empty()) texts_.insert(key, std::make_shared<const Text>(std::move(text)), bytes);
+  }
+
  private:
+  static constexpr std::size_t kTextBytes = 8U << 20, kTextOverhead = 256;
   static std::uint64_t data_key(tree::NodeId root, std::uint64_t address) {
     constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;  // of multiplicative hashing
     return root * kSpread ^ address;
@@ -75,6 +91,7 @@ class RecentFiles {
   LruCache<front::NodeReference> nodes_;
   LruCache<Facts> facts_;
   LruCache<Data> data_;
+  LruCache<Text> texts_{kTextBytes};
 };
 
 // A source as one request sees it. The version was taken before anything of the tree is read, so that bytes

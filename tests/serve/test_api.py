@@ -342,7 +342,10 @@ class ServeApi(ServeTest):
             assert all(a) and all(c) and not set(a) & set(c), (a, c)
             for target, known in zip(targets, a):
                 assert s.get(target % 'run42/a.h5', If_None_Match=known).status == 304, target
-            assert tag(s, '/?list') is None and tag(s, '/run42/?list') is None
+            # Those of listings between files are of the listings' own texts.
+            between = tag(s, '/?list'), tag(s, '/run42/?list')
+            assert None not in between and between[0] != between[1], between
+            assert s.get('/run42/?list', If_None_Match=between[1]).status == 304
             # What lies between files is a listing, for which none of them is opened: it leads to their pages.
             between = s.get('/run42/', Accept='text/html').data
             assert b'href="a.h5/"' in between and b'href="%C3%A4%20b/"' in between, between
@@ -393,15 +396,22 @@ class ServeApi(ServeTest):
             f.create_dataset('bad', data=np.arange(10000) % 7, chunks=(1000,), compression='gzip',
                              fletcher32=True)
             f['good'] = 1
+            f['lost'] = 2
+            f['lost'].attrs.update(text='a text in the heap', number=5)
         with h5py.File('f.h5') as f:
             at = f['bad'].id.get_chunk_info(4).byte_offset
         with open('f.h5', 'r+b') as f:
+            heap = f.read().index(b'GCOL')
             f.seek(at + 5)
             f.write(b'\xff' * 8)
+            f.seek(heap)
+            f.write(b'LOST')
         with Serve('f.h5') as s:
-            assert {c['name'] for c in api(s, 'meta')['children']} == {'bad', 'good'}
+            assert {c['name'] for c in api(s, 'meta')['children']} == {'bad', 'good', 'lost'}
             assert message(s, '/api/data?path=/bad&format=bin&selection=4000:5000', 500)
             assert message(s, '/api/stats?path=/bad', 500)
+            # An attribute whose text is lost is null, the others are there.
+            assert api(s, 'attr', '/lost') == {'text': None, 'number': 5}
             assert len(api(s, 'data', '/bad', selection='0:1000')) == 1000
 
     def test_nothing_follows_the_head_of_what_has_no_known_size(self):

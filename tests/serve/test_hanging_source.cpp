@@ -11,7 +11,7 @@ namespace {
 class HangingSource : public ServerTest {
  protected:
   // Two sources: `sound`, and `hangs`, whose state and opening wait as long as they are told to.
-  void start_two() {
+  void start_two(const ServerOptions& options = {}) {
     std::vector<Source> sources;
     sources.push_back(source.source());
     sources.back().name = "sound";
@@ -33,7 +33,7 @@ class HangingSource : public ServerTest {
       return open();
     };
     sources.push_back(std::move(hanging));
-    start_with(std::move(sources));
+    start_with(std::move(sources), options);
   }
   std::vector<std::unique_ptr<Client>> many_clients(int count) const {
     std::vector<std::unique_ptr<Client>> out;
@@ -77,6 +77,41 @@ TEST_F(HangingSource, ThatIsOpenedIsOpenedOnceAndHoldsUpNobodyElse) {
   for (auto& client : clients) EXPECT_EQ(status_of(client->all()), 200U);
   EXPECT_EQ(most_opening, 1);
   EXPECT_LE(opened, 2);
+}
+
+TEST_F(HangingSource, IsNamedInTheFormOfTheAnswerWhereAnotherRequestsOpeningTakesTooLong) {
+  start_two({.cors_origin = "*", .work_deadline = milliseconds(300)});
+  replaced = true;
+  open_hangs = true;
+  const Client first(server->url());  // its opening is the one that the others wait for
+  first.get("/hangs/x");
+  for (int tries = 0; tries < 400 && opened == 0; ++tries) std::this_thread::sleep_for(milliseconds(50));
+  Client of_api(server->url()), of_file(server->url());
+  of_api.get("/api/meta?file=hangs", "Connection: close\r\n");
+  of_file.get("/hangs/x", "Connection: close\r\n");
+  const std::string json = of_api.all(), text = of_file.all();
+  EXPECT_EQ(status_of(json), 504U) << json;
+  EXPECT_EQ(field(json, "Content-Type"), "application/json");
+  EXPECT_NE(json.find("{\"message\":\"it took too long"), std::string::npos) << json;
+  EXPECT_EQ(status_of(text), 504U) << text;
+  EXPECT_EQ(field(text, "Content-Type"), "text/plain; charset=utf-8");
+  EXPECT_EQ(field(json, "Access-Control-Allow-Origin"), "*");
+  EXPECT_EQ(field(text, "X-Content-Type-Options"), "nosniff");
+}
+
+TEST_F(HangingSource, IsAnErrorOfS3WhereAnotherRequestsOpeningTakesTooLong) {
+  start_two({.s3 = S3Options{}, .work_deadline = milliseconds(300)});
+  replaced = true;
+  open_hangs = true;
+  const Client first(server->url());
+  first.get("/hangs/x");
+  for (int tries = 0; tries < 400 && opened == 0; ++tries) std::this_thread::sleep_for(milliseconds(50));
+  Client late(server->url());
+  late.get("/hangs/x", "Connection: close\r\n");
+  const std::string xml = late.all();
+  EXPECT_EQ(status_of(xml), 504U) << xml;
+  EXPECT_NE(xml.find("<Error><Code>"), std::string::npos) << xml;
+  EXPECT_NE(field(xml, "x-amz-request-id"), "");
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ PAGES = {"/": ([], False), "/wave": (["wave"], True), "/image": (["image"], True
          "/not finite": ([], True), "/no rows": (["No elements: 0 × 3"], False), "/most": ([], True), "/entry": (["172000"], True), "/group": ([], False), "/soft": ([], False),
          "/stack": (["2,048 × 2,048 values: of what is visible, means"], True), "/series": ([], True), "/large": (["1,500 × 2,000 values"], True),
          "/indexed": (["In the colours of its palette"], True), "/seconds": (["2024-07-03 09:46:40 to 2024-07-03 10:03:19.500 UTC", "09:50"], True),
-         "/dated": (["time (2024-07-03, UTC)", "09:50"], True), "/days": ([], True), "/dates": (["2024-07-03T09:46:40"], False)}
+         "/dated": (["time (2024-07-03, UTC)", "09:50"], True), "/days": (["2000-03-02 00:00:00 to 2000-03-05 00:00:00 noleap"], True), "/dates": (["2024-07-03T09:46:40"], False)}
 
 
 # No tick below a plot is written over the next one.

@@ -112,6 +112,16 @@ class ServeCommand(ServeTest):
                 with open('run/sub/plain.bin', 'wb') as f:
                     f.write(whole)
         with Serve('-o', 'passthrough', 'run') as s:
+            # A listing between files is named by its own text.
+            for words in ({}, {'Accept_Encoding': 'gzip'}):
+                a = s.get('/sub/?list', **words)
+                tag = a.headers['ETag']
+                assert s.get('/sub/?list', If_None_Match=tag, **words).status == 304
+                open('run/sub/more', 'wb').write(b'x' * 3000)
+                settle('run/sub/more')
+                b = s.get('/sub/?list', If_None_Match=tag, **words)
+                assert b.status == 200 and b.headers['ETag'] != tag and b.data != a.data
+                os.remove('run/sub/more')
             listed = {e['name']: e for e in s.json('/sub/?list')}
             assert listed['plain.bin']['size'] == N
             assert s.get('/api/meta?file=sub%2Fplain.bin&path=/').status == 404

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "h5mount/base/limits.h"
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::serve {
@@ -82,6 +83,8 @@ struct ServerOptions {
   std::chrono::milliseconds header_deadline{30'000};
   // The time in which a client must take 64 KiB of a body.
   std::chrono::milliseconds stall_deadline{60'000};
+  // The time in which a part of an answer must be made; more for large files.
+  std::chrono::milliseconds work_deadline{limits::kRequestMilliseconds};
   unsigned connections = 4096;  // if there are more, they wait to be accepted
   // Called with a line for each answer, from any thread; may be null.
   std::function<void(const std::string&)> log_answer = {};

@@ -39,7 +39,14 @@ class AttributesBody final : public GradualBody {
     }
     value_.emplace(ElementText::Form::Json, std::move(array));
     rest_ = attribute.data;
-    return add_value(out, work);
+    // What a value refers to may be damaged too (the heap of its texts).
+    const std::size_t before = out.size();
+    const Status added = add_value(out, work);
+    if (added || concerns_one_request(added.error())) return added;
+    out.resize(before);
+    out += "null";
+    value_.reset();
+    return {};
   }
 
   Status add_value(std::string& out, RequestWork& work) {

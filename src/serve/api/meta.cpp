@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "../gradual_body.h"
 #include "entity_json.h"
 
@@ -5,6 +7,7 @@ namespace h5mount::serve {
 namespace {
 
 constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kErrorMember = "\"error\"";
 constexpr std::uint64_t kStepsPerChild = 1000;
 
 // The last name of a path as it was given.
@@ -123,8 +126,15 @@ Result<Answer> answer_one(const ApiRequest& request, const Entity& entity) {
 
 }  // namespace
 
+// Describing a group takes time in proportion to its members, so the texts of the groups that were asked for
+// last are kept.
 Result<Answer> answer_meta(const ApiRequest& request) {
   H5_ASSIGN(const LinkResolution resolution, link_resolution(request.query));
+  RecentFiles& recent = *request.snapshot->recent;
+  const std::string& version = request.snapshot->version;
+  std::string asked = fmt::format("{} {} {}", request.root, static_cast<int>(resolution), request.path());
+  if (const auto known = recent.find_text(asked, version))
+    return described(request, make_text_body(known->text), kJson, true);
   H5_ASSIGN(const tree::FileObjectPtr root,
             request.snapshot->tree->root_object(request.root, request.budget()));
   H5_ASSIGN(const Entity entity, find_entity(request, root, request.path(), resolution));
@@ -133,8 +143,11 @@ Result<Answer> answer_meta(const ApiRequest& request) {
   H5_ASSIGN(tree::LinkListPtr links, entity.object->links(request.budget()));
   auto body = std::make_unique<GroupBody>(request, entity, std::move(links));
   H5_TRY(body->begin(request.work));
-  const bool own = body->is_own_so_far() && body->size();
-  return described(request, std::move(body), kJson, own);
+  if (!body->is_own_so_far() || !body->size()) return described(request, std::move(body), kJson, false);
+  H5_ASSIGN(std::string text, read_all(*body, request.work));
+  // What could not be read now may be read the next time.
+  if (text.find(kErrorMember) == std::string::npos) recent.keep_text({std::move(asked), version, text});
+  return described(request, make_text_body(std::move(text)), kJson, true);
 }
 
 }  // namespace h5mount::serve

@@ -25,6 +25,16 @@ class Means extends TilesApi {
     const size = { width: dims[mapping.indexOf('x')], height: dims[mapping.indexOf('y')] };
     super(TILE, getLayerSizes(size, TILE));
     Object.assign(this, { ask, mapping, size, tiles: new Map(), loaded: () => undefined });
+    this.whole(); // asked for before the canvas is there, which takes a browser as long
+  }
+
+  // The coarsest image; undefined while it is on its way.
+  whole() {
+    try {
+      return this.get(0, { x: 0, y: 0 });
+    } catch {
+      return undefined;
+    }
   }
 
   async load({ width, height }, { x, y }) {
@@ -75,11 +85,7 @@ function Picture({ means }) {
       setProblem(error ? String(error) : '');
       setCoarse((before) => before ?? image);
     };
-    try {
-      setCoarse(means.get(0, { x: 0, y: 0 }));
-    } catch {
-      // It is on its way.
-    }
+    setCoarse((before) => means.whole() ?? before);
   }, [means]);
   const dataDomain = useDomain(coarse ?? ndarray(new Float32Array(0), [0, 0]), { scaleType }) ?? NO_DOMAIN;
   const wanted = useVisDomain(customDomain, dataDomain);

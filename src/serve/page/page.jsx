@@ -32,7 +32,10 @@ const plainFetcher = (url, params, options) => basicFetcher(url, { ...params, ..
 // Datasets that are drawn here, by path: what H5Web's application would take too long for, or cannot. It waits for their
 // data until it is let.
 const ownViews = new Map();
-function noteEntity(entity, at) {
+function noteEntity(told, at) {
+  // A dataset is told of as what it is and as a member of its group: what shows it is not to ask for its data again.
+  const before = entities.get(at);
+  const entity = before?.kind === 'dataset' && JSON.stringify(before) === JSON.stringify(told) ? before : told;
   entities.set(at, entity);
   const View = ownViewOf(entity);
   if (View) {
@@ -174,7 +177,7 @@ function useTimes(at, version) {
       const ends = count === undefined ? [{}] : count > 0 && more.length === 0 ? [{ selection: 0 }, { selection: count - 1 }] : [];
       const dates = await Promise.all(ends.map(async (end) => timeText(await asked('data', { path: at, ...end }), unit)));
       if (wanted) {
-        setText(dates.length > 0 && dates.every(Boolean) ? `${dates.join(' to ')} UTC` : '');
+        setText(dates.length > 0 && dates.every(Boolean) ? `${dates.join(' to ')} ${unit.calendar.words}` : '');
       }
     };
     setText('');

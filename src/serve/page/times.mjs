@@ -1,65 +1,121 @@
-// Numbers that count from a time, as the CF conventions have it ("seconds since 1970-01-01"): what they are as dates.
-import { utcTicks } from 'd3-time';
+// Numbers that count from a time, as the CF conventions have it ("seconds since 1970-01-01"): what they are as dates. A time is
+// milliseconds from the beginning of its calendar's 1970.
+import { calendarNamed, isDate } from './calendars.mjs';
 
+const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 const NAMES = {
-  d: 86_400_000, day: 86_400_000, days: 86_400_000, h: 3_600_000, hr: 3_600_000, hour: 3_600_000, hours: 3_600_000,
-  min: 60_000, minute: 60_000, minutes: 60_000, s: 1000, sec: 1000, second: 1000, seconds: 1000,
-  ms: 1, millisecond: 1, milliseconds: 1, us: 1e-3, microsecond: 1e-3, microseconds: 1e-3, ns: 1e-6, nanosecond: 1e-6, nanoseconds: 1e-6,
+  d: DAY, day: DAY, days: DAY, h: HOUR, hr: HOUR, hour: HOUR, hours: HOUR, min: MINUTE, minute: MINUTE, minutes: MINUTE,
+  s: SECOND, sec: SECOND, second: SECOND, seconds: SECOND, ms: 1, millisecond: 1, milliseconds: 1,
+  us: 1e-3, microsecond: 1e-3, microseconds: 1e-3, ns: 1e-6, nanosecond: 1e-6, nanoseconds: 1e-6,
 };
 const UNITS = /(?<name>[a-z]+) since (?<date>[+-]?\d{1,6}-\d{1,2}-\d{1,2})(?:[T ]+(?<time>\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)? *(?<zone>Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?/iu;
-// Until then the calendar that CF names "standard" is not JavaScript's.
-const GREGORIAN = Date.UTC(1582, 9, 15);
-const MOST = 8.64e15; // of a Date, in milliseconds
-const CALENDARS = new Set([undefined, 'standard', 'gregorian', 'proleptic_gregorian']);
+const MOST = 8.64e15; // milliseconds, beyond which a number stands for no time
 
-function originOf({ date, time = '0:00', zone = 'Z' }) {
-  const [, sign, year, month, day] = /^([+-]?)(\d+)-(\d+)-(\d+)$/u.exec(date);
-  const [hours, minutes, seconds = 0] = time.split(':').map(Number);
-  const [, west, offsetHours = 0, offsetMinutes = 0] = /^([+-])?(\d{1,2})?:?(\d{2})?/u.exec(zone);
-  const at = new Date(0);
-  at.setUTCFullYear(sign === '-' ? -year : Number(year), month - 1, Number(day));
-  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * (west === '-' ? -1 : 1);
-  return at.getTime() + (hours * 60 + minutes - offset) * 60_000 + seconds * 1000;
-}
-
-// What a text with units in it says: milliseconds of one, and the time of zero; undefined where it names no such thing.
-export function unitOf(text, calendar) {
-  const found = UNITS.exec(text ?? '');
-  const name = NAMES[found?.groups.name.toLowerCase()];
-  if (name === undefined || !CALENDARS.has(calendar?.toLowerCase())) {
+function originOf({ date, time = '0:00', zone = 'Z' }, calendar) {
+  const [, sign, ...parts] = /^([+-]?)(\d+)-(\d+)-(\d+)$/u.exec(date);
+  const [year, month, day] = parts.map(Number);
+  const at = { year: sign === '-' ? -year : year, month, day };
+  if (!isDate(at, calendar)) {
     return undefined;
   }
-  const origin = originOf(found.groups);
-  const sure = origin >= GREGORIAN || calendar?.toLowerCase() === 'proleptic_gregorian';
-  return Number.isFinite(origin) && sure ? { origin, unit: name } : undefined;
+  const [hours, minutes, seconds = 0] = time.split(':').map(Number);
+  const [, west, offsetHours = 0, offsetMinutes = 0] = /^([+-])?(\d{1,2})?:?(\d{2})?/u.exec(zone);
+  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * (west === '-' ? -1 : 1);
+  return calendar.dayOf(at) * DAY + (hours * 60 + minutes - offset) * MINUTE + seconds * SECOND;
 }
 
-function dateOf(number, { origin, unit }) {
-  const at = origin + Number(number) * unit;
-  return Math.abs(at) <= MOST ? new Date(at) : undefined;
+// What an attribute says that is a text, or an array of one.
+function textOf(value) {
+  return Array.isArray(value) && value.length === 1 ? value[0] : value;
+}
+
+// What a text with units in it says: milliseconds of one, the time of zero, and the calendar; undefined where it names no such
+// thing, or a calendar that is not known.
+export function unitOf(units, calendarName) {
+  const [text, name] = [textOf(units), textOf(calendarName)];
+  if (typeof text !== 'string' || (name !== undefined && typeof name !== 'string')) {
+    return undefined;
+  }
+  const found = UNITS.exec(text);
+  const unit = NAMES[found?.groups.name.toLowerCase()];
+  const calendar = calendarNamed(name);
+  const origin = unit && calendar && originOf(found.groups, calendar);
+  return Number.isFinite(origin) ? { origin, unit, calendar } : undefined;
+}
+
+function timeOf(number, { origin, unit, calendar }) {
+  const time = origin + Number(number) * unit;
+  return Math.abs(time) <= MOST && isDate(calendar.dateOf(Math.floor(time / DAY)), calendar) ? time : undefined;
+}
+
+const padded = (number, count) => String(Math.abs(number)).padStart(count, '0');
+
+function dateText(time, calendar) {
+  const { year, month, day } = calendar.dateOf(Math.floor(time / DAY));
+  return `${year < 0 ? '-' : ''}${padded(year, 4)}-${padded(month, 2)}-${padded(day, 2)}`;
 }
 
 // `2024-07-03 09:46:40`, with as many places as `step` (milliseconds) needs.
-function written(date, step = 1000) {
-  const text = date.toISOString().replace('T', ' ').replace('Z', '');
-  if (step >= NAMES.day && date % NAMES.day === 0) {
-    return text.split(' ')[0];
+function written(exact, step, calendar) {
+  const time = Math.floor(exact);
+  const ofDay = time - Math.floor(time / DAY) * DAY;
+  const date = dateText(time, calendar);
+  if (step >= DAY && ofDay === 0) {
+    return date;
   }
-  return step >= NAMES.min ? text.slice(0, -7) : step >= 1000 ? text.slice(0, -4) : text;
+  const clock = `${padded(Math.floor(ofDay / HOUR), 2)}:${padded(Math.floor(ofDay / MINUTE) % 60, 2)}`;
+  const seconds = step >= MINUTE ? '' : `:${padded(Math.floor(ofDay / SECOND) % 60, 2)}`;
+  return `${date} ${clock}${seconds}${step >= SECOND ? '' : `.${padded(ofDay % SECOND, 3)}`}`;
 }
 
 export function timeText(number, unit) {
-  const date = number === null || number === undefined ? undefined : dateOf(number, unit);
-  return date && written(date, date % 1000 === 0 ? 1000 : 1);
+  const time = number === null || number === undefined ? undefined : timeOf(number, unit);
+  return time === undefined ? undefined : written(time, Math.floor(time) % SECOND === 0 ? SECOND : 1, unit.calendar);
 }
 
-// Texts with units that were seen with a calendar that is not JavaScript's, and the units of what an axis without a label shows.
-const otherCalendars = new Set();
+// Round times from `begin` to `end`, about `count` of them: multiples of a part of the day, or the beginnings of days, months or
+// years.
+const SHORTEST = 1; // between two ticks
+const PARTS = [1, 2, 5, 10, 20, 50, 100, 200, 500, ...[1, 2, 5, 10, 20, 30].map((n) => n * SECOND), ...[1, 2, 5, 10, 20, 30].map((n) => n * MINUTE),
+  ...[1, 2, 3, 6, 12].map((n) => n * HOUR), ...[1, 2, 7, 14].map((n) => n * DAY)];
+const MONTHS = [1, 2, 3, 6, 12];
+const MEAN_MONTH = 30 * DAY;
+
+export function roundTimes(begin, end, count, calendar) {
+  const wanted = Math.max((end - begin) / Math.max(count, 1), SHORTEST);
+  const part = PARTS.find((step) => step >= wanted);
+  const out = [];
+  if (part) {
+    for (let i = Math.ceil(begin / part); i * part <= end; i += 1) {
+      out.push(i * part);
+    }
+  } else {
+    const years = wanted / MEAN_MONTH / 12;
+    const power = 10 ** Math.floor(Math.log10(Math.max(years, 1)));
+    const months = MONTHS.find((step) => step * MEAN_MONTH >= wanted) ?? [1, 2, 5, 10].map((n) => n * power * 12).find((step) => step >= years * 12);
+    const { year, month } = calendar.dateOf(Math.floor(begin / DAY));
+    for (let i = Math.ceil((year * 12 + month - 1) / months) * months; ; i += months) {
+      const time = calendar.dayOf({ year: Math.floor(i / 12), month: i - Math.floor(i / 12) * 12 + 1, day: 1 }) * DAY;
+      if (time > end) {
+        break;
+      }
+      if (time >= begin) {
+        out.push(time);
+      }
+    }
+  }
+  return out;
+}
+
+// The calendar of each text with units that was seen; null where objects with the same text have several.
+const calendars = new Map();
 let shownUnit;
 
 export function noteCalendar(units, calendar) {
-  if (typeof units === 'string' && calendar !== undefined && !unitOf(units, calendar)) {
-    otherCalendars.add(units);
+  const text = textOf(units);
+  if (typeof text === 'string' && UNITS.test(text)) {
+    const name = textOf(calendar) ?? 'standard';
+    calendars.set(text, calendars.has(text) && calendars.get(text) !== name ? null : name);
   }
 }
 
@@ -67,27 +123,36 @@ export function setShownUnit(unit) {
   shownUnit = unit;
 }
 
+// Of a label that contains units: an object's name may be part of it, so the longest ones are meant.
+function unitOfLabel(label) {
+  const found = [...calendars.keys()].filter((units) => label.includes(units)).sort((a, b) => b.length - a.length)[0];
+  return unitOf(label, found === undefined ? undefined : calendars.get(found));
+}
+
 // Of an axis of a plot whose numbers are times: its ticks at round times, and a label that says what they have in common.
 export function timeAxis({ label, isOrdinate, domain, count }) {
-  const known = label === undefined ? isOrdinate && shownUnit : ![...otherCalendars].some((units) => label.includes(units)) && unitOf(label);
-  const [begin, end] = known ? [Math.min(...domain), Math.max(...domain)].map((bound) => dateOf(bound, known)) : [];
-  if (!begin || !end || begin >= end) {
+  const known = label === undefined ? isOrdinate && shownUnit : unitOfLabel(label);
+  const [begin, end] = known ? [Math.min(...domain), Math.max(...domain)].map((bound) => timeOf(bound, known)) : [];
+  if (begin === undefined || end === undefined || end - begin < 2 * SHORTEST) {
     return undefined;
   }
-  const dates = utcTicks(begin, end, count);
-  if (dates.length === 0) {
+  const times = roundTimes(begin, end, count, known.calendar);
+  if (times.length === 0) {
     return undefined;
   }
-  const step = dates.length > 1 ? dates[1] - dates[0] : end - begin;
-  const day = written(begin, NAMES.day).slice(0, 10);
-  const sameDay = step < NAMES.day && end.toISOString().startsWith(begin.toISOString().slice(0, 10));
-  const values = dates.map((date) => (date - known.origin) / known.unit);
-  const texts = new Map(values.map((value, i) => [value, sameDay ? written(dates[i], step).split(' ')[1] : written(dates[i], step)]));
+  const step = times.length > 1 ? times[1] - times[0] : end - begin;
+  const day = dateText(begin, known.calendar);
+  const sameDay = step < DAY && dateText(end, known.calendar) === day;
+  const values = times.map((time) => (time - known.origin) / known.unit);
+  const texts = new Map(values.map((value, i) => {
+    const text = written(times[i], step, known.calendar);
+    return [value, sameDay ? text.split(' ')[1] : text];
+  }));
   return {
     tickValues: values,
     axis: {
       tickFormat: (value) => texts.get(Number(value)) ?? timeText(value, known),
-      label: label === undefined ? undefined : `${label.replace(UNITS, '').replace(/ *\( *\)/u, '')} (${sameDay ? `${day}, ` : ''}UTC)`,
+      label: label === undefined ? undefined : `${label.replace(UNITS, '').replace(/ *\( *\)/u, '')} (${sameDay ? `${day}, ` : ''}${known.calendar.words})`,
     },
   };
 }
