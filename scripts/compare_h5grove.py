@@ -26,7 +26,7 @@ def option(name, unless_given):
 
 MOST_OBJECTS = option("objects", 300)  # of a file, taken from among all evenly
 MOST_SECONDS = option("seconds", 300)  # of processor time for a file
-SECONDS_OF_ONE = 60  # of processor time, which libhdf5 may need for one question beyond that
+SECONDS_OF_ONE = 20  # of processor time, which libhdf5 may need for one question beyond that
 MOST_READ = 32 << 20  # of an answer
 MOST_MEMORY = 4 << 30
 MOST_BYTES = 1 << 20  # of a dataset that is compared whole; larger ones by a selection
