@@ -84,9 +84,9 @@ void AccountingMetadata::note_extension() {
       if (const auto image = format::decode_cache_image_message(cursor))
         covers(image->address, image->length);
     } else if (message.type == format::MessageType::FileSpaceInfo) {
-      const auto managers = format::decode_file_space_info(cursor);
-      if (!managers) damaged_(managers.error());
-      for (const std::uint64_t manager : managers.value_or(std::vector<std::uint64_t>()))
+      const auto space = format::decode_file_space_info(cursor);
+      if (!space) damaged_(space.error());
+      for (const std::uint64_t manager : space.value_or(format::FileSpaceInfo()).managers)
         keep(note_free_space_manager(manager, Space::OfFile));
     } else if (message.type == format::MessageType::SharedMessageTable) {
       if (const auto table = format::decode_shared_message_table_message(cursor))

@@ -22,6 +22,7 @@ namespace h5mount::format {
 namespace {
 
 constexpr unsigned kOldManagers = 6, kManagers = 12;
+constexpr std::uint8_t kPaged = 1;  // a strategy of version 1
 
 // The number of bytes that can hold every number up to `most`.
 unsigned width_of(std::uint64_t most) {
@@ -34,7 +35,7 @@ std::uint64_t list_overhead(FileSizes sizes) {
 
 }  // namespace
 
-Result<std::vector<std::uint64_t>> decode_file_space_info(Cursor& cursor) {
+Result<FileSpaceInfo> decode_file_space_info(Cursor& cursor) {
   const std::size_t offsets = cursor.sizes().offsets, lengths = cursor.sizes().lengths;
   const std::uint8_t version = cursor.version(0, 1);
   const std::size_t newer_bytes = 1 + 1 + 2 * lengths + 2 + (1 + kManagers) * offsets;
@@ -42,16 +43,17 @@ Result<std::vector<std::uint64_t>> decode_file_space_info(Cursor& cursor) {
   const std::uint8_t strategy = cursor.u8("strategy");
   const bool persists = (old ? strategy : cursor.u8("persists")) == 1;
   cursor.plain_length("threshold");
+  FileSpaceInfo info;
   if (!old) {
-    cursor.plain_length("page_size");
+    const std::uint64_t page_bytes = cursor.plain_length("page_size");
+    if (strategy == kPaged) info.page_bytes = page_bytes;
     cursor.skip(2, "page_end_threshold");
     cursor.address("end_of_allocated_space");
   }
-  std::vector<std::uint64_t> managers;
   for (unsigned left = !persists ? 0 : old ? kOldManagers : kManagers; left > 0; --left)
     if (const std::uint64_t address = cursor.address("manager_address"); address != kUndefinedAddress)
-      managers.push_back(address);
-  return cursor.finish(std::move(managers));
+      info.managers.push_back(address);
+  return cursor.finish(std::move(info));
 }
 
 std::uint64_t free_space_manager_bytes(FileSizes sizes) {

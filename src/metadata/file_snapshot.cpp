@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "global_heap_collection.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
@@ -45,6 +46,10 @@ Status FileSnapshot::load_extension() {
     return {};
   }
   for (const Error& error : extension->damage) log_error(error.within(place));
+  if (parts_->file->far()) {
+    parts_->caches.pages = {parts_->base, extension->page_bytes};
+    parts_->windows.set_pages(parts_->caches.pages);
+  }
   if (extension->k) superblock.k = *extension->k;
   if (extension->cache_image) {
     H5_ASSIGN(parts_->overlay, ImageOverlay::load(*this, *extension->cache_image));
@@ -117,7 +122,8 @@ Result<MetadataBlock> FileSnapshot::read_bytes(std::uint64_t address, std::uint6
                     .with_expected(limits::kMaxHeapObjectBytes));
   std::vector<std::byte> bytes(static_cast<std::size_t>(length));
   if (overlay.empty() || !overlay.apply(address, bytes)) {
-    if (auto got = parts_->windows.read(number_, offset, bytes); !got)
+    const bool is_paged = structure != kGlobalHeapName;
+    if (auto got = parts_->windows.read(number_, offset, bytes, is_paged); !got)
       return fail(got.error().within(structure, offset));
     if (!overlay.empty()) overlay.apply(address, bytes);
   }

@@ -11,7 +11,6 @@
 namespace h5mount::metadata {
 namespace {
 
-constexpr std::string_view kName = "GlobalHeapCollection";
 constexpr std::uint64_t kKeptWhole = 1U << 20;
 
 // The header of the object at `position`; `left` is the number of the collection's bytes from `position` on.
@@ -19,13 +18,14 @@ Result<format::GlobalHeapObjectHeader> header_at(const FileMetadata& file,
                                                  const GlobalHeapCollection& collection,
                                                  std::uint64_t position, std::uint64_t left) {
   if (collection.whole) {
-    format::Cursor cursor = collection.whole->cursor(kName);
+    format::Cursor cursor = collection.whole->cursor(kGlobalHeapName);
     cursor.seek(static_cast<std::size_t>(position));
     return format::decode_global_heap_object(cursor, left);
   }
   H5_ASSIGN(const MetadataBlock block,
-            file.read(collection.address + position, format::global_heap_header_bytes(file.sizes()), kName));
-  format::Cursor cursor = block.cursor(kName);
+            file.read(collection.address + position, format::global_heap_header_bytes(file.sizes()),
+                      kGlobalHeapName));
+  format::Cursor cursor = block.cursor(kGlobalHeapName);
   return format::decode_global_heap_object(cursor, left);
 }
 
@@ -39,7 +39,7 @@ Status find_objects(const FileMetadata& file, GlobalHeapCollection& collection, 
     if (header.index == 0) return {};
     const std::uint64_t data = position + header_bytes;
     if (collection.entries.size() > 0xFFFF)
-      return fail(Error(ErrorCode::LimitExceeded, kName, "objects",
+      return fail(Error(ErrorCode::LimitExceeded, kGlobalHeapName, "objects",
                         file.base_address() + collection.address + position)
                       .with_detail("more than 65,536"));
     collection.entries.push_back(
@@ -67,14 +67,14 @@ Result<std::shared_ptr<const GlobalHeapCollection>> cached_collection(const File
 Result<std::shared_ptr<const GlobalHeapCollection>> load_global_heap_collection(const FileMetadata& file,
                                                                                 std::uint64_t address) {
   H5_ASSIGN(const MetadataBlock head,
-            file.read(address, format::global_heap_header_bytes(file.sizes()), kName));
-  format::Cursor cursor = head.cursor(kName);
+            file.read(address, format::global_heap_header_bytes(file.sizes()), kGlobalHeapName));
+  format::Cursor cursor = head.cursor(kGlobalHeapName);
   H5_ASSIGN(const std::uint64_t size, format::decode_global_heap_header(cursor));
   auto collection = std::make_shared<GlobalHeapCollection>();
   collection->address = address;
   if (size <= kKeptWhole) {
     // If the file ends within the collection, the objects before that end can still be read one by one.
-    if (auto whole = file.read(address, size, kName))
+    if (auto whole = file.read(address, size, kGlobalHeapName))
       collection->whole = std::make_shared<const MetadataBlock>(*std::move(whole));
     else if (whole.error().code() != ErrorCode::Truncated)
       return fail(whole.error());
@@ -93,13 +93,14 @@ Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t col
   const auto found =
       std::ranges::lower_bound(entries, index, {}, [](const auto& e) { return std::uint32_t{e.index}; });
   if (index == 0 || found == entries.end() || found->index != index) {
-    if (collection->damage) return fail(collection->damage->within(kName, collection_address));
-    return fail(Error(ErrorCode::OutOfRange, kName, "object.index", file.base_address() + collection_address)
+    if (collection->damage) return fail(collection->damage->within(kGlobalHeapName, collection_address));
+    return fail(Error(ErrorCode::OutOfRange, kGlobalHeapName, "object.index",
+                      file.base_address() + collection_address)
                     .with_found(index)
                     .with_detail("the collection has no such object"));
   }
   if (found->size > limits::kMaxHeapObjectBytes)
-    return fail(Error(ErrorCode::LimitExceeded, kName, "object.size", found->size_offset)
+    return fail(Error(ErrorCode::LimitExceeded, kGlobalHeapName, "object.size", found->size_offset)
                     .with_found(found->size)
                     .with_expected(limits::kMaxHeapObjectBytes));
   if (collection->whole) {
@@ -108,7 +109,7 @@ Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t col
     return GlobalHeapObject(collection->whole, bytes);
   }
   if (found->size == 0) return GlobalHeapObject(nullptr, {});
-  H5_ASSIGN(auto read, file.read(collection_address + found->position, found->size, kName));
+  H5_ASSIGN(auto read, file.read(collection_address + found->position, found->size, kGlobalHeapName));
   const auto block = std::make_shared<const MetadataBlock>(std::move(read));
   return GlobalHeapObject(block, block->bytes());
 }

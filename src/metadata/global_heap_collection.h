@@ -10,6 +10,8 @@
 
 namespace h5mount::metadata {
 
+inline constexpr std::string_view kGlobalHeapName = "GlobalHeapCollection";  // in errors
+
 struct GlobalHeapCollection {
   struct Entry {
     std::uint16_t index = 0;

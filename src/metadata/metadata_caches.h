@@ -1,5 +1,5 @@
-// The caches of a file's decoded structures, for the functions of this module; bounded together with those of
-// all files.
+// What this module keeps of a file for all its snapshots: the caches of its decoded structures, for the
+// functions of this module; bounded together with those of all files.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include "global_heap_collection.h"
 #include "h5mount/base/shared_cache.h"
 #include "h5mount/metadata/object_header.h"
+#include "metadata_pages.h"
 
 namespace h5mount::metadata {
 
@@ -19,6 +20,7 @@ struct MetadataCaches {
   // Headers of committed datatypes and other shared messages: thousands of attributes may share one. Other
   // headers are not cached: a walk of the file needs each once.
   CachePart<ObjectHeader> shared_headers;
+  MetadataPages pages;  // of a far file; set when it is opened
 };
 
 }  // namespace h5mount::metadata

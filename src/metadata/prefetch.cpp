@@ -5,25 +5,89 @@
 #include <unordered_set>
 #include <vector>
 
+#include "global_heap_collection.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/format/btree2_node.h"
+#include "h5mount/format/data_layout.h"
+#include "h5mount/format/datatype.h"
 #include "h5mount/format/fractal_heap_blocks.h"
+#include "h5mount/format/global_heap_format.h"
 #include "h5mount/format/messages.h"
 #include "h5mount/format/object_header_format.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/format/symbol_table.h"
+#include "heap_references.h"
+#include "metadata_caches.h"
 
 namespace h5mount::metadata {
 namespace {
 
 // The sizes that a walk reads before it knows the structure's size.
 constexpr std::uint64_t kHeaderGuess = 512;
+constexpr std::uint64_t kHeapGuess = 4096;                        // a collection is not smaller
 constexpr std::uint64_t kGroupNodeGuess = 33, kSymbolsGuess = 8;  // in entries
 
 constexpr std::size_t kMaxStructures = 1U << 16;
 constexpr std::uint64_t kMaxBytes = 64U << 20;
+constexpr std::uint64_t kMaxDescriptors = 256U << 10;  // bytes of a dataset that is small
+constexpr std::uint64_t kMaxCollection = 1U << 20;
 constexpr std::string_view kReadAhead = "structure that is read ahead";
+
+// In order; ranges that touch become one.
+std::vector<ByteRange> joined(std::vector<ByteRange> ranges) {
+  std::ranges::sort(ranges, {}, &ByteRange::begin);
+  std::vector<ByteRange> out;
+  for (const ByteRange& range : ranges) {
+    if (out.empty() || range.begin > out.back().end)
+      out.push_back(range);
+    else
+      out.back().end = std::max(out.back().end, range.end);
+  }
+  return out;
+}
+
+// Addresses in whole pages, or nothing if these are more than a listing is worth.
+std::vector<ByteRange> in_pages(const FileMetadata& file, std::span<const ByteRange> ranges) {
+  constexpr std::uint64_t kMaxPaged = 16U << 20;
+  const MetadataPages pages{0, file.caches() ? file.caches()->pages.bytes : 0};  // of addresses
+  std::vector<ByteRange> out;
+  if (!pages.are_larger_than(file.source()->block_bytes())) return out;
+  std::uint64_t bytes = 0, last = 0;
+  for (const ByteRange& range : ranges)
+    for (std::uint64_t at = range.begin; at < range.end; at = last) {
+      const ByteRange page = pages.around(at);
+      last = page.end;
+      if (!out.empty() && page.end <= out.back().end) continue;
+      bytes += page.end - page.begin;
+      if (bytes > kMaxPaged) return {};
+      out.push_back({page.begin, std::min(page.end, file.source()->size())});
+    }
+  return out;
+}
+
+std::vector<ByteRange> in_blocks(const FileMetadata& file, std::span<const ByteRange> addresses) {
+  const std::uint64_t block = file.source()->block_bytes(), base = file.base_address(),
+                      size = file.source()->size();
+  std::vector<ByteRange> ranges;
+  for (const ByteRange& range : addresses) {
+    if (range.begin >= size || range.end <= range.begin) continue;
+    const std::uint64_t begin = (base + range.begin) / block * block;
+    const std::uint64_t end = divide_up(base + std::min(range.end, size), block) * block;
+    ranges.push_back({begin - std::min(begin, base), std::min(end - base, size)});
+  }
+  return joined(std::move(ranges));
+}
+
+// `structures` are alone in their pages, `data` is not.
+void tell_source(const FileMetadata& file, std::span<const ByteRange> structures,
+                 std::span<const ByteRange> data) {
+  std::vector<ByteRange> ranges = in_blocks(file, structures);
+  if (auto pages = in_pages(file, ranges); !pages.empty()) ranges = std::move(pages);
+  for (const ByteRange& range : in_blocks(file, data)) ranges.push_back(range);
+  ranges = joined(std::move(ranges));
+  if (!ranges.empty()) file.source()->will_read(ranges);
+}
 
 class Levels {
  public:
@@ -33,9 +97,11 @@ class Levels {
   void add(const StructureAt& first) {
     switch (first.kind) {
       case Structure::ObjectHeader:
-        return add_header(first.address, Of::Header);
+      case Structure::Links:
+      case Structure::ListedObject:
+      case Structure::Listing:
       case Structure::Object:
-        return add_header(first.address, Of::Object);
+        return add_header(first.address, first.kind);
       case Structure::GroupTree:
         return add_group_node(first.address);
       case Structure::LocalHeap:
@@ -57,7 +123,8 @@ class Levels {
       if (levels == 1) return;
       for (const Place& place : level) {
         if (!place.decode) continue;
-        if (const auto block = file_.read_up_to(place.address, place.bytes, kReadAhead)) place.decode(*block);
+        const std::string_view name = place.among_data ? kGlobalHeapName : kReadAhead;
+        if (const auto block = file_.read_up_to(place.address, place.bytes, name)) place.decode(*block);
       }
     }
   }
@@ -67,7 +134,8 @@ class Levels {
   using Decode = std::function<void(const MetadataBlock&)>;
   struct Place {
     std::uint64_t address, bytes;
-    Decode decode;  // null if it leads nowhere
+    Decode decode;            // null if it leads nowhere
+    bool among_data = false;  // rather than in a page of structures
   };
   // Called with each record of a B-tree.
   using OnRecord = std::function<void(format::Cursor record)>;
@@ -77,10 +145,14 @@ class Levels {
     if (address == format::kUndefinedAddress || !seen_.insert(address).second) return;
     expect_more(address, bytes, std::move(decode));
   }
-  void expect_more(std::uint64_t address, std::uint64_t bytes, Decode decode) {
+  void expect_more(std::uint64_t address, std::uint64_t bytes, Decode decode, bool among_data = false) {
     if (seen_.size() > kMaxStructures || bytes > kMaxBytes - told_ || address >= source_.size()) return;
     told_ += bytes;
-    next_.push_back({address, bytes, std::move(decode)});
+    next_.push_back({address, bytes, std::move(decode), among_data});
+  }
+  void expect_among_data(std::uint64_t address, std::uint64_t bytes, Decode decode) {
+    if (address == format::kUndefinedAddress || !seen_.insert(address).second) return;
+    expect_more(address, bytes, std::move(decode), true);
   }
   // Calls `decode` with the `needed` bytes that the structure turned out to have: now, or in the next level
   // if `block` has fewer.
@@ -92,14 +164,15 @@ class Levels {
   }
 
   void tell(const std::vector<Place>& level) const {
-    std::vector<ByteRange> addresses;
-    for (const Place& place : level) addresses.push_back({place.address, place.address + place.bytes});
-    will_read_structures(file_, addresses);
+    std::vector<ByteRange> structures, data;
+    for (const Place& place : level)
+      (place.among_data ? data : structures).push_back({place.address, place.address + place.bytes});
+    tell_source(file_, structures, data);
   }
 
   // ---- object headers
 
-  enum class Of : std::uint8_t { Header, Object };
+  using Of = Structure;  // what of an object's is wanted
 
   void add_header(std::uint64_t address, Of of) {
     expect(address, kHeaderGuess, [this, address, of](const MetadataBlock& block) {
@@ -121,9 +194,12 @@ class Levels {
     if (end < start + checksum) return;
     format::Cursor messages(block.bytes().subspan(start, end - checksum - start), block.file_offset() + start,
                             kReadAhead, sizes_);
+    SmallDataset dataset;
     (void)format::for_each_raw_message(messages, prefix, [&](const format::RawMessage& raw) -> Status {
       format::Cursor body(raw.body, raw.offset, kReadAhead, sizes_);
-      if (of == Of::Object) add_storage(raw.type, body);
+      if (of == Of::Links || of == Of::Listing || of == Of::Object) add_links(raw.type, body);
+      if (of == Of::Object) add_attributes(raw, body);
+      if (of == Of::ListedObject || of == Of::Listing) dataset.note(raw, body);
       if (raw.type != static_cast<std::uint16_t>(format::MessageType::ObjectHeaderContinuation)) return {};
       const auto next = format::decode_header_continuation(body, prefix.version);
       if (!next || next->length.value > limits::kMaxHeaderBytes) return {};
@@ -134,10 +210,16 @@ class Levels {
              });
       return {};
     });
+    add_text(std::move(dataset));
   }
 
-  // Of links and attributes that are not in the header itself.
-  void add_storage(std::uint16_t type, format::Cursor body) {
+  static bool is(const format::RawMessage& raw, format::MessageType type) {
+    constexpr std::uint8_t kShared = 2;
+    return raw.type == static_cast<std::uint16_t>(type) && (raw.flags & kShared) == 0;
+  }
+
+  // Of links that are not in the header itself.
+  void add_links(std::uint16_t type, format::Cursor body) {
     if (type == static_cast<std::uint16_t>(format::MessageType::SymbolTable)) {
       const auto table = format::decode_symbol_table_message(body);
       if (!table) return;
@@ -145,9 +227,76 @@ class Levels {
       add_local_heap(table->local_heap_address);
     } else if (type == static_cast<std::uint16_t>(format::MessageType::LinkInfo)) {
       if (const auto info = format::decode_link_info(body)) add_indexed_heap(*info);
-    } else if (type == static_cast<std::uint16_t>(format::MessageType::AttributeInfo)) {
-      if (const auto info = format::decode_attribute_info(body)) add_indexed_heap(*info);
     }
+  }
+
+  // Attributes that are not in the header itself, and the values of those that are.
+  void add_attributes(const format::RawMessage& raw, format::Cursor body) {
+    if (is(raw, format::MessageType::AttributeInfo)) {
+      if (const auto info = format::decode_attribute_info(body)) add_indexed_heap(*info);
+    } else if (is(raw, format::MessageType::Attribute)) {
+      const auto attribute = format::decode_attribute(body);
+      if (!attribute || attribute->shared_datatype) return;
+      if (const auto type = type_with_heap(attribute->datatype)) add_values(*type, attribute->data);
+    }
+  }
+
+  // ---- values in the global heap
+
+  // The datatype of a message, if values of it may lie in the global heap.
+  format::DatatypePtr type_with_heap(ByteSpan message) const {
+    if (message.empty()) return nullptr;
+    switch (static_cast<format::DatatypeClass>(message[0] & std::byte{0xF})) {
+      case format::DatatypeClass::VariableLength:
+      case format::DatatypeClass::Compound:
+      case format::DatatypeClass::Array:
+      case format::DatatypeClass::Reference:
+        break;
+      default:
+        return nullptr;
+    }
+    format::Cursor cursor(message, 0, kReadAhead, sizes_);
+    auto type = format::decode_datatype(cursor);
+    return type && ((*type)->has_variable_part || (*type)->has_reference) ? *std::move(type) : nullptr;
+  }
+
+  void add_values(const format::Datatype& type, ByteSpan elements) {
+    for_each_heap_reference(type, elements, sizes_,
+                            [this](std::uint64_t address) { add_collection(address); });
+  }
+
+  void add_collection(std::uint64_t address) {
+    expect_among_data(address, kHeapGuess, [this, address](const MetadataBlock& block) {
+      format::Cursor cursor = block.cursor(kReadAhead);
+      const auto bytes = format::decode_global_heap_header(cursor);
+      if (bytes && *bytes > block.bytes().size() && *bytes <= kMaxCollection)
+        expect_more(address, *bytes, nullptr, true);
+    });
+  }
+
+  // What a header says of a dataset whose bytes are few, and in one piece.
+  struct SmallDataset {
+    ByteSpan type;
+    std::optional<format::DataLayout> layout;
+
+    void note(const format::RawMessage& raw, format::Cursor body) {
+      if (is(raw, format::MessageType::Datatype)) type = raw.body;
+      if (!is(raw, format::MessageType::DataLayout)) return;
+      if (auto decoded = format::decode_data_layout(body)) layout = *std::move(decoded);
+    }
+  };
+
+  void add_text(SmallDataset dataset) {
+    if (!dataset.layout) return;
+    const format::DataLayout& layout = *dataset.layout;
+    const bool compact = layout.cls == format::LayoutClass::Compact;
+    const bool contiguous = layout.cls == format::LayoutClass::Contiguous && layout.has_size;
+    if (!compact && (!contiguous || layout.size > kMaxDescriptors)) return;
+    const auto type = type_with_heap(dataset.type);
+    if (!type) return;
+    if (compact) return add_values(*type, layout.compact_data);
+    expect_among_data(layout.address, layout.size,
+                      [this, type](const MetadataBlock& block) { add_values(*type, block.bytes()); });
   }
 
   void add_indexed_heap(const format::LinkInfo& info) {
@@ -305,26 +454,8 @@ class Levels {
 
 }  // namespace
 
-// Blocks that touch become one range.
 void will_read_structures(const FileMetadata& file, std::span<const ByteRange> addresses) {
-  const io::ByteSource& source = *file.source();
-  const std::uint64_t block = source.block_bytes(), base = file.base_address(), size = source.size();
-  std::vector<ByteRange> ranges;
-  for (const ByteRange& range : addresses) {
-    if (range.begin >= size || range.end <= range.begin) continue;
-    const std::uint64_t begin = (base + range.begin) / block * block;
-    const std::uint64_t end = divide_up(base + std::min(range.end, size), block) * block;
-    ranges.push_back({begin - std::min(begin, base), std::min(end - base, size)});
-  }
-  std::ranges::sort(ranges, {}, &ByteRange::begin);
-  std::vector<ByteRange> joined;
-  for (const ByteRange& range : ranges) {
-    if (joined.empty() || range.begin > joined.back().end)
-      joined.push_back(range);
-    else
-      joined.back().end = std::max(joined.back().end, range.end);
-  }
-  if (!joined.empty()) source.will_read(joined);
+  tell_source(file, addresses, {});
 }
 
 // A walk may leave some out, which it has cached, and read others, which are not in the list.

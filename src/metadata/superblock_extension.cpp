@@ -1,5 +1,6 @@
 #include "superblock_extension.h"
 
+#include "h5mount/format/free_space.h"
 #include "h5mount/metadata/object_header.h"
 
 namespace h5mount::metadata {
@@ -30,6 +31,10 @@ Result<SuperblockExtension> load_superblock_extension(const FileMetadata& file, 
     if (message.type == format::MessageType::MetadataCacheImage)
       take(message, "MetadataCacheImageMessage", extension, extension.cache_image,
            format::decode_cache_image_message);
+    if (message.type == format::MessageType::FileSpaceInfo) {
+      format::Cursor cursor = message.cursor("FileSpaceInfoMessage");
+      if (const auto space = format::decode_file_space_info(cursor)) extension.page_bytes = space->page_bytes;
+    }
   }
   return extension;
 }

@@ -15,10 +15,19 @@ bool WindowCache::copy_from(const Window& window, std::uint64_t number, std::uin
   return true;
 }
 
-Status WindowCache::read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out) {
+void WindowCache::ask_for_page(std::uint64_t offset) const {
+  if (!pages_.are_larger_than(window_bytes_) || offset < pages_.base || offset >= source_->size()) return;
+  ByteRange page = pages_.around(offset);
+  page.end = std::min(page.end, source_->size());
+  source_->will_read({&page, 1});
+}
+
+Status WindowCache::read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out, bool is_paged) {
   if (out.empty()) return {};
-  if (out.size() > window_bytes_ || offset > ~std::uint64_t{0} - 4 * window_bytes_)
+  if (out.size() > window_bytes_ || offset > ~std::uint64_t{0} - 4 * window_bytes_) {
+    if (is_paged) ask_for_page(offset);
     return source_->read_at(offset, out);
+  }
   std::uint64_t first = offset / window_bytes_;
   std::uint64_t last = (offset + out.size() - 1) / window_bytes_;  // the first window or the one after it
   const auto held = [&](std::uint64_t number) {
@@ -30,6 +39,7 @@ Status WindowCache::read(std::uint64_t snapshot, std::uint64_t offset, MutableBy
   if (have_first && have_last) return {};
   if (have_first) first = last;
   if (have_last) last = first;
+  if (is_paged) ask_for_page(first * window_bytes_ < offset ? offset : first * window_bytes_);
   return fetch(snapshot, first, last, offset, out);
 }
 

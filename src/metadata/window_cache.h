@@ -1,9 +1,10 @@
 // Reads of metadata in aligned windows: structures lie together, so one read loads the next ones too.
 //
-// A read larger than a window bypasses the cache. If a window cannot be read whole (it contains a bad
-// sector), the requested bytes are read alone. The source states how large a window is. All snapshots of a
-// file share the cache; each finds only the windows that were read for it. Windows of far sources share their
-// bound with everything else that is kept decoded of all files, those of local ones with each other
+// A miss in a file whose space is paged asks for the whole page before the window: the structures beside are
+// wanted soon. A read larger than a window bypasses the cache. If a window cannot be read whole (it contains
+// a bad sector), the requested bytes are read alone. The source states how large a window is. All snapshots
+// of a file share the cache; each finds only the windows that were read for it. Windows of far sources share
+// their bound with everything else that is kept decoded of all files, those of local ones with each other
 // (SharedCache::local_bytes_of). Threads: any; no lock is held while reading.
 #pragma once
 
@@ -11,6 +12,7 @@
 
 #include "h5mount/base/shared_cache.h"
 #include "h5mount/io/byte_source.h"
+#include "metadata_pages.h"
 
 namespace h5mount::metadata {
 
@@ -21,8 +23,12 @@ class WindowCache {
         window_bytes_(source_->block_bytes()),
         windows_(source_->far() ? memory : SharedCache::local_bytes_of(memory)) {}
 
-  // `snapshot` is FileMetadata::number.
-  Status read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out);
+  // To be called before others read.
+  void set_pages(const MetadataPages& pages) { pages_ = pages; }
+
+  // `snapshot` is FileMetadata::number. `is_paged`: whether the bytes are in a page of structures, if there
+  // are pages.
+  Status read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out, bool is_paged = true);
 
  private:
   // The bytes are not initialised, as they are read into at once.
@@ -41,11 +47,13 @@ class WindowCache {
   // Copies the part of `out` that window `number` covers; returns false if the window ends before that part
   // does.
   bool copy_from(const Window& window, std::uint64_t number, std::uint64_t offset, MutableByteSpan out) const;
+  void ask_for_page(std::uint64_t offset) const;
   Status fetch(std::uint64_t snapshot, std::uint64_t first, std::uint64_t last, std::uint64_t offset,
                MutableByteSpan out);
 
   const std::shared_ptr<io::ByteSource> source_;
   const std::size_t window_bytes_;
+  MetadataPages pages_;
   CachePart<Window> windows_;
 };
 

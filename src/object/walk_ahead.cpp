@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "h5mount/metadata/prefetch.h"
 #include "h5mount/object/object.h"
 
 namespace h5mount::object {
@@ -15,7 +14,8 @@ constexpr std::size_t kMaxRemembered = 1U << 16;  // what is forgotten is asked 
 
 }  // namespace
 
-WalkAhead::WalkAhead(metadata::FileMetadataPtr file) : file_(std::move(file)), far_(file_->source()->far()) {}
+WalkAhead::WalkAhead(metadata::FileMetadataPtr file, metadata::Structure what)
+    : file_(std::move(file)), what_(what), far_(file_->source()->far()) {}
 
 void WalkAhead::will_visit(std::span<const std::uint64_t> objects, RequestBudget& budget) {
   if (!far_) return;
@@ -27,7 +27,7 @@ void WalkAhead::will_visit(std::span<const std::uint64_t> objects, RequestBudget
   for (const std::uint64_t address : objects) add(address, 0, level);
   for (std::size_t asked = 0; !level.empty();) {
     std::vector<metadata::StructureAt> wanted;
-    for (const std::uint64_t address : level) wanted.push_back({metadata::Structure::Object, address});
+    for (const std::uint64_t address : level) wanted.push_back({what_, address});
     metadata::prefetch(*file_, wanted, budget);
     asked += level.size();
     std::vector<std::uint64_t> below;

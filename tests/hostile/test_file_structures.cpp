@@ -87,9 +87,11 @@ TEST(HostileFields, FileSpaceInfo) {
     format::Cursor cursor = m.cursor();
     return format::decode_file_space_info(cursor);
   };
-  EXPECT_EQ(managers(12, false, 1).value().size(), 6U);
-  EXPECT_EQ(managers(12, false, 0).value().size(), 6U);
-  EXPECT_EQ(managers(6, true, 0).value().size(), 3U);
+  EXPECT_EQ(managers(12, false, 1).value().managers.size(), 6U);
+  EXPECT_EQ(managers(12, false, 0).value().managers.size(), 6U);
+  EXPECT_EQ(managers(6, true, 0).value().managers.size(), 3U);
+  EXPECT_EQ(managers(12, false, 1).value().page_bytes, 4096U);
+  EXPECT_EQ(managers(6, true, 0).value().page_bytes, 0U);
   EXPECT_EQ(managers(11, false, 1).error().code(), kShort);
   EXPECT_EQ(managers(12, false, 2).error().code(), kVersion);
 }

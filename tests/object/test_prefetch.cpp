@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <unordered_set>
 
+#include "h5mount/metadata/global_heap.h"
 #include "h5mount/object/object.h"
 #include "h5mount/object/walk_ahead.h"
 #include "support/corpus.h"
@@ -165,6 +167,52 @@ TEST(Prefetch, TheRoundsOfAListingAreThoseOfItsDepth) {
     object::WalkAhead(far.file).will_visit({&root, 1}, budget);
     EXPECT_LE(far.source->rounds(), one.rounds) << one.objects << " objects," << " " << one.libver;
   }
+}
+
+// Structures of a file with paged space are few pages: each is fetched whole, whatever is read first.
+TEST(Prefetch, APageOfStructuresIsFetchedWhole) {
+  const auto bytes = written_with_h5py(
+      "f.close()\n"
+      "f = h5py.File(sys.argv[1], 'w', libver='latest', fs_strategy='page', fs_page_size=1 << 18)\n"
+      "for i in range(1000):\n"
+      "  d = f.create_dataset('g%02d/d%03d' % (i // 100, i), (50_000,), 'u1', chunks=(10_000,), "
+      "compression='gzip')\n"
+      "  if i % 10 == 0: d[:] = np.random.default_rng(i).integers(0, 255, 50_000)");
+  const FarFile far = open_far(io::make_memory_source(bytes));
+  ASSERT_TRUE(far.file);
+  ASSERT_TRUE(LevelWalk(far.file, false).run());
+  std::uint64_t told = 0;
+  std::set<std::uint64_t> pages;
+  for (const ByteRange& range : far.source->told())
+    if (pages.insert(range.begin).second) told += range.end - range.begin;
+  EXPECT_LE(far.source->rounds(), 6U);
+  EXPECT_LE(told, bytes.size() / 2) << "pages of data are not fetched";
+  EXPECT_LE(far.source->untold().size(), 1U);
+}
+
+// The values of attributes are asked for with their headers.
+TEST(Prefetch, AWalkAsksForValuesOfVariableLength) {
+  const auto bytes = written_with_h5py(
+      "words = h5py.string_dtype()\n"
+      "for i in range(50):\n"
+      "  d = f.create_dataset('d%02d' % i, data=np.zeros(20_000, 'u1'))\n"
+      "  d.attrs['name'] = 'x' * 100 * i\n"
+      "  d.attrs['names'] = np.array(['x' * 50 * i, 'y'], words)\n"
+      "  d.attrs['pair'] = np.array((i, 'z' * 1000), np.dtype([('n', 'i4'), ('w', words)]))");
+  const FarFile far = open_far(io::make_memory_source(bytes));
+  ASSERT_TRUE(far.file);
+  const std::uint64_t root = far.file->root_address();
+  RequestBudget budget;
+  object::WalkAhead(far.file).will_visit({&root, 1}, budget);
+  EXPECT_LE(far.source->rounds(), 8U);
+  far.source->expect_no_more();
+  std::size_t values = 0;
+  for (const std::size_t at : places_of(bytes, "GCOL")) {
+    EXPECT_TRUE(metadata::load_global_heap_object(*far.file, at, 1));
+    ++values;
+  }
+  EXPECT_GE(values, 10U);
+  EXPECT_TRUE(far.source->untold().empty()) << far.source->untold().size();
 }
 
 // Rounds depend on the depth of the group's index, not on the number of its links.

@@ -10,8 +10,12 @@
 
 namespace h5mount::format {
 
-// File space info message (IV.A.2.x): the addresses of those managers of the file that are stored.
-Result<std::vector<std::uint64_t>> decode_file_space_info(Cursor& cursor);
+// File space info message (IV.A.2.x).
+struct FileSpaceInfo {
+  std::uint64_t page_bytes = 0;         // of paged aggregation; 0: the file's space is not paged
+  std::vector<std::uint64_t> managers;  // the addresses of those managers of the file that are stored
+};
+Result<FileSpaceInfo> decode_file_space_info(Cursor& cursor);
 
 struct FreeSpaceManager {
   std::uint64_t section_count = 0;

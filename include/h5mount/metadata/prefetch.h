@@ -20,7 +20,7 @@
 namespace h5mount::metadata {
 
 // Tells the file's source that structures at these addresses are about to be read, in whole blocks, as the
-// caches read no less.
+// caches read no less; in whole pages where space is paged and these are few.
 void will_read_structures(const FileMetadata& file, std::span<const ByteRange> addresses);
 
 // Structures that a walk will read in this order: a far source is told of a window of them ahead of it.
@@ -39,12 +39,18 @@ class ReadInOrder {
 };
 
 enum class Structure : std::uint8_t {
-  ObjectHeader,  // with its continuations
-  Object,        // the same, and what its links and attributes lie in
-  GroupTree,     // a version 1 B-tree of a group, with its symbol table nodes
-  LocalHeap,     // with its data segment
-  FractalHeap,   // with all blocks and huge objects
-  BTree2,        // with all nodes
+  // An object header with its continuations; Links: and what its links lie in; ListedObject: and, of a small
+  // dataset of text, what says how long that is; Listing: and both; Object: and what its links, attributes
+  // and their values lie in.
+  ObjectHeader,
+  Links,
+  ListedObject,
+  Listing,
+  Object,
+  GroupTree,    // a version 1 B-tree of a group, with its symbol table nodes
+  LocalHeap,    // with its data segment
+  FractalHeap,  // with all blocks and huge objects
+  BTree2,       // with all nodes
 };
 
 struct StructureAt {

@@ -1,8 +1,9 @@
 // WalkAhead: what a walk over a far file's objects is about to read, asked for together.
 //
 // A walk goes down into each group before it goes on to the next, and would wait for each object in turn.
-// This runs ahead of it: headers, links and attributes of many objects at once, and of what is below them as
-// far as a bound allows, a level a round. Of a file that is not far it does nothing. Threads: one.
+// This runs ahead of it: headers and links of many objects at once, and what else the walk reads of them, and
+// of what is below them as far as a bound allows, a level a round. Of a file that is not far it does nothing.
+// Threads: one.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include "h5mount/base/request_budget.h"
 #include "h5mount/metadata/file_metadata.h"
+#include "h5mount/metadata/prefetch.h"
 
 namespace h5mount::object {
 
@@ -19,7 +21,8 @@ class WalkAhead {
   // So many objects of a group are best told at once.
   static constexpr std::size_t kPage = 256;
 
-  explicit WalkAhead(metadata::FileMetadataPtr file);
+  // `what` is asked for of each object: Links or what has these too.
+  explicit WalkAhead(metadata::FileMetadataPtr file, metadata::Structure what = metadata::Structure::Object);
 
   bool is_of_use() const { return far_; }
   // The headers at these addresses are visited next. What is done is charged to `budget`; if that is spent,
@@ -28,6 +31,7 @@ class WalkAhead {
 
  private:
   const metadata::FileMetadataPtr file_;
+  const metadata::Structure what_;
   const bool far_;
   std::unordered_set<std::uint64_t> asked_;
 };
