@@ -233,10 +233,12 @@ void add_totals(const check::Totals& more, check::Totals& sum) {
 
 // Prints as notes what salvage did for each object; a file for which it did something is damaged.
 void tell_of_salvage(Printer& printer, const salvage::Report& report) {
-  if (!report.changed) return;
   const auto note = [&](const std::string& path, std::string text) {
     printer.found({check::Severity::Note, path, Error(ErrorCode::InvalidValue, std::move(text))});
   };
+  if (!report.unreadable.empty())
+    note("", "salvage: cannot be read, and was passed over: " + unreadable_text(report.unreadable));
+  if (!report.changed) return;
   if (!report.superblock.empty()) note("", "salvage: found by " + report.superblock);
   for (const salvage::Finding& finding : report.findings)
     note(finding.name.empty() || report.lost_and_found.empty()

@@ -6,12 +6,16 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <utility>
+
+#include "h5mount/base/log.h"
+
 namespace h5mount::cli {
 namespace {
 
@@ -105,6 +109,15 @@ class SweepProgress {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+void tell_of_unreadable(const std::string& name, const std::vector<ByteRange>& ranges) {
+  if (ranges.empty()) return;
+  std::uint64_t bytes = 0;
+  for (const ByteRange& range : ranges) bytes += range.end - range.begin;
+  salvage_counters().unreadable += bytes;
+  log(LogLevel::Warning, "{}: {} bytes were passed over, as they cannot be read: {}", name, bytes,
+      unreadable_text(ranges));
+}
+
 Result<std::shared_ptr<io::ByteSource>> salvaged(const SalvageUse& use,
                                                  const std::shared_ptr<io::ByteSource>& source) {
   H5_TRY(check_may_fetch(use, *source));
@@ -122,6 +135,7 @@ Result<std::shared_ptr<io::ByteSource>> salvaged(const SalvageUse& use,
   };
   H5_ASSIGN(salvage::Salvaged out, salvage::salvage_source(source, options));
   salvage_counters().found += out.report.findings.size();
+  tell_of_unreadable(source->name(), out.report.unreadable);
   if (use.told) use.told(source->name(), out.report);
   return std::move(out.source);
 }
@@ -184,6 +198,15 @@ class SalvagingOpener final : public object::SourceOpener {
 };
 
 }  // namespace
+
+std::string unreadable_text(std::span<const ByteRange> ranges) {
+  constexpr std::size_t kMostNamed = 16;
+  std::string out;
+  for (const ByteRange& range : ranges.first(std::min(ranges.size(), kMostNamed)))
+    out += fmt::format("{}[{:#x}, {:#x})", out.empty() ? "" : ", ", range.begin, range.end);
+  if (ranges.size() > kMostNamed) out += fmt::format(" and {} more", ranges.size() - kMostNamed);
+  return out;
+}
 
 SalvageCounters& salvage_counters() {
   static SalvageCounters counters;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "h5mount/base/cures.h"
@@ -15,10 +16,13 @@ namespace h5mount::cli {
 
 // For /.h5/status; the sums over all files.
 struct SalvageCounters {
-  std::atomic<std::uint64_t> swept{0};  // bytes
-  std::atomic<std::uint64_t> found{0};  // objects that the ordinary way does not reach or give whole
+  std::atomic<std::uint64_t> swept{0};       // bytes
+  std::atomic<std::uint64_t> found{0};       // objects that the ordinary way does not reach or give whole
+  std::atomic<std::uint64_t> unreadable{0};  // bytes that a source failed to read
 };
 SalvageCounters& salvage_counters();
+// "[0x1000, 0x2000), …": for messages; a bounded number of them.
+std::string unreadable_text(std::span<const ByteRange> ranges);
 
 struct SalvageUse {
   SalvageMode mode = SalvageMode::Off;

@@ -109,6 +109,7 @@ std::vector<MountStatus::Counter> MountStatus::numbers() const {
       {"blocks_in_reach", filter::filter_counters().blocks_in_reach},
       {"salvage_swept", salvage_counters().swept},
       {"salvage_found", salvage_counters().found},
+      {"salvage_unreadable", salvage_counters().unreadable},
       {"cache_hits", cache.hits},
       {"cache_misses", cache.misses},
       {"cache_joins", cache.joins},

@@ -46,7 +46,26 @@ bool wants_to_write(int flags) {
 struct OpenedAs {
   fuse_ino_t node;
   std::uint64_t number;
+  bool takes_fewer;  // true if an answer of fewer bytes than were asked for is not taken for the file's end
 };
+
+// Reads the bytes before the first that cannot be read; fails with `why` if that is the first one.
+Status read_before_lost(tree::OpenNode& file, std::uint64_t offset, std::uint64_t size, const Error& why,
+                        dataset::Pieces& out, RequestBudget& budget) {
+  std::uint64_t given = 0, refused = size;
+  for (std::uint64_t next = 1; given + 1 < refused; next = given + (refused - given) / 2) {
+    dataset::Pieces pieces;
+    const Status done = file.read(offset, next, pieces, budget);
+    if (!done && !is_about_bytes(done.error().code())) return done;
+    if (done) {
+      given = next;
+      out = std::move(pieces);
+    } else {
+      refused = next;
+    }
+  }
+  return given > 0 ? Status{} : fail(why);
+}
 
 void close_handle(Adapter& adapter, std::uint64_t number) {
   if (const auto closed = adapter.handles.remove(number)) adapter.open_files.remove(closed->node);
@@ -66,7 +85,11 @@ void read_now(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, c
     }
     tree::OpenNode& file = *handle->file;
     dataset::Pieces pieces;
-    H5_TRY(file.read(static_cast<std::uint64_t>(offset), size, pieces, reply.budget()));
+    Status done = file.read(static_cast<std::uint64_t>(offset), size, pieces, reply.budget());
+    if (!done && opened.takes_fewer && is_about_bytes(done.error().code()) && file.lacks_bytes())
+      done = read_before_lost(file, static_cast<std::uint64_t>(offset), size, done.error(), pieces,
+                              reply.budget());
+    H5_TRY(std::move(done));
     if (handle->prefetch) handle->prefetch->note(static_cast<std::uint64_t>(offset), size);
     H5_TRY(reply_pieces(reply, pieces, size));
     // The reply was sent already, but if the file has changed, further reads fail and the kernel's copy is
@@ -101,7 +124,8 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
 // While all threads are at work, reads wait for one of them, so that this one can answer what is quick.
 void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info) {
   Adapter& adapter = adapter_of(request);
-  const OpenedAs opened{node, info->fh};
+  // The kernel names an owner of locks where it reads for a process, and none where it fills its pages.
+  const OpenedAs opened{node, info->fh, info->lock_owner != 0};
   // The file may be closed as soon as the request is answered.
   const auto handle = adapter.handles.find<FileHandle>(opened.number);
   std::shared_ptr<ActiveRequest> active;

@@ -1,5 +1,6 @@
 // Finds chunks that cannot be decoded. Only decoding tells: with Options::fill each stored chunk is decoded
-// once.
+// once. A writer that was killed may have written a chunk anew, longer or shorter, and not the index with its
+// size: the chunk's own form tells where it ends.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -31,12 +32,13 @@ class ChunkCheck {
       : rescue_(rescue),
         geometry_(geometry),
         pipeline_(pipeline),
+        filters_(trouble.description.pipeline.filters),
         partial_plain_(trouble.description.layout.partial_chunks_unfiltered),
         all_filters_(~std::uint64_t{0} >>
                      (64 - std::min<std::size_t>(trouble.description.pipeline.filters.size(), 32))),
         chunks_(chunks) {}
 
-  std::vector<std::uint64_t> run() {
+  std::vector<DamagedChunk> run() {
     const std::uint64_t each = 2 * geometry_.chunk_bytes + pipeline_.scratch_bytes(geometry_.chunk_bytes);
     const auto most = std::min<std::uint64_t>(
         {rescue_.options.threads, limits::kMaxDecodeAboveCache / each, chunks_.size()});
@@ -45,7 +47,7 @@ class ChunkCheck {
     work();
     for (std::thread& thread : threads) thread.join();
     const MutexLock lock(mutex_);
-    std::ranges::sort(damaged_);
+    std::ranges::sort(damaged_, {}, &DamagedChunk::number);
     return std::move(damaged_);
   }
 
@@ -55,8 +57,9 @@ class ChunkCheck {
     filter::FilterScratch scratch;
     for (std::size_t i = next_++; i < chunks_.size(); i = next_++) {
       const bool damaged = is_damaged(chunks_[i], stored, decoded, scratch);
+      const std::uint64_t size = damaged ? other_size(chunks_[i], stored, decoded, scratch) : 0;
       const MutexLock lock(mutex_);
-      if (damaged) damaged_.push_back(chunks_[i].number);
+      if (damaged) damaged_.push_back({chunks_[i].number, size});
       if (!rescue_.go_on()) next_ = chunks_.size();
     }
   }
@@ -75,22 +78,41 @@ class ChunkCheck {
     return given ? *given < needed_bytes(geometry_, offsets) : is_about_bytes(given.error().code());
   }
 
+  // The size with which the chunk can be decoded, if its form tells one; else 0.
+  std::uint64_t other_size(const PlacedChunk& chunk, std::vector<std::byte>& stored, MutableByteSpan decoded,
+                           filter::FilterScratch& scratch) {
+    const std::uint64_t address = chunk.record.address;
+    if (address == 0 || address >= rescue_.end || chunk.record.filter_mask != 0) return 0;
+    if (partial_plain_ && is_partial(geometry_, offsets_of(geometry_, chunk.number))) return 0;
+    const std::uint64_t most = std::min(2 * geometry_.chunk_bytes + kLonger, rescue_.end - address);
+    {
+      const MutexLock lock(mutex_);
+      if (!rescue_.spend(most / kBytesPerStep)) return 0;
+    }
+    stored.resize(static_cast<std::size_t>(most));
+    if (!rescue_.made->read_at(address, stored)) return 0;
+    return stored_bytes_of(filters_, pipeline_, stored, decoded, scratch);
+  }
+
+  static constexpr std::uint64_t kLonger = 4096, kBytesPerStep = 16;
+
   Rescue& rescue_;
   const chunk::ChunkGeometry& geometry_;
   const filter::FilterPipeline& pipeline_;
+  const std::span<const format::FilterDescription> filters_;
   const bool partial_plain_;
   const std::uint64_t all_filters_;
   const std::span<const PlacedChunk> chunks_;
   std::atomic<std::size_t> next_ = 0;
   Mutex mutex_;
-  std::vector<std::uint64_t> damaged_ H5_GUARDED_BY(mutex_);
+  std::vector<DamagedChunk> damaged_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-std::vector<std::uint64_t> damaged_chunks(Rescue& rescue, const DatasetTrouble& trouble,
-                                          const chunk::ChunkGeometry& geometry,
-                                          std::span<const PlacedChunk> chunks) {
+std::vector<DamagedChunk> damaged_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                                         const chunk::ChunkGeometry& geometry,
+                                         std::span<const PlacedChunk> chunks) {
   if (!geometry.filtered || geometry.chunk_bytes > kMaxChecked) return {};
   const auto pipeline =
       metadata::make_filter_pipeline(trouble.description.pipeline.filters, geometry.chunk_bytes);

@@ -127,10 +127,12 @@ class Hunt {
   GatheredChunks run() {
     // Each dataset that is hunted for sorts all claims.
     constexpr std::uint64_t kStepsPerClaim = 16;
-    if (!rescue_.spend((rescue_.claims.count() + rescue_.weak_claims.count()) * kStepsPerClaim))
+    if (!rescue_.spend((rescue_.claims.count() + rescue_.weak_claims.count() + rescue_.unreadable.count()) *
+                       kStepsPerClaim))
       return std::move(out_);
     Claims all = rescue_.claims;
-    rescue_.weak_claims.within(0, rescue_.end, [&](const Range& r) { all.add(r.begin, r.end - r.begin); });
+    for (const Claims* more : {&rescue_.weak_claims, &rescue_.unreadable})
+      more->within(0, rescue_.end, [&](const Range& r) { all.add(r.begin, r.end - r.begin); });
     all.settle();
     for (const Range& gap : all.gaps(rescue_.end)) {
       if (measure_ != nullptr)
@@ -210,6 +212,19 @@ class Hunt {
 };
 
 }  // namespace
+
+std::size_t stored_bytes_of(std::span<const format::FilterDescription> filters,
+                            const filter::FilterPipeline& pipeline, ByteSpan in, MutableByteSpan decoded,
+                            filter::FilterScratch& scratch) {
+  bool checksum = false;
+  std::uint64_t work = 0;
+  const Measure measure = measure_for(filters, checksum);
+  const std::size_t length = measure == nullptr ? 0 : measure(in, decoded.size(), decoded, work);
+  const std::size_t stored = length + (checksum ? 4 : 0);
+  const bool whole =
+      length > 0 && stored <= in.size() && pipeline.decode(in.first(stored), 0, decoded, scratch).has_value();
+  return whole ? stored : 0;
+}
 
 GatheredChunks hunt_chunks(Rescue& rescue, const DatasetTrouble& trouble,
                            const chunk::ChunkGeometry& geometry, std::uint64_t wanted) {

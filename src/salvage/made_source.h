@@ -48,6 +48,8 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
   void remark_on(std::uint64_t address, std::string text) {
     remarks_[address] = &*texts_.insert(std::move(text)).first;
   }
+  // The dataset with its header at `address` has bytes whose reading is an error.
+  void note_missing(std::uint64_t address) { missing_.insert(address); }
   // The remark on every object that has none of its own.
   void remark_on_all(std::string text) { general_ = std::move(text); }
 
@@ -68,6 +70,7 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
   io::SourceState& state() override { return file_->state(); }
   std::string name() const override { return file_->name(); }
   std::optional<std::string> remark(std::uint64_t address) const override;
+  bool lacks_bytes(std::uint64_t address) const override { return missing_.contains(address); }
 
  private:
   struct Segment {
@@ -95,6 +98,7 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
   std::map<std::uint64_t, Segment> segments_;
   std::unordered_set<std::string> texts_;  // the remarks' texts, each once, as most are equal
   std::unordered_map<std::uint64_t, const std::string*> remarks_;
+  std::unordered_set<std::uint64_t> missing_;
   std::optional<std::string> general_;
 };
 

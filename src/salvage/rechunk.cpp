@@ -3,6 +3,7 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/format/filter_ids.h"
 #include "rescue.h"
 
 namespace h5mount::salvage {
@@ -56,6 +57,7 @@ void rescue_contiguous(Rescue& rescue, const DatasetTrouble& trouble, bool unlin
       lost.push_back({from, bytes});
   }
   if (lost.empty()) return;
+  finding.certainty = Certainty::Plausible;  // no checksum covers contiguous data
   const bool fill = rescue.options.fill && rescue.may_fill(bytes);
   for (const MadeSource::Lost& range : lost) {
     add_missing(finding, range.begin, range.end);
@@ -112,6 +114,9 @@ class ChunkTable {
   }
   bool conflicts() const { return conflicts_; }
 
+  // Whether a checksum covers the bytes of every chunk that is given.
+  bool covered() const;
+
   // Marks chunks as lost that lie behind the file's end, on bytes that something else claims (if `unlinked`),
   // or, with Options::fill, that cannot be decoded.
   bool drop_lost(bool unlinked) {
@@ -121,15 +126,21 @@ class ChunkTable {
       return inside && !(unlinked && rescue_.claims.touches(begin, begin + bytes));
     });
     for (const PlacedChunk& one : split) states_[one.number] = State::Lost;
-    bool any = !split.empty();
+    const bool any = !split.empty();
     if (!rescue_.options.fill) return any;
     const std::span<const PlacedChunk> there(placed_.begin(), split.begin());
-    for (const std::uint64_t number : damaged_chunks(rescue_, trouble_, geometry_, there)) {
-      states_[number] = State::Lost;
-      any = true;
+    const std::vector<DamagedChunk> damaged = damaged_chunks(rescue_, trouble_, geometry_, there);
+    for (const DamagedChunk& chunk : damaged)
+      if (chunk.stored_size == 0) states_[chunk.number] = State::Lost;
+    for (PlacedChunk& one : placed_) {
+      const auto known = std::ranges::lower_bound(damaged, one.number, {}, &DamagedChunk::number);
+      if (known == damaged.end() || known->number != one.number || known->stored_size == 0) continue;
+      one.record.stored_size = known->stored_size;
+      resized_ = true;
     }
-    return any;
+    return any || !damaged.empty();
   }
+  bool resized() const { return resized_; }
 
   bool write(Finding& finding);
 
@@ -163,7 +174,26 @@ class ChunkTable {
   std::vector<std::uint32_t> place_of_;  // by number: where a chunk that is present is in `placed_`
   std::size_t known_ = 0;
   bool conflicts_ = false;
+  bool resized_ = false;  // whether chunks have other sizes than the index gives
 };
+
+// deflate ends its stream with an Adler-32, bzip2 each block with a CRC.
+bool ChunkTable::covered() const {
+  std::uint32_t checksums = 0;
+  std::uint32_t bit = 1;
+  for (const format::FilterDescription& filter : trouble_.description.pipeline.filters) {
+    const bool has =
+        filter.id == format::kFletcher32 || filter.id == format::kDeflate || filter.id == format::kBzip2;
+    checksums |= has ? bit : 0;
+    bit <<= 1;
+  }
+  const bool plain_partial = trouble_.description.layout.partial_chunks_unfiltered;
+  return std::ranges::all_of(placed_, [&](const PlacedChunk& one) {
+    if (states_[one.number] != State::Present) return true;
+    return (checksums & ~one.record.filter_mask) != 0 &&
+           !(plain_partial && is_partial(geometry_, offsets_of(geometry_, one.number)));
+  });
+}
 
 // Notes the chunk as missing, from its first byte in the row-major image to its last one.
 void ChunkTable::note_missing(std::uint64_t number, Finding& finding) const {
@@ -305,9 +335,17 @@ void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
     table.all_others_absent();
   }
   const bool lost = table.drop_lost(unlinked);
+  if (table.resized()) {
+    finding.certainty = Certainty::Guessed;
+    finding.found_by += (finding.found_by.empty() ? "" : ", ") +
+                        std::string("chunks that end elsewhere than their index says");
+  }
   // A version 1 tree's node has no checksum: if one record is wrong, others may be.
   const bool unchecked = trouble.description.layout.index == format::ChunkIndexKind::BTree1;
   if (unchecked && (damage || lost)) finding.certainty = Certainty::Guessed;
+  // A header of version 1 has no checksum, nor have the values of types of variable length, which lie apart.
+  const bool proven = trouble.object.header->version == 2 && !trouble.description.type->has_variable_part;
+  if (!proven || !table.covered()) finding.certainty = std::max(finding.certainty, Certainty::Plausible);
   if (!damage && lost && !unlinked && !rescue.options.fill) {
     Finding scratch = finding;  // ordinary readers refuse these chunks: only report them
     ChunkTable told = table;

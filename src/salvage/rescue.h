@@ -11,7 +11,9 @@
 
 #include "claims.h"
 #include "encode.h"
+#include "h5mount/filter/filter.h"
 #include "h5mount/format/chunk_record_format.h"
+#include "h5mount/format/messages.h"
 #include "h5mount/metadata/file_metadata.h"
 #include "made_source.h"
 #include "shape.h"
@@ -32,6 +34,7 @@ struct Rescue {
   std::vector<Found> found;        // sorted by address
   Claims claims;                   // ranges that structures below the root take up
   Claims weak_claims;              // ranges that objects take up to which nothing links
+  Claims unreadable;               // ranges that the source failed to read
   std::uint64_t end = 0;           // end of the file's own addresses
   std::uint64_t steps = 0;         // steps of rebuilding that are left
   std::uint64_t filled_left = 0;   // bytes of contiguous datasets that may still be filled
@@ -128,11 +131,21 @@ GatheredChunks gather_tree2_chunks(Rescue& rescue, const DatasetTrouble& trouble
 GatheredChunks hunt_chunks(Rescue& rescue, const DatasetTrouble& trouble,
                            const chunk::ChunkGeometry& geometry, std::uint64_t wanted);
 
-// The numbers of those of `chunks` that exist and cannot be decoded. Only as many chunks are looked at as
-// Rescue::decoded_left allows.
-std::vector<std::uint64_t> damaged_chunks(Rescue& rescue, const DatasetTrouble& trouble,
-                                          const chunk::ChunkGeometry& geometry,
-                                          std::span<const PlacedChunk> chunks);
+// A chunk that exists and cannot be decoded with the size that its index gives.
+struct DamagedChunk {
+  std::uint64_t number = 0;
+  std::uint64_t stored_size = 0;  // with which it can be decoded; 0: with none
+};
+// Those of `chunks`, ascending. Only as many are looked at as Rescue::decoded_left allows.
+std::vector<DamagedChunk> damaged_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                                         const chunk::ChunkGeometry& geometry,
+                                         std::span<const PlacedChunk> chunks);
+
+// The number of bytes of the stored chunk that `in` begins with, if its form tells its end and it can be
+// decoded; else 0. Reads all of `in` at most.
+std::size_t stored_bytes_of(std::span<const format::FilterDescription> filters,
+                            const filter::FilterPipeline& pipeline, ByteSpan in, MutableByteSpan decoded,
+                            filter::FilterScratch& scratch);
 
 // The coordinates of a chunk's first element, by the chunk's number in the row-major order of the grid; and
 // whether the chunk extends beyond the dataset.

@@ -97,7 +97,20 @@ void Salvager::walk_reachable() {
   rescue_.claims.settle();
 }
 
+void Salvager::take_unreadable(const std::vector<Range>& ranges) {
+  const std::int64_t base = rescue_.shape.base;
+  for (const Range& range : ranges) {
+    rescue_.report.unreadable.push_back(range);
+    const auto begin = std::max<std::int64_t>(static_cast<std::int64_t>(range.begin) - base, 0);
+    const auto end = static_cast<std::int64_t>(range.end) - base;
+    if (begin < end)
+      rescue_.unreadable.add(static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end - begin));
+  }
+  rescue_.unreadable.settle();
+}
+
 void Salvager::take_found(Swept swept) {
+  take_unreadable(swept.unreadable);
   rescue_.report.swept += swept.bytes;
   rescue_.report.found += swept.found.size();
   const std::int64_t base = rescue_.shape.base;
@@ -231,7 +244,8 @@ void Salvager::tell_of_writer() {
   const std::uint64_t stated = rescue_.shape.superblock.end_of_file;
   const bool as_stated = rescue_.shape.found_by.empty() && rescue_.shape.root_known;
   const bool behind =
-      as_stated && (has_bytes_from(*rescue_.file->source(), stated, rescue_.shape.superblock.version) ||
+      as_stated && (has_bytes_from(*rescue_.source, static_cast<std::uint64_t>(rescue_.shape.base) + stated,
+                                   rescue_.shape.superblock.version) ||
                     std::ranges::any_of(rescue_.found, [&](const Found& found) {
                       return found.offset >= stated && is_header(found);
                     }));
@@ -250,12 +264,23 @@ void Salvager::tell_of_writer() {
   }
   rescue_.made->remark_on_all(all.json());
   rescue_.report.changed = true;
+  general_ = std::move(all);
 }
 
 Salvaged Salvager::finish() {
   Report& report = rescue_.report;
   if (!report.changed) return {rescue_.source, std::move(report)};
-  for (const Finding& finding : report.findings) rescue_.made->remark_on(finding.address, finding.json());
+  for (Finding& finding : report.findings) {
+    std::string text = finding.json();
+    if (general_ && general_->certainty > finding.certainty) {
+      finding.certainty = general_->certainty;
+      Finding both = finding;  // the report has the reason once, as there may be many findings
+      both.found_by += ", in " + general_->found_by;
+      text = both.json();
+    }
+    rescue_.made->remark_on(finding.address, std::move(text));
+    if (!finding.missing.empty() && finding.filled == 0) rescue_.made->note_missing(finding.address);
+  }
   return {rescue_.made, std::move(report)};
 }
 

@@ -25,6 +25,7 @@ class Salvager {
   Status open();
   Status sweep_rest();
   void take_found(Swept swept);
+  void take_unreadable(const std::vector<Range>& ranges);
   void claim_extension(std::uint64_t address);
   void walk_reachable();
   bool opens_as_root() const;
@@ -70,6 +71,7 @@ class Salvager {
   bool root_opens_ = false;
   std::vector<format::Link> root_links_;  // the links of a root that has to be made
   std::vector<Lost> lost_;
+  std::optional<Finding> general_;  // of every object, where the whole file is not as sound ones are
   std::unordered_set<std::uint64_t> headless_members_;  // lost objects in groups that were made for them
 };
 

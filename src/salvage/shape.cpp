@@ -212,6 +212,7 @@ Result<Shape> find_shape(const std::shared_ptr<io::ByteSource>& source, const Op
         static_cast<std::uint64_t>(static_cast<std::int64_t>(source->size()) - shape->base);
     return *std::move(shape);
   }
+  if (swept->why_unreadable) return fail(*swept->why_unreadable);
   return fail(Error(ErrorCode::BadSignature, "not an HDF5 file, and no structures of one are in it"));
 }
 

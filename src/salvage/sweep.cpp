@@ -1,6 +1,7 @@
 #include "sweep.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <thread>
 
@@ -15,6 +16,27 @@ constexpr std::uint64_t kPiece = 4U << 20;
 constexpr std::uint64_t kTail =
     64U << 10;  // read behind a piece: holds nearly every structure that begins in it
 constexpr std::uint64_t kLongest = 64U << 20;
+
+// What fails is read again in parts of this size, and of those that fail each page. A disk may take seconds
+// for each page, so pages are tried for a number of parts only.
+constexpr std::uint64_t kPartRetried = 64U << 10;
+constexpr std::uint64_t kPageRetried = 4096;
+constexpr unsigned kMaxPagedParts = 1024;
+
+// Whether reading other ranges of a local source may succeed.
+bool is_of_range(const Error& error) {
+  switch (error.system_errno()) {
+    case EIO:
+    case ENODATA:  // a medium that is damaged
+    case EREMOTEIO:
+    case EILSEQ:
+    case EBADMSG:  // a file system whose own checksums are wrong
+    case EUCLEAN:
+      return error.code() == ErrorCode::Io;
+    default:
+      return false;
+  }
+}
 
 // Ranges within one piece of the source, read at once.
 struct Piece {
@@ -66,7 +88,10 @@ class Sweeper {
     threads.clear();
     const MutexLock lock(mutex_);
     if (error_) return fail(*error_);
-    return Swept{all_found(), done_};
+    unreadable_.settle();
+    std::vector<Range> unreadable;
+    unreadable_.within(0, ~std::uint64_t{0}, [&](const Range& range) { unreadable.push_back(range); });
+    return Swept{all_found(), done_, std::move(unreadable), std::move(why_unreadable_)};
   }
 
  private:
@@ -117,7 +142,7 @@ class Sweeper {
     const std::uint64_t to = std::min(size, piece.ranges.back().end + kTail);
     if (from >= to) return {};
     buffer.assign(static_cast<std::size_t>(to - from) + kScanMargin, std::byte{0});
-    H5_TRY(source_.read_at(from, MutableByteSpan(buffer).first(static_cast<std::size_t>(to - from))));
+    H5_TRY(read(from, MutableByteSpan(buffer).first(static_cast<std::size_t>(to - from))));
     std::uint64_t work = kSweepsPerByte * (to - from);
     for (const Range& range : piece.ranges) {
       if (range.begin >= to) break;
@@ -129,6 +154,43 @@ class Sweeper {
       });
     }
     return {};
+  }
+
+  // Reads what can be read; the rest is left as zeros.
+  Status read(std::uint64_t from, MutableByteSpan out) {  // NOLINT(misc-no-recursion)
+    const Status whole = source_.read_at(from, out);
+    if (whole || source_.far() || !is_of_range(whole.error())) return whole;
+    if (out.size() > kPartRetried) return read_in_parts(from, out, kPartRetried);
+    if (out.size() > kPageRetried && may_page()) return read_in_parts(from, out, kPageRetried);
+    std::ranges::fill(out, std::byte{0});
+    const MutexLock lock(mutex_);
+    unreadable_.add(from, out.size());
+    if (!why_unreadable_) why_unreadable_ = whole.error();
+    return {};
+  }
+
+  Status read_in_parts(std::uint64_t from, MutableByteSpan out,
+                       std::uint64_t part) {  // NOLINT(misc-no-recursion)
+    while (!out.empty()) {
+      const auto bytes =
+          static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), (from / part + 1) * part - from));
+      H5_TRY(read(from, out.first(bytes)));
+      H5_TRY(ask_whether_to_go_on());
+      from += bytes;
+      out = out.subspan(bytes);
+    }
+    return {};
+  }
+
+  bool may_page() {
+    const MutexLock lock(mutex_);
+    return ++paged_parts_ <= kMaxPagedParts;
+  }
+
+  Status ask_whether_to_go_on() {
+    const MutexLock lock(mutex_);
+    if (!options_.progress || options_.progress(done_, all_)) return {};
+    return fail(Error(ErrorCode::Interrupted, "the sweep was interrupted"));
   }
 
   std::optional<Found> prove(ByteSpan here, std::uint64_t offset, Kind kind, std::uint64_t& work) const {
@@ -160,6 +222,9 @@ class Sweeper {
   std::vector<std::vector<Found>> found_ H5_GUARDED_BY(mutex_);  // a list for each piece that has any
   std::size_t count_ H5_GUARDED_BY(mutex_) = 0;
   std::uint64_t done_ H5_GUARDED_BY(mutex_) = 0;
+  Claims unreadable_ H5_GUARDED_BY(mutex_);  // what the source failed to read, and its first error
+  std::optional<Error> why_unreadable_ H5_GUARDED_BY(mutex_);
+  unsigned paged_parts_ H5_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "claims.h"
@@ -29,12 +30,15 @@ inline bool is_header(const Found& found) {
 struct Swept {
   std::vector<Found> found;  // sorted by offset
   std::uint64_t bytes = 0;
+  std::vector<Range> unreadable;  // ascending; counted among the bytes
+  std::optional<Error> why_unreadable;
 };
 
 // Looks for structures that begin in `ranges` (offsets of `source`, ascending). Object headers of version 2
 // are listed if their checksum is right, those of version 1 if their messages have the right form, other
 // structures by their signature. The bytes of headers that are looked at are at most kSweepsPerByte times
-// those that are read. Errors: those of reading, Interrupted; LimitExceeded above kMaxFound.
+// those that are read. Where a local source fails to read a range, as a disk with bad sectors does, that
+// range is passed over. Errors: other ones of reading, Interrupted; LimitExceeded above kMaxFound.
 Result<Swept> sweep(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options);
 
 }  // namespace h5mount::salvage

@@ -332,11 +332,17 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
 // An open file of the file's own tree. If a part of it cannot be read, that part is read from its twin.
 class SalvagingNode final : public OpenNode {
  public:
-  SalvagingNode(std::shared_ptr<OpenNode> own, std::weak_ptr<SalvagingTree> tree, NodeId node)
-      : own_(std::move(own)), tree_(std::move(tree)), node_(node) {}
+  // `twin`: null if it is not open yet.
+  SalvagingNode(std::shared_ptr<OpenNode> own, std::weak_ptr<SalvagingTree> tree, NodeId node,
+                std::shared_ptr<OpenNode> twin)
+      : own_(std::move(own)), tree_(std::move(tree)), node_(node), twin_(std::move(twin)) {}
 
   bool keeps_pages() const override { return own_->keeps_pages(); }
-  bool direct() const override { return own_->direct(); }
+  bool direct() const override { return own_->direct() || lacks_bytes(); }
+  bool lacks_bytes() const override {
+    const MutexLock lock(mutex_);
+    return twin_ && twin_->lacks_bytes();
+  }
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
               RequestBudget& budget) override {
     dataset::Pieces own;
@@ -379,7 +385,7 @@ class SalvagingNode final : public OpenNode {
   const std::shared_ptr<OpenNode> own_;
   const std::weak_ptr<SalvagingTree> tree_;
   const NodeId node_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<OpenNode> twin_ H5_GUARDED_BY(mutex_);
 };
 
@@ -387,7 +393,14 @@ Result<std::shared_ptr<OpenNode>> SalvagingTree::open(NodeId id, RequestBudget& 
   const Where where = find(id);
   if (!where.own) return where.tree->open(where.node, budget);
   auto opened = own_->open(id, budget);
-  if (opened) return std::make_shared<SalvagingNode>(*std::move(opened), weak_from_this(), id);
+  if (opened) {
+    // Once the file is salvaged, the twin tells whether bytes are lost.
+    const auto twin = job_.result() ? salvaged_twin(id, budget) : std::nullopt;
+    std::shared_ptr<OpenNode> beside;
+    if (twin)
+      if (auto salvaged = twin->tree->open(twin->node, budget)) beside = *std::move(salvaged);
+    return std::make_shared<SalvagingNode>(*std::move(opened), weak_from_this(), id, std::move(beside));
+  }
   if (!is_damage(opened.error())) return opened;
   const auto twin = salvaged_twin(id, budget);
   return twin ? twin->tree->open(twin->node, budget) : opened;

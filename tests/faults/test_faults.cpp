@@ -89,6 +89,22 @@ TEST_F(FaultsTest, AReadErrorOfPlainDataIsThatOfItsBytes) {
   EXPECT_TRUE(sound("plain"));
 }
 
+TEST_F(FaultsTest, ASweepForWhatIsDamagedGoesOnPastAReadError) {
+  const std::string made = (place / "source" / "f.h5").string();
+  run("dd if=/dev/zero of=" + made + " bs=48 count=1 conv=notrunc status=none");
+  rules("eio " + chunk_);
+  const Outcome mounted = mount.mount(faulty_ / "f.h5", "-o salvage");
+  ASSERT_EQ(mounted.code, 0) << mounted.err;
+  EXPECT_TRUE(sound("plain"));
+  EXPECT_TRUE(sound("g/other"));
+  EXPECT_TRUE(same_part("d", 0, 5 * kChunk));
+  EXPECT_NE(mount.in("cat d >/dev/null").code, 0);
+  EXPECT_NE(mount.in("grep '^salvage_unreadable: [1-9]' .h5/status").out, "");
+  EXPECT_EQ(mount.in("grep -c 'were passed over, as they cannot be read' .h5/log").out, "1\n");
+  const Outcome checked = run("$(dirname $H5MOUNT)/fsck.h5 --salvage " + (faulty_ / "f.h5").string());
+  EXPECT_NE((checked.out + checked.err).find("was passed over"), std::string::npos) << checked.out;
+}
+
 TEST_F(FaultsTest, ShortReadsAreContinued) {
   rules("short 777");
   mount_it();

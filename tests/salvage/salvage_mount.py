@@ -3,7 +3,7 @@
 
 usage: salvage_mount.py H5MOUNT
 """
-import json, os, subprocess, sys, tempfile, urllib.request
+import json, os, shutil, subprocess, sys, tempfile, urllib.request
 
 import h5py
 import numpy as np
@@ -173,9 +173,7 @@ def main():
         check("and shown", (mount.values("group/packed") == np.arange(4000)).all())
     check_directory(work)
     check_without_mount(os.path.join(work, "damaged.h5"))
-    for name in os.listdir(work):
-        os.remove(os.path.join(work, name))
-    os.rmdir(work)
+    shutil.rmtree(work)
     print(f"{failures} failures")
     return 1 if failures else 0
 

@@ -22,7 +22,8 @@ import h5py
 import numpy as np
 
 MOST_BYTES = 64 << 20  # of one dataset: damage may make it any size
-SALVAGE = "SCHILY.xattr.user.hdf5.salvage"
+ATTRIBUTE = "SCHILY.xattr.user."
+SALVAGE = ATTRIBUTE + "hdf5.salvage"
 MOST_SECONDS = 300
 
 
@@ -30,8 +31,9 @@ class Crashed(Exception):
     """A program was ended by a signal, or was not done in time."""
 
 
-def tree(h5mount, path, options=""):
-    """What a tar of the tree holds: path to (bytes, salvage attribute or None)."""
+def tree(h5mount, path, options="", attributes=False):
+    """What a tar of the tree holds: path to (bytes, salvage attribute or None). With `attributes` also those of objects: as
+    path@name, in the text that they have as extended attributes."""
     command = [h5mount, "--tar"] + (["-o", options] if options else []) + [path]
     try:
         done = subprocess.run(command, capture_output=True, timeout=MOST_SECONDS)
@@ -44,6 +46,11 @@ def tree(h5mount, path, options=""):
     try:
         with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
             for member in archive:
+                for key, value in member.pax_headers.items() if attributes else ():
+                    if key.startswith(ATTRIBUTE) and not key.startswith(ATTRIBUTE + "hdf5."):
+                        remark = member.pax_headers.get(SALVAGE)
+                        out[f"{member.name.removeprefix('./')}@{key.removeprefix(ATTRIBUTE)}"] = (
+                            value.encode(errors="surrogateescape"), json.loads(remark) if remark else None)
                 if member.islnk() and member.linkname.removeprefix("./") in out:  # another name of an object
                     out[member.name.removeprefix("./")] = out[member.linkname.removeprefix("./")]
                 elif member.isreg() and member.size <= MOST_BYTES:
@@ -174,12 +181,20 @@ def h5py_share(path, truth):
     return right
 
 
+def h5py_value(file, name):
+    """The bytes of a dataset, or of an attribute, path@name, the text."""
+    path, at, attribute = name.partition("@")
+    try:
+        return str(file[path].attrs[attribute]).encode() if at else file[path][()].tobytes()
+    except Exception:  # whatever libhdf5 makes of it
+        return b""
+
+
 def h5py_flushed(path, truth):
     """The same of datasets that may have grown since."""
     try:
         with h5py.File(path, "r") as file:
-            return sum(len(data) for name, data in truth.items()
-                       if file[name][()].tobytes()[:len(data)] == data)
+            return sum(len(data) for name, data in truth.items() if h5py_value(file, name)[:len(data)] == data)
     except Exception:  # libhdf5 refuses the file
         return 0
 
@@ -265,6 +280,7 @@ class Rig:
         self.arguments = arguments
         self.h5mount, self.ordinary = arguments.h5mount, arguments.ordinary or arguments.h5mount
         self.work = arguments.work or tempfile.mkdtemp(prefix="salvage-rig-")
+        os.makedirs(self.work, exist_ok=True)
         self.random = random.Random(arguments.seed)
         self.bad = self.kept = 0
         self.rows = {}
@@ -421,7 +437,7 @@ class Rig:
             row[6] += best[1]
 
     # A writer that is killed: it tells what it has flushed.
-    def run_kill(self, kind, writer):
+    def run_kill(self, kind, writer, written):
         path = os.path.join(self.work, "killed.h5")
         log = path + ".log"
         for name in (path, log):
@@ -443,10 +459,10 @@ class Rig:
         with open(log) as told:
             lines = told.read().splitlines()
         if lines:
-            self.judge_kill(f"{kind}, killed", path, flushed(int(lines[-1])))
+            self.judge_kill(f"{kind}, killed", path, written(int(lines[-1])))
 
     # A writer whose disk becomes full.
-    def run_full(self, kind, writer):
+    def run_full(self, kind, writer, written):
         log = os.path.join(self.work, "full.log")
         with FullDisk(self.work, self.random.randrange(50, 1000) << 12) as disk:
             path = os.path.join(disk.place, "full.h5")
@@ -469,14 +485,14 @@ class Rig:
             if lines:
                 copy = os.path.join(self.work, "was-full.h5")
                 shutil.copy(path, copy)
-                self.judge_kill(f"{kind}, disk full", copy, flushed(int(lines[-1])))
+                self.judge_kill(f"{kind}, disk full", copy, written(int(lines[-1])))
 
     def judge_kill(self, kind, path, truth):
         row = self.row(f"{kind}: what it had flushed")
         row[0] += 1
         before = row[2]
         for column, options in ((2, "salvage=fill"), (3, "")):
-            found = tree(self.h5mount, path, options)
+            found = tree(self.h5mount, path, options, attributes=True)
             for name, data in truth.items():
                 got, remark = found.get(name, (b"", None))
                 got = got[:len(data)]
@@ -496,16 +512,23 @@ class Rig:
             print(f"LITTLE {kind}: {self.keep(path)}: {right} of {total}, by h5py {max(others)}", flush=True)
 
     def writers(self):
-        out = {"h5py earliest": lambda *names: write_until_killed(*names, "earliest", False),
-               "h5py latest": lambda *names: write_until_killed(*names, "latest", False),
-               "h5py SWMR": lambda *names: write_until_killed(*names, "latest", True)}
+        """Name to (what writes a file and its log, what is in the file after so many lines of the log)."""
+        out = {"h5py earliest": (lambda *names: write_until_killed(*names, "earliest", False), flushed),
+               "h5py latest": (lambda *names: write_until_killed(*names, "latest", False), flushed),
+               "h5py SWMR": (lambda *names: write_until_killed(*names, "latest", True), flushed)}
+        for version in ("earliest", "latest"):
+            out[f"tables {version}"] = (
+                lambda *names, version=version: write_tables_until_killed(*names, version), flushed_tables)
+            out[f"compact {version}"] = (
+                lambda *names, version=version: write_compact_until_killed(*names, version), flushed_compact)
         if importlib.util.find_spec("netCDF4"):
-            out["netCDF4"] = write_netcdf_until_killed
+            out["netCDF4"] = write_netcdf_until_killed, flushed
         program = os.path.join(self.work, "killed_writer")
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "killed_writer.c")
         if shutil.which("h5cc") and subprocess.run(["h5cc", source, "-o", program], cwd=self.work).returncode == 0:
             for mode in ("earliest", "latest", "swmr"):
-                out[f"C {mode}"] = lambda path, log, mode=mode: os.execv(program, [program, path, log, mode])
+                out[f"C {mode}"] = (
+                    lambda path, log, mode=mode: os.execv(program, [program, path, log, mode]), flushed)
         return out
 
     def run(self):
@@ -515,13 +538,13 @@ class Rig:
                 self.run_sample(version)
         kills = (self.arguments.kills or self.arguments.full) and not self.arguments.files
         writers = self.writers() if kills else {}
-        for kind, writer in writers.items():
+        for kind, (writer, written) in writers.items():
             if not kind.startswith(self.arguments.writer):
                 continue
             for _ in range(self.arguments.kills):
-                self.run_kill(kind, writer)
+                self.run_kill(kind, writer, written)
             for _ in range(self.arguments.full):
-                self.run_full(kind, writer)
+                self.run_full(kind, writer, written)
         print(f"{'damage':60} {'files':>6} {'bytes':>12} {'salvage':>8} {'without':>8} {'h5py':>8} {'h5clear':>8} "
               f"{'photorec':>8}  unmarked")
         for kind, (files, total, *rights, unmarked, recovered) in self.rows.items():
@@ -561,6 +584,83 @@ def write_until_killed(path, log, version, swmr):
                 dataset[-ROWS:] = some
             file.flush()
             told.write(f"{count}\n")
+            told.flush()
+
+
+# Tables as PyTables writes them: compounds with attributes, of which one counts the rows; another table every few rounds.
+ROW = np.dtype([("name", "S8"), ("time", "f8"), ("value", "i4", (3,)), ("flag", "u1")])
+TABLE_ROWS, TABLE_ROUNDS = 40, 8
+
+
+def table_rows(first, count):
+    out = np.zeros(count, ROW)
+    numbers = np.arange(first, first + count)
+    out["name"], out["time"] = [f"r{number}".encode() for number in numbers], numbers / 3
+    out["value"], out["flag"] = numbers[:, None] * [1, 10, 100], numbers % 2
+    return out
+
+
+def flushed_tables(rounds):
+    out = {}
+    for first in range(0, rounds, TABLE_ROUNDS):
+        name, count = f"tables/t{first // TABLE_ROUNDS}", min(TABLE_ROUNDS, rounds - first)
+        out[name] = table_rows(first * TABLE_ROWS, count * TABLE_ROWS).tobytes()
+        out[name + "@TITLE"] = f"the table of round {first}".encode()
+        out[name + "@FIELD_1_NAME"] = b"time"
+    return out
+
+
+def write_tables_until_killed(path, log, version):
+    with h5py.File(path, "w", libver=version) as file, open(log, "w") as told:
+        group = file.create_group("tables")
+        group.attrs["CLASS"] = np.bytes_("GROUP")
+        for count in range(4000):
+            number, of_table = count // TABLE_ROUNDS, count % TABLE_ROUNDS
+            if of_table == 0:
+                table = group.create_dataset(f"t{number}", (0,), ROW, chunks=(64,), maxshape=(None,),
+                                             compression=5 if number % 2 else None, shuffle=bool(number % 2))
+                table.attrs["CLASS"], table.attrs["VERSION"] = np.bytes_("TABLE"), np.bytes_("2.7")
+                table.attrs["TITLE"] = f"the table of round {count}"
+                for field, name in enumerate(ROW.names):
+                    table.attrs[f"FIELD_{field}_NAME"] = name
+                table.attrs["NROWS"] = 0
+            table.resize(((of_table + 1) * TABLE_ROWS,))
+            table[-TABLE_ROWS:] = table_rows(count * TABLE_ROWS, TABLE_ROWS)
+            table.attrs.modify("NROWS", (of_table + 1) * TABLE_ROWS)
+            file.flush()
+            told.write(f"{count + 1}\n")
+            told.flush()
+
+
+# Compact datasets and attributes: each round has a dataset with two attributes, and one more attribute of a group.
+def compact_values(count):
+    return np.arange(count, count + 32) * 3
+
+
+def flushed_compact(rounds):
+    out = {}
+    for count in range(rounds):
+        out[f"items/i{count}"] = compact_values(count).tobytes()
+        out[f"items/i{count}@number"] = str(count).encode()
+        out[f"items/i{count}@text"] = f"the item of round {count}".encode()
+        out[f"notes@n{count}"] = f"a note of round {count}".encode()
+    return out
+
+
+def write_compact_until_killed(path, log, version):
+    with h5py.File(path, "w", libver=version) as file, open(log, "w") as told:
+        items, notes = file.create_group("items"), file.create_group("notes")
+        compact = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        compact.set_layout(h5py.h5d.COMPACT)
+        space = h5py.h5s.create_simple((32,))
+        for count in range(1000):
+            values = compact_values(count)
+            made = h5py.Dataset(h5py.h5d.create(items.id, f"i{count}".encode(), h5py.h5t.NATIVE_INT64, space, compact))
+            made[...] = values
+            made.attrs["number"], made.attrs["text"] = count, f"the item of round {count}"
+            notes.attrs[f"n{count}"] = f"a note of round {count}"
+            file.flush()
+            told.write(f"{count + 1}\n")
             told.flush()
 
 

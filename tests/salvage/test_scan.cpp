@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "h5mount/base/checksum.h"
+#include "support/faulty_source.h"
 #include "sweep.h"
 
 namespace h5mount::salvage {
@@ -102,6 +103,27 @@ TEST(Sweep, FindsWhatBeginsInItsRangesInOrder) {
                                                {2 * kPiece + 1, 3 * kPiece}});
   EXPECT_EQ(some, (std::vector{places[1], places[2], places[3], places[5]}));
   EXPECT_EQ(bytes_of_some, 3 * kPiece - 4);
+}
+
+// A page of the source cannot be read: it is passed over, and all others are looked at.
+TEST(Sweep, GoesOnPastWhatCannotBeRead) {
+  constexpr std::uint64_t kPiece = 4U << 20, kPage = 4096, kBad = kPiece + 3 * kPage + 17;
+  std::vector<std::byte> bytes(2 * kPiece + 1000, std::byte{'x'});
+  const std::vector<std::uint64_t> places = {10, kPiece + 2 * kPage, kPiece + 4 * kPage, 2 * kPiece + 500};
+  for (const std::uint64_t at : places) std::memcpy(&bytes[at], "SNOD", 4);
+  std::memcpy(&bytes[kBad - 8], "SNOD", 4);
+  test::FaultySource source(std::move(bytes));
+  source.bad_byte = kBad;
+  const auto swept = sweep(source, {{0, source.size()}}, {.fill = false, .threads = 2, .progress = {}});
+  ASSERT_TRUE(swept) << swept.error().text();
+  std::vector<std::uint64_t> found;
+  std::ranges::transform(swept->found, std::back_inserter(found), Found::place);
+  EXPECT_EQ(found, places);
+  EXPECT_EQ(swept->bytes, source.size());
+  ASSERT_EQ(swept->unreadable.size(), 1U);
+  EXPECT_EQ(swept->unreadable[0].begin, kPiece + 3 * kPage);
+  EXPECT_EQ(swept->unreadable[0].end, kPiece + 4 * kPage);
+  EXPECT_TRUE(swept->why_unreadable);
 }
 
 }  // namespace

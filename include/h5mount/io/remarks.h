@@ -15,6 +15,8 @@ class Remarks {
   virtual ~Remarks() = default;
   // JSON, shown as user.hdf5.salvage; nullopt if the object at that address was found in the ordinary way.
   virtual std::optional<std::string> remark(std::uint64_t address) const = 0;
+  // Whether some bytes of the dataset at that address are known to be gone: reading them is an error.
+  virtual bool lacks_bytes(std::uint64_t address) const = 0;
 };
 
 inline const Remarks* remarks_of(const ByteSource* source) {

@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "h5mount/base/bytes.h"
 #include "h5mount/io/byte_source.h"
 
 namespace h5mount::salvage {
@@ -49,7 +50,16 @@ struct Options {
   std::function<bool(std::uint64_t swept, std::uint64_t all)> progress;
 };
 
-enum class Certainty : std::uint8_t { Proven, Plausible, Guessed };
+// How sure it is that the bytes that are given, all but Finding::missing, are those that were written.
+enum class Certainty : std::uint8_t {
+  // Checksums cover where they lie and the bytes themselves: those of structures, and of each chunk's
+  // filters.
+  Proven,
+  // Where they lie is told by a checksum, or by structures that agree; no checksum covers the bytes, as in
+  // the ordinary way.
+  Plausible,
+  Guessed  // they may be wrong
+};
 
 // The result of salvage for one object.
 struct Finding {
@@ -73,6 +83,8 @@ struct Report {
   std::string superblock;   // how the file was recognised; empty if by its superblock
   std::uint64_t swept = 0;  // bytes swept
   std::uint64_t found = 0;  // structures met in the sweep
+  // Ranges of the source that it failed to read (EIO): the sweep has passed them over.
+  std::vector<ByteRange> unreadable;
   std::vector<Finding> findings;
   std::string lost_and_found;  // name of the group of lost objects, in the root; empty if there is none
 };
@@ -82,8 +94,9 @@ struct Salvaged {
   Report report;
 };
 
-// A set of files (family, multi, split) is returned as it is. Errors: those of reading, Interrupted, Stale if
-// the file was written meanwhile, and BadSignature if nothing of HDF5 was found.
+// A set of files (family, multi, split) is returned as it is. Errors: those of reading, except where a local
+// source fails to read parts of itself; Interrupted, Stale if the file was written meanwhile, and
+// BadSignature if nothing of HDF5 was found.
 Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Options& options);
 
 // Whether the file's superblock and root are sound, and nothing shows that a writer did not close it, so that

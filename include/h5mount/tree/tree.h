@@ -150,6 +150,9 @@ class OpenNode {
   // True if the content changes continuously: every read is a request, and the kernel caches no pages and no
   // size.
   virtual bool direct() const { return false; }
+  // Whether some of the bytes are known to be lost: a reader that takes fewer bytes than it asked for is then
+  // to get those before the lost ones.
+  virtual bool lacks_bytes() const { return false; }
   // The bytes are of one state of the file, whatever is written to it meanwhile; for `kernel_only` pieces
   // that holds only if `revalidate` succeeds after they were copied.
   virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,

@@ -1,5 +1,6 @@
 #include "open_bytes.h"
 
+#include "h5mount/io/remarks.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "open_nodes.h"
 
@@ -20,6 +21,12 @@ dataset::Pieces copied_where_small(dataset::Pieces pieces) {
   return copied;
 }
 
+// Whether salvage says that some bytes of the dataset are gone.
+bool are_lost(const FollowedData& data) {
+  const io::Remarks* const remarks = io::remarks_of(data.followed().source().get());
+  return remarks != nullptr && remarks->lacks_bytes(data.address());
+}
+
 class OpenBytes : public OpenNode {
  public:
   OpenBytes(NodePtr keep, FollowedBytes& bytes, FollowedBytes::StatePtr opened)
@@ -28,12 +35,17 @@ class OpenBytes : public OpenNode {
         data_(bytes.data()),
         followed_(data_.followed()),
         opened_(std::move(opened)),
-        is_virtual_(data_.is_virtual()) {
+        is_virtual_(data_.is_virtual()),
+        lacks_bytes_(bytes.own_file() && are_lost(data_)) {
     data_.context().open_nodes->add(keep_);
   }
   ~OpenBytes() override { data_.context().open_nodes->remove(keep_); }
   OpenBytes(const OpenBytes&) = delete;
   OpenBytes& operator=(const OpenBytes&) = delete;
+
+  // The kernel caches whole pages, of which each lacks the bytes beside a lost one.
+  bool direct() const override { return lacks_bytes_; }
+  bool lacks_bytes() const override { return lacks_bytes_; }
 
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
               RequestBudget& budget) override {
@@ -132,6 +144,7 @@ class OpenBytes : public OpenNode {
   metadata::FollowedFile& followed_;
   const FollowedBytes::StatePtr opened_;
   const bool is_virtual_;
+  const bool lacks_bytes_;
   dataset::ReadPattern pattern_;
   std::atomic<bool> dropped_pages_ = false;
 };

@@ -1,0 +1,90 @@
+// How sure salvage says that it is.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "h5mount/io/remarks.h"
+#include "salvaged_sample.h"
+
+namespace h5mount::salvage {
+namespace {
+
+class CertaintyTest : public SalvageTest {};
+INSTANTIATE_TEST_SUITE_P(Versions, CertaintyTest, testing::Values("earliest", "latest"));
+
+// A writer was killed after it had written a chunk anew, and before its index.
+TEST_P(CertaintyTest, AChunkEndsWhereItsOwnFormSays) {
+  if (latest()) return;  // there a checksum covers the index
+  auto bytes = sample();
+  const auto file = metadata::FileMetadata::open(io::make_memory_source(bytes), {});
+  ASSERT_TRUE(file);
+  const auto object = object::open_object(**file, address_of(bytes, "g/fixed"));
+  ASSERT_TRUE(object);
+  const auto description = object::describe_dataset(**file, *object);
+  ASSERT_TRUE(description);
+  const auto geometry = chunk::ChunkGeometry::make(description->space, description->layout, true);
+  const auto index = chunk::open_chunk_index(*file, description->layout, *geometry);
+  ASSERT_TRUE(index);
+  unsigned changed = 0;
+  ASSERT_TRUE(
+      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
+        if (scaled[0] != 7) return true;
+        const std::uint64_t entry[] = {record.stored_size, scaled[0] * 100, 0, record.address};
+        for (const std::size_t at : test::places_of(bytes, as_text(std::as_bytes(std::span(entry))))) {
+          const auto shorter = static_cast<std::uint32_t>(record.stored_size - 5);
+          std::memcpy(&bytes[at], &shorter, sizeof shorter);
+          ++changed;
+        }
+        return true;
+      }));
+  ASSERT_EQ(changed, 1U);
+  const Salvaged shown = salvaged(bytes, true);
+  expect_chunks(shown, "g/fixed", 40, 40);
+  ASSERT_EQ(shown.report.findings.size(), 1U);
+  EXPECT_TRUE(shown.report.findings[0].missing.empty()) << shown.report.findings[0].json();
+  EXPECT_EQ(shown.report.findings[0].certainty, Certainty::Guessed);
+  EXPECT_EQ(shown.report.findings[0].found_by, "chunks that end elsewhere than their index says");
+}
+
+const Finding* finding_at(const Salvaged& shown, std::uint64_t address) {
+  const auto at = std::ranges::find(shown.report.findings, address, &Finding::address);
+  return at == shown.report.findings.end() ? nullptr : &*at;
+}
+
+TEST_P(CertaintyTest, WhatIsProvenIsCoveredByChecksums) {
+  if (!latest()) return;
+  auto bytes = sample();
+  const std::uint64_t fixed = address_of(bytes, "g/fixed"), growing = address_of(bytes, "growing");
+  for (const char* header : {"FAHD", "EAHD"})
+    for (const std::size_t at : test::places_of(bytes, header)) overwrite(bytes, at);
+  const Salvaged shown = salvaged(bytes);
+  ASSERT_NE(finding_at(shown, fixed), nullptr);
+  EXPECT_EQ(finding_at(shown, fixed)->certainty, Certainty::Proven) << "deflate has a checksum";
+  ASSERT_NE(finding_at(shown, growing), nullptr);
+  EXPECT_EQ(finding_at(shown, growing)->certainty, Certainty::Plausible) << "no checksum covers its chunks";
+
+  bytes.resize(bytes.size() + 100, std::byte{'x'});  // as of a file that its writer did not close
+  const Salvaged unclosed = salvaged(bytes);
+  ASSERT_NE(finding_at(unclosed, fixed), nullptr);
+  EXPECT_EQ(finding_at(unclosed, fixed)->certainty, Certainty::Guessed);
+  const auto told = io::remarks_of(unclosed.source.get())->remark(fixed);
+  ASSERT_TRUE(told);
+  EXPECT_NE(told->find("did not close"), std::string::npos) << *told;
+}
+
+TEST_P(CertaintyTest, ContiguousBytesBeforeACutArePlausible) {
+  auto bytes = test::written_with_h5py("import numpy as np\nf['plain'] = np.arange(5000)\n", GetParam());
+  ASSERT_FALSE(bytes.empty());
+  const std::uint64_t plain = address_of(bytes, "plain");
+  bytes.resize(bytes.size() - 10'003);
+  const Salvaged shown = salvaged(bytes);
+  ASSERT_NE(finding_at(shown, plain), nullptr);
+  EXPECT_EQ(finding_at(shown, plain)->certainty, Certainty::Plausible);
+  EXPECT_TRUE(io::remarks_of(shown.source.get())->lacks_bytes(plain));
+  const Salvaged filled = salvaged(bytes, true);
+  EXPECT_FALSE(io::remarks_of(filled.source.get())->lacks_bytes(plain)) << "all of it can be read";
+}
+
+}  // namespace
+}  // namespace h5mount::salvage
