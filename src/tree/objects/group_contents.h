@@ -68,6 +68,8 @@ class GroupListing : public DirectoryListing {
     return std::string_view(text_).substr(item.name, item.name_bytes);
   }
 
+  void ask_for_page(std::size_t position) const;
+
   ServedFilePtr file_;
   std::vector<Stored> items_;
   std::string text_;

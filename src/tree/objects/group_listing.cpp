@@ -5,6 +5,7 @@
 #include "group_contents.h"
 #include "h5mount/metadata/prefetch.h"
 #include "h5mount/tree/names.h"
+#include "listings_ahead.h"
 
 namespace h5mount::tree {
 
@@ -35,15 +36,6 @@ void sort_links(FoundLinks& found, bool by_creation_order) {
     });
   else if (!std::ranges::is_sorted(found.links, {}, name))
     std::ranges::sort(found.links, {}, name);
-}
-
-// Asks a far file for the object headers that a listing is about to read, all together.
-void ask_for_headers(const metadata::FileMetadata& file, const std::vector<std::uint64_t>& addresses) {
-  std::vector<metadata::StructureAt> headers;
-  for (const std::uint64_t address : addresses)
-    headers.push_back({metadata::Structure::ObjectHeader, address});
-  RequestBudget budget;
-  metadata::prefetch(file, headers, budget);
 }
 
 }  // namespace
@@ -85,15 +77,22 @@ std::string_view GroupListing::name(std::size_t position) const {
   return std::string_view(text_).substr(item.shown, item.shown_bytes);
 }
 
+// Asks a far file for what a listing is about to read, all together, and a page ahead, as listings are read
+// in order.
+void GroupListing::ask_for_page(std::size_t position) const {
+  if (position % kPageEntries != 0 || !file_->metadata()->source()->far()) return;
+  const auto what = file_->kept<ListingsAhead>().measures() ? metadata::Structure::ListedObject
+                                                            : metadata::Structure::ObjectHeader;
+  std::vector<metadata::StructureAt> objects;
+  for (std::size_t i = position; i < std::min(position + kPageEntries, items_.size()); ++i)
+    if (items_[i].type == static_cast<std::uint8_t>(format::LinkType::Hard))
+      objects.push_back({what, items_[i].address});
+  RequestBudget budget;
+  metadata::prefetch(*file_->metadata(), objects, budget);
+}
+
 DirectoryListing::Item GroupListing::at(std::size_t position, std::string&) const {
-  // Headers are asked for a page ahead, as listings are read in order.
-  if (position % kPageEntries == 0 && file_->metadata()->source()->far()) {
-    std::vector<std::uint64_t> addresses;
-    for (std::size_t i = position; i < std::min(position + kPageEntries, items_.size()); ++i)
-      if (items_[i].type == static_cast<std::uint8_t>(format::LinkType::Hard))
-        addresses.push_back(items_[i].address);
-    ask_for_headers(*file_->metadata(), addresses);
-  }
+  ask_for_page(position);
   const Stored& item = items_[position];
   const bool hard = item.type == static_cast<std::uint8_t>(format::LinkType::Hard);
   return {.name = name(position),

@@ -10,6 +10,8 @@
 #include "followed_dataset.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/tree/names.h"
+#include "h5mount/view/text_lines.h"
+#include "listings_ahead.h"
 
 namespace h5mount::tree {
 
@@ -64,6 +66,7 @@ class DatasetNode : public ObjectNode {
   Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
     H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
     NodeStat stat = object_stat(*file(), object->object, NodeType::File);
+    if (depth != StatDepth::Listing && file()->metadata()->source()->far()) read_siblings_ahead(*object);
     const DatasetDescriptionPtr measured = bytes_.measure(depth, stat, id(), budget);
     if (measured) dataset_.measure_blocks(depth, *measured, stat, budget);
     H5_TRY(ended_early(budget));
@@ -79,6 +82,13 @@ class DatasetNode : public ObjectNode {
   }
 
  private:
+  // Of a far file: the size of text is known by reading it, and those of others beside it are wanted next.
+  void read_siblings_ahead(const OpenedObject& object) {
+    const auto description = known_description_of(*file(), object);
+    if (description && view::is_shown_as_text(*(*description)->type))
+      file()->kept<ListingsAhead>().will_measure(file(), place().group);
+  }
+
   FollowedDataset dataset_;
   FollowedBytes bytes_;
 };
@@ -140,6 +150,8 @@ class GroupNode : public ObjectNode {
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
+    if (file()->metadata()->source()->far())
+      file()->kept<ListingsAhead>().will_list(file(), address(), place().group);
     H5_ASSIGN(std::shared_ptr<const DirectoryListing> listing, contents_.list(budget));
     return listing;
   }
