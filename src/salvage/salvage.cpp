@@ -220,6 +220,14 @@ void Salvager::count_damaged_trees() {
 // tells whether it can be decoded.
 void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
   for (const DatasetTrouble& trouble : walked.datasets) rescue_dataset(rescue_, trouble, unlinked);
+  // A writer whose disk was full leaves such chunks: one of them has the bytes of the other.
+  for (const std::uint64_t address : walked.overlapping) {
+    Finding finding;
+    finding.address = address;
+    finding.certainty = Certainty::Guessed;
+    finding.found_by = "an index of chunks that overlap one another";
+    rescue_.note(std::move(finding));
+  }
   if (!rescue_.options.fill) return;
   std::unordered_set<std::uint64_t> done;
   for (const DatasetTrouble& trouble : walked.datasets) done.insert(trouble.object.address);

@@ -1,5 +1,7 @@
 #include "survey.h"
 
+#include <algorithm>
+
 #include "claiming_metadata.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
@@ -135,7 +137,7 @@ void Survey::visit_dataset(const object::Object& object) {
       description->external.empty())
     whole = claim(layout.address, description->image_bytes);
   else if (layout.cls == format::LayoutClass::Chunked)
-    whole = claim_index(*description, damage);
+    whole = claim_index(object, *description, damage);
   else if (layout.cls == format::LayoutClass::Virtual &&
            layout.virtual_heap_address != format::kUndefinedAddress)
     (void)metadata::load_global_heap_object(*file_, layout.virtual_heap_address, layout.virtual_heap_index);
@@ -146,14 +148,16 @@ bool Survey::may_claim() const {
   return claimed_ <= kMaxClaimedTimes * end_ && read_ <= kReadAnyway + kMaxReadTimes * end_;
 }
 
-bool Survey::claim_index(const object::DatasetDescription& description, std::optional<Error>& damage) {
+bool Survey::claim_index(const object::Object& object, const object::DatasetDescription& description,
+                         std::optional<Error>& damage) {
   read_ = index_read_;  // what was read of other structures does not count
-  const bool whole = claim_chunks(description, damage);
+  const bool whole = claim_chunks(object, description, damage);
   index_read_ = read_;
   return whole;
 }
 
-bool Survey::claim_chunks(const object::DatasetDescription& description, std::optional<Error>& damage) {
+bool Survey::claim_chunks(const object::Object& object, const object::DatasetDescription& description,
+                          std::optional<Error>& damage) {
   const auto geometry = geometry_of(description);
   if (!geometry || !may_claim()) return true;
   const auto index = chunk::open_chunk_index(file_, description.layout, *geometry);
@@ -167,12 +171,23 @@ bool Survey::claim_chunks(const object::DatasetDescription& description, std::op
     return !count || claim(description.layout.address, *count * geometry->chunk_bytes);
   }
   bool whole = true;
+  std::vector<Range> chunks;  // neighbours joined
   const Status walked =
       (*index)->for_each([&](std::span<const std::uint64_t>, const chunk::ChunkRecord& record) {
-        whole = claim(record.address, record.stored_size) && whole;
+        const std::uint64_t begin = record.address, bytes = record.stored_size;
+        if (bytes > 0 && range_within(begin, bytes, end_)) {
+          if (!chunks.empty() && chunks.back().end == begin)
+            chunks.back().end += bytes;
+          else
+            chunks.push_back({begin, begin + bytes});
+        }
+        whole = claim(begin, bytes) && whole;
         return may_claim() && go_on();
       });
   if (!walked) damage = walked.error();
+  std::ranges::sort(chunks, {}, &Range::begin);
+  const auto overlap = [](const Range& one, const Range& next) { return next.begin < one.end; };
+  if (std::ranges::adjacent_find(chunks, overlap) != chunks.end()) out_.overlapping.push_back(object.address);
   return whole;
 }
 

@@ -36,7 +36,8 @@ struct Surveyed {
   AddressTable links_in;  // addresses that links lead to
   std::vector<DamagedGroup> groups;
   std::vector<DatasetTrouble> datasets;
-  std::vector<std::uint64_t> unreadable;  // addresses that links lead to, with no readable object
+  std::vector<std::uint64_t> unreadable;   // addresses that links lead to, with no readable object
+  std::vector<std::uint64_t> overlapping;  // datasets with chunks that have bytes in common
 
   bool is_group(std::uint64_t address) const {
     return reached.find(address) == static_cast<std::uint8_t>(object::ObjectKind::Group);
@@ -75,8 +76,10 @@ class Survey {
   void visit(std::uint64_t address);
   void visit_group(const object::Object& object);
   void visit_dataset(const object::Object& object);
-  bool claim_index(const object::DatasetDescription& description, std::optional<Error>& damage);
-  bool claim_chunks(const object::DatasetDescription& description, std::optional<Error>& damage);
+  bool claim_index(const object::Object& object, const object::DatasetDescription& description,
+                   std::optional<Error>& damage);
+  bool claim_chunks(const object::Object& object, const object::DatasetDescription& description,
+                    std::optional<Error>& damage);
   bool claim(std::uint64_t address, std::uint64_t bytes);
   bool may_claim() const;
   void read_attributes(const object::Object& object);

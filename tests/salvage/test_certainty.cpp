@@ -47,6 +47,43 @@ TEST_P(CertaintyTest, AChunkEndsWhereItsOwnFormSays) {
   EXPECT_EQ(shown.report.findings[0].found_by, "chunks that end elsewhere than their index says");
 }
 
+// A writer whose disk was full leaves such an index: nothing else says that one of the chunks has the bytes
+// of another.
+TEST_P(CertaintyTest, ChunksThatOverlapAreGuessed) {
+  if (latest()) return;  // there a checksum covers the index
+  auto bytes = sample();
+  EXPECT_TRUE(salvaged(bytes).report.findings.empty());
+  const std::uint64_t fixed = address_of(bytes, "g/fixed");
+  const auto file = metadata::FileMetadata::open(io::make_memory_source(bytes), {});
+  ASSERT_TRUE(file);
+  const auto object = object::open_object(**file, fixed);
+  ASSERT_TRUE(object);
+  const auto description = object::describe_dataset(**file, *object);
+  ASSERT_TRUE(description);
+  const auto geometry = chunk::ChunkGeometry::make(description->space, description->layout, true);
+  const auto index = chunk::open_chunk_index(*file, description->layout, *geometry);
+  ASSERT_TRUE(index);
+  std::uint64_t other = 0;
+  unsigned changed = 0;
+  ASSERT_TRUE(
+      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
+        if (scaled[0] == 3) other = record.address;
+        if (scaled[0] != 7) return true;
+        const std::uint64_t entry[] = {record.stored_size, scaled[0] * 100, 0, record.address};
+        for (const std::size_t at : test::places_of(bytes, as_text(std::as_bytes(std::span(entry))))) {
+          std::memcpy(&bytes[at + sizeof entry - sizeof other], &other, sizeof other);
+          ++changed;
+        }
+        return true;
+      }));
+  ASSERT_EQ(changed, 1U);
+  const Salvaged shown = salvaged(bytes);
+  ASSERT_EQ(shown.report.findings.size(), 1U);
+  EXPECT_EQ(shown.report.findings[0].address, fixed);
+  EXPECT_EQ(shown.report.findings[0].certainty, Certainty::Guessed);
+  EXPECT_EQ(shown.report.findings[0].found_by, "an index of chunks that overlap one another");
+}
+
 const Finding* finding_at(const Salvaged& shown, std::uint64_t address) {
   const auto at = std::ranges::find(shown.report.findings, address, &Finding::address);
   return at == shown.report.findings.end() ? nullptr : &*at;
