@@ -43,8 +43,10 @@ class HangingSource : public ServerTest {
     }
     return out;
   }
+  // The server ends first: a source that is being opened uses what follows here.
   void TearDown() override {
     if (!released.try_wait()) released.count_down();
+    server.reset();
     ServerTest::TearDown();
   }
 
