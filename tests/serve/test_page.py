@@ -111,6 +111,7 @@ class Browser:
         except WebDriverException as error:
             print(f"no browser that starts: {str(error).strip()}")
             sys.exit(77)
+        self.driver.set_script_timeout(SECONDS)  # a page that draws holds scripts up, for long where there is little processor
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
