@@ -24,15 +24,17 @@ class Claims {
     if (ranges_.size() >= settle_at_) settle();
   }
 
-  // Sorts the ranges and joins those that touch or overlap.
+  // Sorts the ranges and joins those that touch or overlap. An overlap is noted.
   void settle() {
     std::ranges::sort(ranges_, {}, &Range::begin);
     std::vector<Range> joined;
     for (const Range& range : ranges_) {
-      if (joined.empty() || joined.back().end < range.begin)
+      if (joined.empty() || joined.back().end < range.begin) {
         joined.push_back(range);
-      else
-        joined.back().end = std::max(joined.back().end, range.end);
+        continue;
+      }
+      overlap_ = overlap_ || range.begin < joined.back().end;
+      joined.back().end = std::max(joined.back().end, range.end);
     }
     ranges_ = std::move(joined);
     settle_at_ = std::max<std::size_t>(kMinSettled, 2 * ranges_.size());
@@ -53,6 +55,8 @@ class Claims {
     return behind != ranges_.begin() && std::prev(behind)->end > begin;
   }
   std::size_t count() const { return ranges_.size(); }
+  // Whether two of the ranges that were added had bytes in common.
+  bool overlap() const { return overlap_; }
   bool contains(std::uint64_t at) const { return touches(at, at + 1); }
 
   // The ranges between the claims, below `end`.
@@ -72,6 +76,7 @@ class Claims {
   static constexpr std::size_t kMinSettled = 1U << 16;
   std::vector<Range> ranges_;
   std::size_t settle_at_ = kMinSettled;
+  bool overlap_ = false;
 };
 
 }  // namespace h5mount::salvage

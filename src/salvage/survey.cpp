@@ -1,7 +1,5 @@
 #include "survey.h"
 
-#include <algorithm>
-
 #include "claiming_metadata.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
@@ -171,23 +169,17 @@ bool Survey::claim_chunks(const object::Object& object, const object::DatasetDes
     return !count || claim(description.layout.address, *count * geometry->chunk_bytes);
   }
   bool whole = true;
-  std::vector<Range> chunks;  // neighbours joined
+  Claims chunks;
   const Status walked =
       (*index)->for_each([&](std::span<const std::uint64_t>, const chunk::ChunkRecord& record) {
-        const std::uint64_t begin = record.address, bytes = record.stored_size;
-        if (bytes > 0 && range_within(begin, bytes, end_)) {
-          if (!chunks.empty() && chunks.back().end == begin)
-            chunks.back().end += bytes;
-          else
-            chunks.push_back({begin, begin + bytes});
-        }
-        whole = claim(begin, bytes) && whole;
+        const std::uint64_t address = record.address, bytes = record.stored_size;
+        if (range_within(address, bytes, end_)) chunks.add(address, bytes);
+        whole = claim(address, bytes) && whole;
         return may_claim() && go_on();
       });
   if (!walked) damage = walked.error();
-  std::ranges::sort(chunks, {}, &Range::begin);
-  const auto overlap = [](const Range& one, const Range& next) { return next.begin < one.end; };
-  if (std::ranges::adjacent_find(chunks, overlap) != chunks.end()) out_.overlapping.push_back(object.address);
+  chunks.settle();
+  if (chunks.overlap()) out_.overlapping.push_back(object.address);
   return whole;
 }
 

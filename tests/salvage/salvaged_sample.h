@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -62,6 +63,28 @@ inline void expect_chunks(const Salvaged& shown, std::string_view path, std::siz
   ASSERT_TRUE(chunks) << path << ": " << chunks.error().text();
   EXPECT_EQ(chunks->all, all) << path;
   EXPECT_EQ(chunks->readable, readable) << path;
+}
+
+// Visits the chunks of the filtered dataset at `path`; the bytes may be changed meanwhile.
+inline void for_each_chunk(
+    const std::vector<std::byte>& bytes, std::string_view path,
+    const std::function<void(std::uint64_t number, const chunk::ChunkRecord&)>& visit) {
+  const auto file = metadata::FileMetadata::open(io::make_memory_source(bytes), {});
+  ASSERT_TRUE(file);
+  const auto address = object::resolve_path(*file, (*file)->root_address(), path);
+  ASSERT_TRUE(address);
+  const auto object = object::open_object(**file, *address);
+  ASSERT_TRUE(object);
+  const auto description = object::describe_dataset(**file, *object);
+  ASSERT_TRUE(description);
+  const auto geometry = chunk::ChunkGeometry::make(description->space, description->layout, true);
+  const auto index = chunk::open_chunk_index(*file, description->layout, *geometry);
+  ASSERT_TRUE(index);
+  ASSERT_TRUE(
+      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
+        visit(scaled[0], record);
+        return true;
+      }));
 }
 
 // Overwrites the structure, as another program would.

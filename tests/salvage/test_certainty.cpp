@@ -17,27 +17,16 @@ INSTANTIATE_TEST_SUITE_P(Versions, CertaintyTest, testing::Values("earliest", "l
 TEST_P(CertaintyTest, AChunkEndsWhereItsOwnFormSays) {
   if (latest()) return;  // there a checksum covers the index
   auto bytes = sample();
-  const auto file = metadata::FileMetadata::open(io::make_memory_source(bytes), {});
-  ASSERT_TRUE(file);
-  const auto object = object::open_object(**file, address_of(bytes, "g/fixed"));
-  ASSERT_TRUE(object);
-  const auto description = object::describe_dataset(**file, *object);
-  ASSERT_TRUE(description);
-  const auto geometry = chunk::ChunkGeometry::make(description->space, description->layout, true);
-  const auto index = chunk::open_chunk_index(*file, description->layout, *geometry);
-  ASSERT_TRUE(index);
   unsigned changed = 0;
-  ASSERT_TRUE(
-      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
-        if (scaled[0] != 7) return true;
-        const std::uint64_t entry[] = {record.stored_size, scaled[0] * 100, 0, record.address};
-        for (const std::size_t at : test::places_of(bytes, as_text(std::as_bytes(std::span(entry))))) {
-          const auto shorter = static_cast<std::uint32_t>(record.stored_size - 5);
-          std::memcpy(&bytes[at], &shorter, sizeof shorter);
-          ++changed;
-        }
-        return true;
-      }));
+  for_each_chunk(bytes, "g/fixed", [&](std::uint64_t number, const chunk::ChunkRecord& record) {
+    if (number != 7) return;
+    const std::uint64_t entry[] = {record.stored_size, number * 100, 0, record.address};
+    for (const std::size_t at : test::places_of(bytes, as_text(std::as_bytes(std::span(entry))))) {
+      const auto shorter = static_cast<std::uint32_t>(record.stored_size - 5);
+      std::memcpy(&bytes[at], &shorter, sizeof shorter);
+      ++changed;
+    }
+  });
   ASSERT_EQ(changed, 1U);
   const Salvaged shown = salvaged(bytes, true);
   expect_chunks(shown, "g/fixed", 40, 40);
@@ -54,28 +43,17 @@ TEST_P(CertaintyTest, ChunksThatOverlapAreGuessed) {
   auto bytes = sample();
   EXPECT_TRUE(salvaged(bytes).report.findings.empty());
   const std::uint64_t fixed = address_of(bytes, "g/fixed");
-  const auto file = metadata::FileMetadata::open(io::make_memory_source(bytes), {});
-  ASSERT_TRUE(file);
-  const auto object = object::open_object(**file, fixed);
-  ASSERT_TRUE(object);
-  const auto description = object::describe_dataset(**file, *object);
-  ASSERT_TRUE(description);
-  const auto geometry = chunk::ChunkGeometry::make(description->space, description->layout, true);
-  const auto index = chunk::open_chunk_index(*file, description->layout, *geometry);
-  ASSERT_TRUE(index);
   std::uint64_t other = 0;
   unsigned changed = 0;
-  ASSERT_TRUE(
-      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
-        if (scaled[0] == 3) other = record.address;
-        if (scaled[0] != 7) return true;
-        const std::uint64_t entry[] = {record.stored_size, scaled[0] * 100, 0, record.address};
-        for (const std::size_t at : test::places_of(bytes, as_text(std::as_bytes(std::span(entry))))) {
-          std::memcpy(&bytes[at + sizeof entry - sizeof other], &other, sizeof other);
-          ++changed;
-        }
-        return true;
-      }));
+  for_each_chunk(bytes, "g/fixed", [&](std::uint64_t number, const chunk::ChunkRecord& record) {
+    if (number == 3) other = record.address;
+    if (number != 7) return;
+    const std::uint64_t entry[] = {record.stored_size, number * 100, 0, record.address};
+    for (const std::size_t at : test::places_of(bytes, as_text(std::as_bytes(std::span(entry))))) {
+      std::memcpy(&bytes[at + sizeof entry - sizeof other], &other, sizeof other);
+      ++changed;
+    }
+  });
   ASSERT_EQ(changed, 1U);
   const Salvaged shown = salvaged(bytes);
   ASSERT_EQ(shown.report.findings.size(), 1U);

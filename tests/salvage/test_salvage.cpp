@@ -353,21 +353,10 @@ TEST_P(SalvageTest, ChunksThatNothingTellsAreErrorsAndAreNamed) {
 
 TEST_P(SalvageTest, ChunksThatDoNotDecodeAreFilledAndNamed) {
   auto bytes = sample();
-  const auto file = metadata::FileMetadata::open(io::make_memory_source(bytes), {});
-  ASSERT_TRUE(file);
   const std::uint64_t address = address_of(bytes, "g/fixed");
-  const auto object = object::open_object(**file, address);
-  ASSERT_TRUE(object);
-  const auto description = object::describe_dataset(**file, *object);
-  ASSERT_TRUE(description);
-  const auto geometry = chunk::ChunkGeometry::make(description->space, description->layout, true);
-  const auto index = chunk::open_chunk_index(*file, description->layout, *geometry);
-  ASSERT_TRUE(index);
-  ASSERT_TRUE(
-      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
-        if (scaled[0] == 7 || scaled[0] == 9) overwrite(bytes, record.address + 2, record.stored_size - 2);
-        return true;
-      }));
+  for_each_chunk(bytes, "g/fixed", [&](std::uint64_t number, const chunk::ChunkRecord& record) {
+    if (number == 7 || number == 9) overwrite(bytes, record.address + 2, record.stored_size - 2);
+  });
   const Salvaged plain = salvaged(bytes);
   EXPECT_FALSE(plain.report.changed) << "its structures are sound: reading it is an error as ever";
   const Salvaged shown = salvaged(bytes, true);

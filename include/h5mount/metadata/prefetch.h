@@ -39,18 +39,15 @@ class ReadInOrder {
 };
 
 enum class Structure : std::uint8_t {
-  // An object header with its continuations; Links: and what its links lie in; ListedObject: and, of a small
-  // dataset of text, what says how long that is; Listing: and both; Object: and what its links, attributes
-  // and their values lie in.
-  ObjectHeader,
-  Links,
-  ListedObject,
-  Listing,
-  Object,
-  GroupTree,    // a version 1 B-tree of a group, with its symbol table nodes
-  LocalHeap,    // with its data segment
-  FractalHeap,  // with all blocks and huge objects
-  BTree2,       // with all nodes
+  ObjectHeader,  // with its continuations; so are the next four
+  Links,         // a header, and what its links lie in
+  ListedObject,  // a header, and what tells the length of a small dataset of text
+  Listing,       // both of these
+  Object,        // a header, and what its links, its attributes and their values lie in
+  GroupTree,     // a version 1 B-tree of a group, with its symbol table nodes
+  LocalHeap,     // with its data segment
+  FractalHeap,   // with all blocks and huge objects
+  BTree2,        // with all nodes
 };
 
 struct StructureAt {

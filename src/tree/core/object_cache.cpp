@@ -29,7 +29,7 @@ std::size_t bytes_of(const object::DatasetDescription& dataset) {
 
 std::size_t cost_of(const OpenedObject& opened) {
   // The least that is charged for an object of a local file: some 700 small ones are kept, about 1 MiB, which
-  // fit into a processor's cache. (`ls -lR` of 100,000 datasets is 1.1 times as fast as with those that 20
+  // fit into a processor's cache. (`ls -lR` of 100,000 datasets is 1.06 times as fast as with those that 20
   // MiB have room for.)
   constexpr std::size_t kLeastOfLocal = 6U << 10;
   constexpr std::size_t kNode = 64;  // of a table of names

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kFirstWindow = 8, kGrowth = 8, kMaxWindow = 512;  // in links
 constexpr std::size_t kMaxMeasured = 1024;
-constexpr std::size_t kMaxParentLinks = 1U << 17;  // of a parent, that are kept here
+// Of a parent, that are kept here: those of all parents of a file take 1 MiB.
+constexpr std::size_t kMaxParentLinks = 1U << 14;
 
 }  // namespace
 
