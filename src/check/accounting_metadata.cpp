@@ -24,8 +24,9 @@ AccountingMetadata::AccountingMetadata(metadata::FileMetadataPtr file, Allocated
       number_(file_->number() | kAccounting) {}
 
 Result<metadata::MetadataBlock> AccountingMetadata::read(std::uint64_t address, std::uint64_t length,
-                                                         std::string_view structure) const {
-  auto block = file_->read(address, length, structure);
+                                                         std::string_view structure,
+                                                         metadata::Among among) const {
+  auto block = file_->read(address, length, structure, among);
   if (block) covers(address, length);
   return block;
 }
@@ -128,7 +129,8 @@ Status AccountingMetadata::note_shared_message_list(const format::SharedMessageI
 Status AccountingMetadata::note_free_space_manager(std::uint64_t address, Space space) const {
   constexpr std::string_view kName = "FreeSpaceManager", kSections = "FreeSpaceSections";
   if (!is_new(address)) return {};
-  H5_ASSIGN(const auto block, read(address, format::free_space_manager_bytes(sizes()), kName));
+  H5_ASSIGN(const auto block,
+            read(address, format::free_space_manager_bytes(sizes()), kName, metadata::Among::Structures));
   format::Cursor cursor = block.cursor(kName);
   H5_ASSIGN(const format::FreeSpaceManager manager, format::decode_free_space_manager(cursor));
   if (manager.list_address == format::kUndefinedAddress) return {};

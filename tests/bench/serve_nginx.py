@@ -8,7 +8,7 @@ sendfile. Prints for each row the median of the rounds: requests (or MB) a secon
 request (or MB), and the medians of the rounds' ratios. The client runs on the same processors, so processor time says more
 than the clock where other programs run too: the load is printed with each row.
 """
-import argparse, os, signal, statistics, subprocess, sys, tempfile, time
+import argparse, os, resource, signal, statistics, subprocess, sys, tempfile, time
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
     os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
@@ -115,11 +115,21 @@ def row(name, ours, theirs, path, other_path, script, rounds, seconds, by):
           f"{median(other, cost):.3g}; ratio {ratio(rate):.2f}, processor time {ratio(cost):.2f}; load {os.getloadavg()[0]:.1f}", flush=True)
 
 
-def tiles_beside_roofline(program, roofline, place, rounds):
-    served, bound = [], []
+# Processor time of nginx and curl for the same bytes as a file: what passing them costs a server that has nothing to decode.
+def passing(nginx, times=10):
+    before = ticks(nginx.pids()) + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    for _ in range(times):
+        subprocess.run(["curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{nginx.port}/tiles"], check=True)
+    return (ticks(nginx.pids()) + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before) / times
+
+
+# The decoder keeps all processors busy; what passes the bytes, and the client that takes them, need them too.
+def tiles_beside_roofline(program, roofline, place, nginx, rounds):
+    served, decoder, bound = [], [], []
     for _ in range(rounds):
         said = subprocess.run([roofline, f"{place}/f.h5", "tiles"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
-        bound.append(float(said[0]))
+        decoder.append(float(said[0]))
+        bound.append(decoder[-1] + passing(nginx) / os.cpu_count())
         server = start_ours(program, "-o", "cache_size=256M", f"{place}/f.h5")  # its first read decodes
         begin = time.monotonic()
         subprocess.run(["curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{server.port}/tiles"], check=True)
@@ -127,9 +137,10 @@ def tiles_beside_roofline(program, roofline, place, rounds):
         server.process.terminate()
         server.process.wait()
     size = SIDE * SIDE * 2 / 1e6
-    ratio = statistics.median(b / s for b, s in zip(bound, served))
+    ratio = lambda times: statistics.median(t / s for t, s in zip(times, served))
     print(f"deflated tiles whole, one client: {size / statistics.median(served):.0f} MB/s; the decoder alone "
-          f"{size / statistics.median(bound):.0f}; ratio {ratio:.2f}; load {os.getloadavg()[0]:.1f}", flush=True)
+          f"{size / statistics.median(decoder):.0f}, ratio {ratio(decoder):.2f}; with the processor time of passing them "
+          f"{size / statistics.median(bound):.0f}, ratio {ratio(bound):.2f}; load {os.getloadavg()[0]:.1f}", flush=True)
 
 
 def main():
@@ -162,12 +173,12 @@ def main():
                 for server, shown in ((ours, name), (buckets, name + ", --s3")):
                     load(server, path, script and script.replace("PATH", path), 1)  # warm
                     row(shown, server, nginx, path, other, script, given.rounds, given.seconds, by)
+            if roofline and given.only in "deflated tiles whole":
+                tiles_beside_roofline(program, roofline, place, nginx, given.rounds)
         finally:
             for server in (ours, buckets, nginx):
                 server.process.send_signal(signal.SIGINT if server is not nginx else signal.SIGTERM)
                 server.process.wait(60)
-        if roofline and given.only in "deflated tiles whole":
-            tiles_beside_roofline(program, roofline, place, given.rounds)
 
 
 main()
