@@ -86,7 +86,7 @@ class S3Server:
             for process in reversed(self.processes):
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(10)
-            if failed[0] is not None:
+            if failed[0] is not None and issubclass(failed[0], Exception):
                 self.show_logs()
         finally:  # also where a signal ends the waiting
             for process in self.processes:
