@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""h5mount --serve --s3 beside other servers of S3 that have the same bytes, alternating in each round.
+"""h5mount --serve --s3 beside other servers of S3 and nginx that have the same bytes, alternating in each round.
 
     tests/bench/serve_s3.py [radosgw] [s3rver] H5MOUNT [--rounds N] [--seconds S]
 
-Objects are public, so that nobody signs. radosgw's lie in memory (tests/remote/s3_servers.py, which says what is needed
-besides wrk and h5py). Prints for each row the medians of the rounds: requests (or MB) a second, the processor time of all
-processes of the server for each, and h5mount's rate divided by the other's in the same round.
+Objects are public, so that nobody signs. radosgw's lie in memory. Needs wrk, nginx-light, h5py and boto3, and what
+scripts/check_s3_servers.py needs for each server. Prints for each row the medians of the rounds: requests (or MB) a second,
+the processor time of all processes of the server for each, and h5mount's rate divided by the other's in the same round.
 """
 import argparse, os, statistics, sys, tempfile
 
@@ -16,11 +16,11 @@ import h5py, numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "remote"))
 from s3_servers import SERVERS
-from serve_nginx import RANGES, load, start_ours
+from serve_nginx import RANGES, load, start_nginx, start_ours
 
 CACHED, LARGE = 16 << 20, 64 << 20
-ROWS = (("4 KiB ranges of 16 MiB of deflated data, 64 connections", "/cached", RANGES.format(pages=CACHED // 4096 - 1, path="PREFIX/cached"),
-         64, "requests", "us a request"),
+PAGES = RANGES.format(pages=CACHED // 4096 - 1, path="PREFIX/cached")
+ROWS = (("4 KiB ranges of 16 MiB of deflated data, 64 connections", "/cached", PAGES, 64, "requests", "us a request"),
         ("an object of 64 MiB, 8 connections", "/large", None, 8, "MB", "ms a MB"))
 
 
@@ -75,13 +75,19 @@ def main():
             others.append(ends.enter_context(SERVERS[name]()))
             fill(others[-1], path)
             print(others[-1].version(), flush=True)
-        ours = start_ours(program, "--s3", path)
-        ours.name = "h5mount"
-        ends.callback(ours.process.wait)
-        ends.callback(ours.process.terminate)
         os.chdir(place)
         ends.callback(os.chdir, "/")
-        measure([ours, *others], given.rounds, given.seconds)
+        os.mkdir("tree")
+        with h5py.File(path) as f:
+            for name in f:
+                f[name][()].tofile(f"tree/{name}")
+        beside = []
+        for name, start in (("h5mount", lambda: start_ours(program, "--s3", path)), ("nginx", lambda: start_nginx(place))):
+            beside.append(start())
+            beside[-1].name = name
+            ends.callback(beside[-1].process.wait)
+            ends.callback(beside[-1].process.terminate)
+        measure([*beside, *others], given.rounds, given.seconds)
 
 
 main()

@@ -5,6 +5,7 @@
 
 They end with the process that started them, also where that is killed."""
 import contextlib
+import json
 import os
 import shutil
 import socket
@@ -47,6 +48,8 @@ mon cluster log file = {place}/cluster.log
 rgw frontends = beast endpoint=127.0.0.1:{ports[2]} tcp_nodelay=1
 rgw enable usage log = false
 rgw dynamic resharding = false
+rgw sts key = 0123456789abcdef
+rgw s3 auth use sts = true
 """
 
 
@@ -161,9 +164,23 @@ class Radosgw(S3Server):
         self.run('ceph', '-c', conf, '--connect-timeout', '60', 'osd', 'new', osd)
         self.run('ceph-osd', '-c', conf, '--mkfs', '-i', '0', '--osd-uuid', osd)
         self.start('osd', 'ceph-osd', '-c', conf, '-f', '-i', '0')
-        self.run('radosgw-admin', '-c', conf, 'user', 'create', '--uid=tests', '--display-name=tests',
-                 '--access-key=' + self.key, '--secret-key=' + self.secret)
+        self.admin('user', 'create', '--uid=tests', '--display-name=tests', '--access-key=' + self.key,
+                   '--secret-key=' + self.secret)
         self.start('radosgw', 'radosgw', '-c', conf, '-f', '-n', 'client.rgw')
+
+    def admin(self, *words):
+        self.run('radosgw-admin', '-c', f'{self.place}/ceph.conf', *words)
+
+    def make_role(self):
+        """One that the user may assume (at this server, which is STS too), and that may read everything: its name."""
+        def policy(**statement):
+            return json.dumps({'Version': '2012-10-17', 'Statement': [{'Effect': 'Allow', **statement}]})
+
+        self.admin('role', 'create', '--role-name=reader', '--path=/', '--assume-role-policy-doc=' + policy(
+            Action=['sts:AssumeRole'], Principal={'AWS': ['arn:aws:iam:::user/tests']}))
+        self.admin('role-policy', 'put', '--role-name=reader', '--policy-name=all', '--policy-doc=' + policy(
+            Action=['s3:*'], Resource='arn:aws:s3:::*'))
+        return 'arn:aws:iam:::role/reader'
 
 
 class S3rver(S3Server):
