@@ -360,6 +360,17 @@ class Checks:
             for at in range(0, ELEMENTS, ELEMENTS // 64):
                 assert version_of(point + '/data', at) == 2
 
+    def away(self):
+        self.put('away.h5', self.version(1))
+        with self.mounted(self.url('away.h5'), 'timeout=3') as point, open(point + '/data', 'rb', buffering=0) as file:
+            assert version_read(file.fileno(), 0) == 1
+            with self.server.away():
+                try:
+                    raise AssertionError(f'version {version_read(file.fileno(), ELEMENTS // 2)} without a server')
+                except OSError as error:
+                    assert error.errno == errno.EIO, error
+            assert version_read(file.fileno(), ELEMENTS // 2) == 1
+
     def all(self):
         self.client.create_bucket(Bucket=BUCKET)
         for path in self.files:
@@ -377,6 +388,7 @@ class Checks:
         self.check('without keys', self.anonymous)
         if hasattr(self.server, 'make_role'):
             self.check('a role', self.role)
+        self.check('a server that goes and comes back', self.away)
         self.check('an object that is replaced', self.replaced)
         self.check('an object that is deleted', self.deleted)
         self.check('an object that is replaced, with reload', self.reloaded)
@@ -423,7 +435,7 @@ def main():
         finally:
             shutil.rmtree(place, ignore_errors=True)
     print(f'{passed} passed, {failed} failed')
-    sys.exit(1 if failed else 0)
+    sys.exit(1 if failed or not passed else 0)
 
 
 main()

@@ -129,6 +129,16 @@ class S3Server:
                 time.sleep(.2)
         raise RuntimeError(f'{self.name} does not answer')
 
+    @contextlib.contextmanager
+    def away(self):
+        """What answers requests has ended meanwhile, and is there again afterwards."""
+        process = self.processes.pop()
+        process.terminate()
+        process.wait(60)
+        yield
+        self.start(self.name, *process.args[4:])
+        self.wait()
+
     def pids(self):
         return [process.pid for process in self.processes]
 
