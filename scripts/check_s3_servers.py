@@ -6,9 +6,11 @@
 Each server (both unless one is named) is started alone on loopback and ended again: tests/remote/s3_servers.py says how.
 FILEs are mounted one by one, of a DIRECTORY all files of at most 512 KiB at once as `s3://BUCKET/PREFIX/`; by default the
 example of the project and, where it is, ../shared/corpus. Then come keys with odd characters, objects of several parts,
-presigned URLs, long listings, wrong keys, and objects that are replaced or deleted while they are mounted.
+presigned URLs, long listings, wrong keys, a role of the server's STS, a server that is away for a while, and objects that are
+replaced or deleted while they are mounted.
 Prints what was held, requests and bytes of each mount, and 'N passed, N failed'. Needs a right to mount, python3-boto3 and
-python3-h5py; for radosgw Debian's ceph-mon, ceph-osd and radosgw, for s3rver node and npm's registry.
+python3-h5py; for radosgw Debian's ceph-mon, ceph-osd and radosgw (the programs; no cluster), for s3rver npm and its registry.
+MinIO's server is in neither Debian nor npm.
 """
 import contextlib
 import errno
