@@ -93,7 +93,8 @@ def load(server, path, script, seconds, connections=CONNECTIONS):
     before = ticks(server.pids())
     said = subprocess.run([*words, f"http://127.0.0.1:{server.port}{server.prefix}{path}"], check=True, stdout=subprocess.PIPE, text=True).stdout
     used = ticks(server.pids()) - before
-    assert "Non-2xx" not in said and "Socket errors: connect 0, read 0, write 0, timeout 0" in said or "Socket errors" not in said, said
+    # Answers that took longer than wrk's 2 seconds are answers.
+    assert "Non-2xx" not in said and ("Socket errors" not in said or "connect 0, read 0, write 0," in said), said
     line = next(line for line in said.splitlines() if " requests in " in line).replace(",", "").split()
     units = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
     unit = next(u for u in ("KB", "MB", "GB", "B") if line[4].endswith(u))
@@ -181,4 +182,5 @@ def main():
                 server.process.wait(60)
 
 
-main()
+if __name__ == "__main__":  # serve_s3.py imports it
+    main()
