@@ -35,6 +35,16 @@ std::string_view media_type(std::string_view name) {
                                   : "text/plain; charset=utf-8";
 }
 
+// A text that differs if the page's files differ.
+const std::string& page_build() {
+  static const std::string build = [] {
+    std::uint64_t sum = 0;
+    for (const Asset& asset : page_assets()) sum = sum * 31 + tree::fnv1a(asset.content);
+    return fmt::format("{:x}", sum);
+  }();
+  return build;
+}
+
 // Calls `convert` with each name of a path; it appends to the result.
 template <class Convert>
 std::string converted(std::string_view path, Convert convert) {
@@ -76,13 +86,16 @@ Answer page_answer(const Request& request, const PagePlace& place, RequestWork& 
   text = filled(std::move(text), "{root}", place.root);
   text = filled(std::move(text), "{plain}", escape_html(place.plain));
   text = filled(std::move(text), "{file}", place.named ? " data-named" : "");
+  text = filled(std::move(text), "{build}", page_build());
+  const std::string query = place.named ? "?file=" + encode_segment(place.name) : std::string();
+  text = filled(std::move(text), "{version}", place.root + ".h5/api/version" + query);
   const std::string marked = fmt::format(" data-name=\"{}\" data-path=\"{}\"", name, escape_html(place.path));
   text = filled(std::move(text), "{place}", marked);
   const std::string etag = fmt::format("\"{:x}\"", tree::fnv1a(text));
   return listing_answer(request, make_text_body(std::move(text)), false, etag, work);
 }
 
-Answer asset_answer(const Request& request, std::string_view name, RequestWork&) {
+Answer asset_answer(const Request& request, std::string_view name, std::string_view build) {
   const Asset* const asset = find_asset(std::string(name) + std::string(kCompressed));
   if (asset == nullptr) return plain_answer(404, "no such file");
   const bool compress = accepts_gzip(request.header("Accept-Encoding"));
@@ -99,6 +112,9 @@ Answer asset_answer(const Request& request, std::string_view name, RequestWork&)
                                        : from_gzip(asset->content).value_or(std::string()));
   }
   out.add("Vary", "Accept-Encoding");
+  if (build == page_build())
+    for (Header& header : out.headers)
+      if (header == Header("Cache-Control", "no-cache")) header.second = "max-age=31536000, immutable";
   return out;
 }
 

@@ -21,8 +21,9 @@ struct PagePlace {
 };
 Answer page_answer(const Request& request, const PagePlace& place, RequestWork& work);
 
-// Answers with a file of the page, or with 404 if there is no such file.
-Answer asset_answer(const Request& request, std::string_view name, RequestWork& work);
+// Answers with a file of the page, or with 404 if there is no such file. `build`: the build that a page named
+// in the file's address, or empty. Browsers keep a file of this build without asking again.
+Answer asset_answer(const Request& request, std::string_view name, std::string_view build);
 
 // The HDF5 path of an object, from the path of names that the tree shows.
 std::string own_path(std::string_view shown);

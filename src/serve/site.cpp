@@ -138,7 +138,7 @@ Answer Site::answer_at(const Request& request, std::string_view path, std::strin
   const auto decoded = decode_path(path);
   if (!decoded) return plain_answer(path.find('%') == std::string_view::npos ? 400 : 404, "no such path");
   if (const auto asset = query_parameter(query, "asset"); asset && path == "/")
-    return asset_answer(request, *asset, work);
+    return asset_answer(request, *asset, query_parameter(query, "of").value_or(std::string_view()));
   const std::string clean = without_dot_segments(*decoded);
   if (auto of_api = api_answer(request, clean, query, work)) {
     of_api->of_api = true;

@@ -9,8 +9,8 @@ std::optional<object::Attribute> attribute_of(const metadata::FileMetadata& file
   return *std::move(found);
 }
 
-std::uint64_t first_reference(const text::ValueContext& values, const format::Datatype& type,
-                              ByteSpan element) {
+Result<std::uint64_t> first_reference(const text::ValueContext& values, const format::Datatype& type,
+                                      ByteSpan element) {
   std::uint64_t out = 0;
   const auto note = [&](std::uint64_t address) -> std::optional<std::string> {
     if (out == 0) out = address;
@@ -18,7 +18,8 @@ std::uint64_t first_reference(const text::ValueContext& values, const format::Da
   };
   const text::ValueContext noting{{.file = values.file, .path_of = note}, values.budget};
   std::string ignored;
-  (void)text::append_json(type, element, noting, ignored);
+  const Status read = text::append_json(type, element, noting, ignored);
+  if (!read && out == 0) return fail(read.error());
   return out;
 }
 

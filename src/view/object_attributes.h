@@ -15,7 +15,7 @@ std::optional<object::Attribute> attribute_of(const metadata::FileMetadata& file
                                               const object::Object& object, std::string_view name);
 
 // The address of the first object that a value refers to; 0 if it refers to none.
-std::uint64_t first_reference(const text::ValueContext& values, const format::Datatype& type,
-                              ByteSpan element);
+Result<std::uint64_t> first_reference(const text::ValueContext& values, const format::Datatype& type,
+                                      ByteSpan element);
 
 }  // namespace h5mount::view

@@ -13,13 +13,16 @@ namespace {
 
 class TiffFile final : public ComputedFile {
  public:
-  TiffFile(TiffLayout layout, std::string head, bool indexed, DatasetReaderPtr reader)
+  // `damage`: why it has no palette; nullopt if its dataset has none.
+  TiffFile(TiffLayout layout, ByteSpan palette, std::optional<Error> damage, DatasetReaderPtr reader)
       : layout_(layout),
-        head_(std::make_shared<const std::string>(std::move(head))),
-        indexed_(indexed),
+        head_(std::make_shared<const std::string>(tiff_head(layout, palette))),
+        indexed_(!palette.empty()),
+        damage_(std::move(damage)),
         reader_(std::move(reader)) {}
 
   std::uint64_t size() const override { return layout_.size; }
+  const Error* damage() const override { return damage_ ? &*damage_ : nullptr; }
 
   Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
               dataset::Pieces& out) const override {
@@ -90,14 +93,28 @@ class TiffFile final : public ComputedFile {
   TiffLayout layout_;
   std::shared_ptr<const std::string> head_;
   bool indexed_;
+  std::optional<Error> damage_;
   DatasetReaderPtr reader_;
 };
 
-bool is_image(const text::ValueContext& values, const object::Object& object) {
-  const auto attribute = attribute_of(*values.file, object, "CLASS");
+// nullopt if the object has no such attribute.
+Result<std::optional<object::Attribute>> attribute_if_any(const metadata::FileMetadata& file,
+                                                          const object::Object& object,
+                                                          std::string_view name) {
+  auto found = object::find_attribute(file, object, name);
+  if (!found && found.error().code() == ErrorCode::NotFound) return std::nullopt;
+  if (!found) return fail(found.error());
+  if (found->damage) return fail(*found->damage);
+  return *std::move(found);
+}
+
+Result<bool> is_image(const text::ValueContext& values, const object::Object& object) {
+  H5_ASSIGN(const auto attribute, attribute_if_any(*values.file, object, "CLASS"));
+  if (!attribute || !text::is_string(*attribute->type) || attribute->data.size() != attribute->type->size)
+    return false;
   std::string text;
-  return attribute && attribute->data.size() == attribute->type->size &&
-         text::append_string(*attribute->type, attribute->data, values, text) && text == "IMAGE";
+  H5_TRY(text::append_string(*attribute->type, attribute->data, values, text));
+  return text == "IMAGE";
 }
 
 // The palette of an HDF5 image (HDF5 Image and Palette Specification): the first one that its attribute
@@ -107,13 +124,16 @@ Result<std::vector<std::byte>> palette_of(const Source& source, RequestBudget& b
   const metadata::FileMetadata& file = *source.values.file;
   const text::ValueContext values{source.values, budget};
   std::vector<std::byte> out;
-  const auto image = object::open_object(file, source.reader->description().address);
-  if (!image || !is_image(values, *image)) return out;
-  const auto reference = attribute_of(file, *image, "PALETTE");
+  const std::uint64_t own_address = source.reader->description().address;
+  if (own_address == 0) return out;  // the samples are no object of the file
+  H5_ASSIGN(const object::Object image, object::open_object(file, own_address));
+  H5_ASSIGN(const auto reference, attribute_if_any(file, image, "PALETTE"));
   if (!reference || !reference->type->has_reference || reference->data.size() < reference->type->size)
     return out;
-  const std::uint64_t address =
-      first_reference(values, *reference->type, reference->data.first(reference->type->size));
+  H5_ASSIGN(const bool indexed, is_image(values, image));
+  if (!indexed) return out;
+  H5_ASSIGN(const std::uint64_t address,
+            first_reference(values, *reference->type, reference->data.first(reference->type->size)));
   if (address == 0) return out;
   H5_ASSIGN(const object::Object palette, object::open_object(file, address));
   if (palette.kind != object::ObjectKind::Dataset) return out;
@@ -147,11 +167,18 @@ Result<ComputedFilePtr> make_tiff(Source source, const ComputedFile*, std::span<
                                   RequestBudget& budget) {
   H5_ASSIGN(const TiffLayout layout, tiff_layout(source.reader->description()));
   std::vector<std::byte> palette;
+  std::optional<Error> damage;
   if (layout.may_be_indexed()) {
-    H5_ASSIGN(palette, palette_of(source, budget));
+    auto found = palette_of(source, budget);
+    // If no request can read the colours, the samples are shown without them.
+    if (found)
+      palette = *std::move(found);
+    else if (meets_all_requests(found.error()) && !concerns_one_request(found.error()))
+      damage = found.error().within("the image's palette, without which its TIFF is grey");
+    else
+      return fail(found.error());
   }
-  return std::make_shared<const TiffFile>(layout, tiff_head(layout, palette), !palette.empty(),
-                                          std::move(source.reader));
+  return std::make_shared<const TiffFile>(layout, palette, std::move(damage), std::move(source.reader));
 }
 
 }  // namespace h5mount::view

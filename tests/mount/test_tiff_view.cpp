@@ -30,6 +30,29 @@ TEST_F(TiffTest, PalettesOfImages) {
   H5MOUNT_CHECK_BY("tiff_view/palettes_of_images_check.py");
 }
 
+// The samples are sound, so they are shown; one line says what became of the colours.
+TEST_F(TiffTest, ADamagedPaletteLosesColoursAlone) {
+  write(R"(
+with h5py.File('f.h5', 'w') as f:
+    p = f.create_dataset('p', data=np.arange(768).reshape(256, 3).astype('u1'), chunks=(256, 3),
+                         fletcher32=True)
+    d = f.create_dataset('d', data=np.arange(60).reshape(3, 4, 5).astype('u1'))
+    d.attrs['CLASS'] = np.bytes_('IMAGE'); d.attrs['PALETTE'] = p.ref
+    place = p.id.get_chunk_info(0).byte_offset
+with open('f.h5', 'r+b') as f: f.seek(place); f.write(b'\xff')
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(R"(
+image = np.arange(60).reshape(3, 4, 5).astype('u1')
+for _ in range(2):
+    equal('tiff/d.tif', image); equal('slice/d/1.tif', image[1])
+for fields in Tiff(V + '/tiff/d.tif').pages(): assert fields[262] == (1,) and 320 not in fields
+assert error('npy/p.npy', 4200) == 'EIO'
+lines = [line for line in read('log').decode().splitlines() if ': /d: ' in line]
+assert len(lines) == 1 and 'palette' in lines[0] and ' at 0x' in lines[0], lines
+)");
+}
+
 // Sizes are those of the formats' offsets; nothing of millions of pages is held.
 TEST_F(TiffTest, LargeOnesAreBigTiff) {
   write_by("tiff_view/large_ones_are_big_tiff_file.py");

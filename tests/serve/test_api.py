@@ -398,21 +398,29 @@ class ServeApi(ServeTest):
             f['good'] = 1
             f['lost'] = 2
             f['lost'].attrs.update(text='a text in the heap', number=5)
+            f['image'] = np.arange(600).reshape(20, 30).astype('u1')
+            f.create_dataset('colours', data=np.zeros((256, 3), 'u1'), chunks=(256, 3), fletcher32=True)
+            f['image'].attrs.update(CLASS=np.bytes_('IMAGE'), PALETTE=f['colours'].ref)
         with h5py.File('f.h5') as f:
-            at = f['bad'].id.get_chunk_info(4).byte_offset
+            damaged = [f[name].id.get_chunk_info(i).byte_offset for name, i in (('bad', 4), ('colours', 0))]
         with open('f.h5', 'r+b') as f:
             heap = f.read().index(b'GCOL')
-            f.seek(at + 5)
-            f.write(b'\xff' * 8)
+            for at in damaged:
+                f.seek(at + 5)
+                f.write(b'\xff' * 8)
             f.seek(heap)
             f.write(b'LOST')
         with Serve('f.h5') as s:
-            assert {c['name'] for c in api(s, 'meta')['children']} == {'bad', 'good', 'lost'}
+            names = {c['name'] for c in api(s, 'meta')['children']}
+            assert names == {'bad', 'good', 'lost', 'image', 'colours'}
             assert message(s, '/api/data?path=/bad&format=bin&selection=4000:5000', 500)
             assert message(s, '/api/stats?path=/bad', 500)
             # An attribute whose text is lost is null, the others are there.
             assert api(s, 'attr', '/lost') == {'text': None, 'number': 5}
             assert len(api(s, 'data', '/bad', selection='0:1000')) == 1000
+            # Samples are worth more than their colours.
+            assert api(s, 'data', '/image', format='tiff')[4096:4696] == bytes(i % 256 for i in range(600))
+        assert open('serve.err').read().count('/image: ') == 1
 
     def test_nothing_follows_the_head_of_what_has_no_known_size(self):
         with h5py.File('f.h5', 'w') as f:

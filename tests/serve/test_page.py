@@ -45,6 +45,9 @@ def write_example(path, large):
         f["indexed"] = np.arange(40 * 60, dtype="u1").reshape(40, 60)
         f["indexed"].attrs.update({"CLASS": np.bytes_("IMAGE"), "IMAGE_SUBCLASS": np.bytes_("IMAGE_INDEXED"),
                                    "PALETTE": f["palette"].ref})
+        f.create_dataset("lost colours", data=f["palette"][()], chunks=(256, 3), fletcher32=True)
+        f["faded"] = f["indexed"][()]
+        f["faded"].attrs.update({"CLASS": np.bytes_("IMAGE"), "PALETTE": f["lost colours"].ref})
         f["5d"] = np.arange(2 * 3 * 4 * 5 * 6, dtype=">i2").reshape(2, 3, 4, 5, 6)
         table = np.zeros(30, dtype=[("time", "f8"), ("name", "S40"), ("n", "<i4")])
         table["name"] = MARKUP.encode()
@@ -66,7 +69,7 @@ def write_example(path, large):
         f.create_dataset("large", data=np.add.outer(np.arange(1500), np.arange(2000)).astype("<f4"), chunks=(500, 500))
         f["large"][700:800, 900:1100] = 10000
         f.create_dataset("damaged", data=np.arange(100000.) % 7, chunks=(1000,), compression="gzip", fletcher32=True)
-        place = f["damaged"].id.get_chunk_info(0).byte_offset
+        damaged = [f[name].id.get_chunk_info(0).byte_offset for name in ("damaged", "lost colours")]
         entry = f.create_group("entry")
         entry.attrs.update({"NX_class": "NXentry", "default": "data"})
         data = entry.create_group("data")
@@ -94,8 +97,9 @@ def write_example(path, large):
                 many.create_group(f"{i:06}")
         stack[7] = np.random.default_rng(1).poisson(100, (2048, 2048))
     with open(path, "r+b") as f:
-        f.seek(place + 5)
-        f.write(b"\xff" * 8)
+        for place in damaged:
+            f.seek(place + 5)
+            f.write(b"\xff" * 8)
 
 
 class Browser:
@@ -178,7 +182,7 @@ PAGES = {"/": ([], False), "/wave": (["wave"], True), "/image": (["image"], True
          "/scalar": (["1.5"], False), "/empty": (["empty"], False), "/complex": ([], True), "/flags": ([], True),
          "/not finite": ([], True), "/no rows": (["No elements: 0 × 3"], False), "/most": ([], True), "/entry": (["172000"], True), "/group": ([], False), "/soft": ([], False),
          "/stack": (["2,048 × 2,048 values: of what is visible, means"], True), "/series": ([], True), "/large": (["1,500 × 2,000 values"], True),
-         "/indexed": (["In the colours of its palette"], True), "/seconds": (["2024-07-03 09:46:40 to 2024-07-03 10:03:19.500 UTC", "09:50"], True),
+         "/indexed": (["In the colours of its palette"], True), "/faded": (["faded"], True), "/seconds": (["2024-07-03 09:46:40 to 2024-07-03 10:03:19.500 UTC", "09:50"], True),
          "/dated": (["time (2024-07-03, UTC)", "09:50"], True), "/days": (["2000-03-02 00:00:00 to 2000-03-05 00:00:00 noleap"], True), "/dates": (["2024-07-03T09:46:40"], False)}
 
 

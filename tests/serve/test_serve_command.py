@@ -6,6 +6,7 @@ import http.client
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -289,6 +290,28 @@ class ServeCommand(ServeTest):
                 fields['If_None_Match'] = b.headers['ETag']
                 assert s.get(target, Accept_Encoding='gzip', **fields).status == 304
             assert 'Content-Encoding' not in s.get('/?list', Accept_Encoding='gzip;q=0').headers
+
+    def test_the_pages_own_files_are_kept_as_long_as_the_page_names_them(self):
+        write_example()
+        with Serve('f.h5') as s:
+            page = s.get('/', Accept='text/html').data.decode()
+            if 'asset=page.js' not in page:
+                self.skipTest('built without the page')
+            files = [html.unescape(ref) for ref in re.findall(r'"\./(\?asset=[^"]+)"', page)]
+            assert len(files) == 2, page
+            for file in files:
+                a = s.get('/' + file)
+                assert 'immutable' in a.headers['Cache-Control'], file
+                assert 'immutable' in s.get('/' + file, If_None_Match=a.headers['ETag']).headers['Cache-Control']
+                assert s.get('/' + file + '0').headers['Cache-Control'] == 'no-cache', file
+                assert s.get('/' + file.split('&')[0]).headers['Cache-Control'] == 'no-cache', file
+            assert '<link rel="preload" href="./.h5/api/version" ' in page
+        os.mkdir('run')
+        os.rename('f.h5', "run/a b~*'ä&+{root}.h5")
+        with Serve('run') as s:
+            page = s.get('/%s/' % urllib.parse.quote("a b~*'ä&+{root}.h5"), Accept='text/html').data.decode()
+            version = re.search(r'"\.\./(\.h5/api/version[^"]*)"', page)[1]
+            assert s.get('/' + version).status == 200, version
 
     def test_a_large_group_is_listed_as_it_is_sent(self):
         with h5py.File('large.h5', 'w', libver='latest') as f:

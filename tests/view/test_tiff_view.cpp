@@ -190,6 +190,26 @@ TEST(TiffView, PalettesAreColourMapsOf16Bits) {
     for (std::size_t part = 0; part < 3; ++part) map[256 * part + i] = colours[i][part] * 0x101;
   tags[kColorMap] = map;
   expect_tiff("indexed", {tags}, numbers({0, 1, 2, 1}, 1));
+  EXPECT_EQ(images().open("tiff", "indexed")->damage(), nullptr);
+}
+
+TEST(TiffView, AnImageOfWhichThePaletteIsDamagedIsGray) {
+  for (const std::string_view name : {"torn", "lost"}) {
+    expect_tiff(name, {gray_tags(4, 1, 8, 0)}, numbers({0, 1, 2, 1}, 1));
+    const auto file = images().open("tiff", name);
+    ASSERT_NE(file->damage(), nullptr) << name;
+    EXPECT_NE(file->damage()->text().find("palette"), std::string::npos) << file->damage()->text();
+  }
+}
+
+// A file without the colours would be kept, so there is none if a later request may find them.
+TEST(TiffView, AnInterruptedRequestMakesNoGrayImage) {
+  RequestBudget budget(RequestBudget::unbounded());
+  budget.interrupt();
+  const auto made =
+      view::view_by_suffix(".tif").make(images().source(images().reader("indexed")), nullptr, {}, budget);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), ErrorCode::Interrupted);
 }
 
 TEST(TiffView, OffsetsHave8BytesWhereTheImageIsLargerThan4GiB) {

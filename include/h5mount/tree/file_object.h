@@ -57,6 +57,8 @@ class FileObject {
   virtual Result<view::Source> data(RequestBudget& budget) const = 0;
   // Records a failed read as a mount does. `path`: the path by which the object was requested.
   virtual void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const = 0;
+  // Logs what is wrong with the object, although no read of it failed.
+  virtual void report(std::string_view path, const Error& error) const = 0;
 
   // The context in which the values of the object's attributes are read.
   virtual text::ValueContext values(RequestBudget& budget) const = 0;

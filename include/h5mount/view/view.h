@@ -52,6 +52,10 @@ class ComputedFile {
   // file; else null.
   virtual const dataset::DatasetReader* image() const { return nullptr; }
 
+  // Damage that lost something beside the elements (the palette of an image), without which the file is
+  // shown; null if there is none. Whoever makes the file reports it.
+  virtual const Error* damage() const { return nullptr; }
+
   // Like lseek(2) with SEEK_DATA and SEEK_HOLE; by default there are no holes. `offset` is below the size.
   virtual Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const {
     (void)budget;

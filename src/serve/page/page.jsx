@@ -60,7 +60,8 @@ function withResolvers() {
 }
 
 // The version before anything is read, so that what is shown is never older than the one that changes are told from.
-const firstVersion = asked('version', {});
+// The page's head asks for it at the same address, while this script loads.
+const firstVersion = answerOf(document.querySelector('link[rel=preload]').href);
 firstVersion.catch(() => undefined);
 
 const fetcher = async (url, params, options) => {
@@ -193,7 +194,11 @@ function useTimes(at, version) {
 // `params`: of an object, or pairs where a name stands more than once.
 async function asked(endpoint, params) {
   const pairs = Array.isArray(params) ? params : Object.entries(params);
-  const answer = await fetch(`${api}/${endpoint}?${new URLSearchParams([...Object.entries(ofFile), ...pairs])}`);
+  return answerOf(`${api}/${endpoint}?${new URLSearchParams([...Object.entries(ofFile), ...pairs])}`);
+}
+
+async function answerOf(url) {
+  const answer = await fetch(url);
   return answer.ok ? answer.json() : Promise.reject(answer);
 }
 

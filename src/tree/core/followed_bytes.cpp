@@ -54,6 +54,7 @@ Result<FollowedBytes::StatePtr> FollowedBytes::make(const States::State& state, 
                                         file->context().environment, file->file()},
                                        before != nullptr ? before->file.get() : nullptr, stale, budget));
   made->image = made->file->image();
+  if (const Error* const damage = made->file->damage()) file->report(file->path_of(data_.place()), *damage);
   if (before == nullptr) {
     // An earlier state may be made, and published, meanwhile.
     if (state.number > 1) made->stale.add(state.of->number, {{dataset::kWholeImage}});

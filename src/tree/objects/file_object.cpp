@@ -83,8 +83,9 @@ class ServedObject final : public FileObject {
 
   void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const override {
     file_->failures().note(object_->object.address, file_->metadata()->number(), offset, error);
-    file_->report(path, error);
+    report(path, error);
   }
+  void report(std::string_view path, const Error& error) const override { file_->report(path, error); }
 
   text::ValueContext values(RequestBudget& budget) const override {
     return file_->value_context(object_->snapshot, budget);

@@ -59,7 +59,7 @@ std::vector<std::uint64_t> dimension_scales(const text::ValueContext& values, co
     return out;
   const std::size_t bytes = list->type->size;
   for (std::size_t i = 0; i < rank && (i + 1) * bytes <= list->data.size(); ++i)
-    out[i] = first_reference(values, *list->type, list->data.subspan(i * bytes, bytes));
+    out[i] = first_reference(values, *list->type, list->data.subspan(i * bytes, bytes)).value_or(0);
   return out;
 }
 
