@@ -50,6 +50,11 @@ class Refused(Exception):
     """h5mount did not mount: what it said."""
 
 
+def refusal(error):
+    """Other members of a family or multi-file set may not be opened, and at a URL are not looked for: EACCES here, EIO there."""
+    return 'refused' if error.errno in (errno.EIO, errno.EACCES) else errno.errorcode[error.errno]
+
+
 def bytes_of(path, size):
     digest = hashlib.sha256()
     try:
@@ -61,8 +66,7 @@ def bytes_of(path, size):
                 for at in (0, size // 2, size - (1 << 20)):
                     digest.update(os.pread(file.fileno(), 1 << 20, at))
     except OSError as error:
-        # Other members of a family or multi-file set, which are not looked for at URLs: no permission here, no bytes there.
-        return 'refused' if error.errno in (errno.EIO, errno.EACCES) else errno.errorcode[error.errno]
+        return refusal(error)
     return digest.hexdigest()
 
 
@@ -76,7 +80,7 @@ def attributes_of(path):
                 # Why another file is not opened has another cure for a URL.
                 out[name] = re.sub(rb'"reason":"[^"]*"', b'', os.getxattr(path, name))
             except OSError as error:
-                out[name] = errno.errorcode[error.errno]
+                out[name] = refusal(error)
     return out
 
 
