@@ -43,7 +43,8 @@ constexpr std::array kOthers = {
                "the whole tree, a JSON object a line: jq 'select(.kind == \"dataset\") | .path'"},
     OtherEntry{"slice", make_slice_directory, "slice/PATH/SELECTION",
                "what NumPy's indexing selects: slice/image/10:20,:,3 or ::100 or -1 or ...,0; with another "
-               "view's suffix as that: SELECTION.npy, .csv, .tif"},
+               "view's suffix as that: SELECTION.npy, .csv, .tif",
+               HiddenEntry::Shows::Directory},
     OtherEntry{"sparse", make_sparse_directory, "sparse/PATH/", "coordinates and values of a sparse dataset"},
     OtherEntry{"status", make_status_file, "status", "the mount's counters"},
 };

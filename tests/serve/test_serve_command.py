@@ -376,7 +376,9 @@ class ServeCommand(ServeTest):
             assert b'Index of /f.h5 (2)/<' in s.get('/f.h5%20(2)/').data
             assert s.get('/f.h5/../x').status == 404 and s.get('/x').status == 404
             views = s.json('/api/views?file=f.h5&path=/x')['views']
-            assert 'f.h5/.h5/npy/x.npy' in [v['href'] for v in views]
+            offered = {v['href']: v['what'] for v in views}
+            assert offered['f.h5/.h5/npy/x.npy'].startswith('a dataset for numpy.load'), offered
+            assert 'f.h5/.h5/slice/x/' in offered, offered
             assert s.get('/f.h5/.h5/npy/x.npy').status == 200
             assert s.get('/', Accept='text/html').headers['Content-Type'].startswith('text/html')
 

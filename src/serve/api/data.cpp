@@ -155,7 +155,7 @@ Result<BodyPtr> csv_body(Data data, RequestWork& work) {
   return text_body(std::move(data), ElementText::Form::Csv, std::move(array), work);
 }
 
-// A view of the data, without the bytes before `begin`.
+// A view of the data; `elements_only`: without what stands before the elements.
 Result<BodyPtr> view_body(Data data, std::string_view suffix, std::string_view format, bool elements_only,
                           RequestWork& work) {
   const view::View& view = view::view_by_suffix(suffix);
@@ -169,7 +169,7 @@ Result<BodyPtr> view_body(Data data, std::string_view suffix, std::string_view f
   return body;
 }
 
-// `numeric`: whether the elements are numbers.
+// The formats other than JSON. `numeric`: whether the elements are numbers.
 Result<BodyPtr> bytes_body(Data data, std::string_view format, bool numeric, RequestWork& work) {
   if (format == "bin") {
     if (data.description().space.kind == format::DataspaceKind::Null) return make_text_body("");

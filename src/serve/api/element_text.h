@@ -22,7 +22,7 @@ class ElementText {
   // formats or pairs of them.
   ElementText(Form form, FlatType array);
 
-  // An array without elements, as JSON; fails with TooLarge if it has too many brackets.
+  // An array without elements, as JSON; fails with LimitExceeded if it has too many brackets.
   static Result<std::string> empty(const FlatType& array);
 
   std::uint64_t elements() const { return count_; }

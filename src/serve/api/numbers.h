@@ -15,8 +15,8 @@ bool is_numeric(const format::Datatype& type);
 
 // Safe: little-endian, and only floats of 4 and 8 bytes, as JavaScript has them.
 enum class NumberForm { Origin, Safe };
-// The elements in a format of NumPy. Fails with InvalidValue if they are no numbers, and with
-// UnsupportedFeature if there is no conversion.
+// The elements in a format of NumPy, or as they are if NumPy has none that holds them. Fails with
+// InvalidValue if they are no numbers, and with UnsupportedFeature if there is no conversion.
 Result<view::DatasetReaderPtr> open_numbers(view::DatasetReaderPtr reader, NumberForm form);
 
 }  // namespace h5mount::serve

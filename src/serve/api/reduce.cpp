@@ -138,11 +138,7 @@ Result<view::DatasetReaderPtr> extremes(const view::Source& source, const datase
                                         std::uint64_t points, RequestWork& work) {
   const std::uint64_t count = reader.description().space.dims[0];
   Extremes<Number> out(std::min(points, count), count);
-  H5_TRY(for_each_block<Number>(reader, work, [&](std::span<const Number> block) {
-    out.add(block);
-    work.go_on();
-    return Status();
-  }));
+  H5_TRY(for_each_block<Number>(reader, work, [&](std::span<const Number> block) { out.add(block); }));
   const format::DatatypePtr type =
       std::is_floating_point_v<Number>
           ? dataset::float_type(sizeof(Number), format::ByteOrder::Little)
@@ -156,11 +152,7 @@ Result<view::DatasetReaderPtr> means(const view::Source& source, const dataset::
   const std::vector<std::uint64_t>& dims = reader.description().space.dims;
   for (std::size_t i = 0; i < 2; ++i) points[i] = std::min(points[i], dims[i]);
   Means out(points, dims);
-  H5_TRY(for_each_block<Number>(reader, work, [&](std::span<const Number> block) {
-    out.add(block);
-    work.go_on();
-    return Status();
-  }));
+  H5_TRY(for_each_block<Number>(reader, work, [&](std::span<const Number> block) { out.add(block); }));
   return hold(source, points, dataset::float_type(8, format::ByteOrder::Little), out.bytes());
 }
 

@@ -7,8 +7,7 @@
 
 namespace h5mount::serve {
 
-// The reduced numbers as a dataset in memory. A series or image with no more than that many points is
-// returned as it is.
+// The reduced numbers as a dataset in memory; there are no more parts than the series or image has points.
 Result<view::DatasetReaderPtr> reduced(const ApiRequest& request, const std::string& how,
                                        const view::Source& source);
 

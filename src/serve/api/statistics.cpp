@@ -115,11 +115,8 @@ Result<Answer> answer_statistics(const ApiRequest& request) {
   std::string text;
   const Status done = with_number(*kind, [&]<class Value>(Value) -> Status {
     Statistics<Value> statistics;
-    const Status read = for_each_block<Value>(*reader, request.work, [&](std::span<const Value> block) {
-      statistics.add(block);
-      request.work.go_on();
-      return Status();
-    });
+    const Status read = for_each_block<Value>(*reader, request.work,
+                                              [&](std::span<const Value> block) { statistics.add(block); });
     text = statistics.json();
     return read;
   });

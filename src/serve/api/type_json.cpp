@@ -107,7 +107,7 @@ int class_number(const format::Datatype& type) {
   return static_cast<int>(type.cls);
 }
 
-// Writes the members of a type's object. `name` is that of a compound's member, else empty.
+// Writes the members of a type's object.
 Status write_parts(const format::Datatype& type, JsonWriter& json, RequestBudget& budget);
 
 Status write_member(std::string_view name, const format::Datatype& type, JsonWriter& json,

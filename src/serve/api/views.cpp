@@ -2,20 +2,16 @@
 // and what salvage did for the object.
 #include <fmt/format.h>
 
-#include <array>
-
 #include "../page_answers.h"
 #include "../url.h"
 #include "api.h"
 #include "h5mount/front/path_walk.h"
 #include "h5mount/text/json_writer.h"
+#include "h5mount/tree/hidden_entries.h"
 #include "h5mount/view/view.h"
 
 namespace h5mount::serve {
 namespace {
-
-constexpr std::array<std::string_view, 5> kDirectories = {"slice", "fields", "plain.zarr", "stored.zarr",
-                                                          "v3.zarr"};
 
 class Offer {
  public:
@@ -64,18 +60,17 @@ Result<Answer> answer_views(const ApiRequest& request) {
                   tree::NodeType::File);
   }
   if (!group) offer.add("bytes", "", path, tree::NodeType::File);
-  for (const view::View& view : view::views())
-    if (!view.directory.empty() && !path.empty())
-      offer.add(view.directory, "", fmt::format(".h5/{}/{}{}", view.directory, path, view.suffix),
-                tree::NodeType::File);
-  for (const std::string_view directory : kDirectories)
-    offer.add(directory, "", fmt::format(".h5/{}/{}", directory, path), tree::NodeType::Directory);
+  for (const tree::HiddenEntry& entry : tree::hidden_entries()) {
+    using enum tree::HiddenEntry::Shows;
+    if (entry.shows == Whole || (entry.shows == File && path.empty())) continue;
+    offer.add(entry.name, entry.summary, fmt::format(".h5/{}/{}{}", entry.name, path, entry.suffix),
+              entry.shows == File ? tree::NodeType::File : tree::NodeType::Directory);
+  }
   json.end_array();
   if (const auto remark = remark_on(request, path)) json.key("salvage").raw(*remark);
   json.end_object();
   text += '\n';
-  Answer out = described(request, make_text_body(std::move(text)), "application/json", false);
-  return out;
+  return described(request, make_text_body(std::move(text)), "application/json", false);
 }
 
 }  // namespace h5mount::serve

@@ -137,8 +137,8 @@ export function ImageOverview({ ask, entity, version, onAll, onSelection }) {
   );
 }
 
-// The pixels of a TIFF of one byte each, in the colours of its palette; undefined where it has none.
-export function inColours(buffer) {
+// The first pixels of a TIFF of one byte each, in the colours of its palette; undefined where it has none.
+function inColours(buffer, count) {
   const STRIPS = 273, COLOURS = 320;
   const view = new DataView(buffer);
   const little = view.getUint8(0) === 0x49;
@@ -156,7 +156,7 @@ export function inColours(buffer) {
   }
   // All reds, all greens, all blues, 16 bits each.
   const colour = (index, channel) => view.getUint16(palette + 2 * (256 * channel + index), little) >> 8;
-  return (count) => Uint8ClampedArray.from({ length: 3 * count }, (_, i) => colour(view.getUint8(pixels + Math.floor(i / 3)), i % 3));
+  return Uint8ClampedArray.from({ length: 3 * count }, (_, i) => colour(view.getUint8(pixels + Math.floor(i / 3)), i % 3));
 }
 
 export function isIndexedImage(entity) {
@@ -171,12 +171,12 @@ export function IndexedImage({ entity, ask, version, onAll }) {
   useEffect(() => {
     let current = true;
     ask({ format: 'tiff' }).then((buffer) => {
-      const colours = inColours(buffer);
+      const colours = inColours(buffer, rows * columns);
       if (!current) {
         return;
       }
       if (colours) {
-        setImage(ndarray(colours(rows * columns), [rows, columns, 3]));
+        setImage(ndarray(colours, [rows, columns, 3]));
       } else {
         onAll();
       }

@@ -21,6 +21,11 @@ async function reduced(ask, type, [begin, end]) {
   return { abscissas, ordinates };
 }
 
+function boundsOf(numbers) {
+  const first = numbers[0] ?? 0;
+  return [numbers.reduce((a, b) => Math.min(a, b), first), numbers.reduce((a, b) => Math.max(a, b), first)];
+}
+
 function Watcher({ count, onRange }) {
   const { getVisibleDomains } = useVisCanvasContext();
   const [begin, end] = useCameraState((camera) => {
@@ -47,9 +52,8 @@ export function Overview({ ask, entity, version, onAll }) {
       if (!current) {
         return;
       }
-      const finite = made.ordinates.filter(Number.isFinite);
       setCurve(made);
-      setBounds((before) => before ?? [finite.reduce((a, b) => Math.min(a, b), 0), finite.reduce((a, b) => Math.max(a, b), 0)]);
+      setBounds((before) => before ?? boundsOf(made.ordinates.filter(Number.isFinite)));
     }, (error) => current && setProblem(String(error)));
     return () => {
       current = false;

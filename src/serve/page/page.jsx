@@ -1,7 +1,7 @@
 // The page: H5Web's application over this server's interface, with a bar above it. It is given where the server's root
 // is, which source is shown and which object; from then on the address names the object that is shown.
 import { App, createBasicFetcher, H5GroveProvider } from '@h5web/app';
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { ImageOverview, IndexedImage, isIndexedImage, isLargeImage } from './image.jsx';
