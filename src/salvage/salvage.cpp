@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "claiming_metadata.h"
+#include "h5mount/base/checked.h"
 #include "h5mount/format/cache_image.h"
 #include "headers.h"
 #include "salvager.h"
@@ -52,7 +53,7 @@ Status Salvager::open() {
   rescue_.end = rescue_.made->own_end();
   rescue_.steps = kStepsAnyway + kSweepsPerByte * rescue_.source->stored_bytes();
   if (!shape.root_known || shape.flags_left) rescue_.made->lay_over(0, encode_superblock(shape.superblock));
-  rescue_.made->begin_behind(std::max(shape.superblock.end_of_file, rescue_.end),
+  rescue_.made->begin_behind(std::max(shape.superblock.end_from_base(), rescue_.end),
                              shape.superblock.sizes.offsets);
   rescue_.report.superblock = shape.found_by;
   rescue_.report.changed = !shape.found_by.empty() || shape.flags_left;
@@ -132,7 +133,7 @@ Status Salvager::sweep_rest() {
   std::vector<Range> ranges{{0, rescue_.end}};
   if (!damaged) ranges = rescue_.claims.gaps(rescue_.end);
   // If the file lies inside another one, bytes behind its end belong to the other file.
-  const std::uint64_t stated = rescue_.shape.superblock.end_of_file;
+  const std::uint64_t stated = rescue_.shape.superblock.end_from_base();
   for (Range& range : ranges) {
     if (!rescue_.shape.found_by.empty()) range.end = std::max(range.begin, std::min(range.end, stated));
     range.begin += base, range.end += base;
@@ -249,10 +250,11 @@ void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
 
 // If the writer did not close the file, it may have written only one of two structures that belong together.
 void Salvager::tell_of_writer() {
-  const std::uint64_t stated = rescue_.shape.superblock.end_of_file;
+  const std::uint64_t stated = rescue_.shape.superblock.end_from_base();
+  const auto base = static_cast<std::uint64_t>(rescue_.shape.base);
   const bool as_stated = rescue_.shape.found_by.empty() && rescue_.shape.root_known;
   const bool behind =
-      as_stated && (has_bytes_from(*rescue_.source, static_cast<std::uint64_t>(rescue_.shape.base) + stated,
+      as_stated && (has_bytes_from(*rescue_.source, checked_add(base, stated).value_or(~std::uint64_t{0}),
                                    rescue_.shape.superblock.version) ||
                     std::ranges::any_of(rescue_.found, [&](const Found& found) {
                       return found.offset >= stated && is_header(found);
@@ -354,7 +356,7 @@ bool opens_plainly(const std::shared_ptr<io::ByteSource>& source) {
   if (superblock.open_for_writing() && !superblock.open_for_swmr_writing()) return false;
   const auto root = object::open_object(**file, (*file)->root_address());
   return root && root->kind == object::ObjectKind::Group && !root->header->damage &&
-         !has_bytes_from(*(*file)->source(), superblock.end_of_file, superblock.version);
+         !has_bytes_from(*(*file)->source(), superblock.end_from_base(), superblock.version);
 }
 
 }  // namespace h5mount::salvage
