@@ -122,7 +122,7 @@ void Salvager::take_found(Swept swept) {
 }
 
 // If everything is whole, only bytes that nothing accounts for are swept; else blocks that are referred to
-// may be looked for too.
+// may be looked for too. To fill what a disk does not give, all others have to be read.
 Status Salvager::sweep_rest() {
   if (swept_whole_) return {};
   const Surveyed& walked = reachable_->result();
@@ -131,14 +131,18 @@ Status Salvager::sweep_rest() {
       std::ranges::any_of(walked.datasets, [](const auto& d) { return d.index.has_value(); });
   const auto base = static_cast<std::uint64_t>(rescue_.shape.base);
   std::vector<Range> ranges{{0, rescue_.end}};
-  if (!damaged) ranges = rescue_.claims.gaps(rescue_.end);
+  OnlyRead only_read;
+  if (!damaged && rescue_.options.fill && !rescue_.source->far())
+    only_read = {&rescue_.claims, base};
+  else if (!damaged)
+    ranges = rescue_.claims.gaps(rescue_.end);
   // If the file lies inside another one, bytes behind its end belong to the other file.
   const std::uint64_t stated = rescue_.shape.superblock.end_from_base();
   for (Range& range : ranges) {
     if (!rescue_.shape.found_by.empty()) range.end = std::max(range.begin, std::min(range.end, stated));
     range.begin += base, range.end += base;
   }
-  H5_ASSIGN(Swept swept, sweep(*rescue_.source, ranges, rescue_.options));
+  H5_ASSIGN(Swept swept, sweep(*rescue_.source, ranges, rescue_.options, only_read));
   take_found(std::move(swept));
   return {};
 }
@@ -217,8 +221,31 @@ void Salvager::count_damaged_trees() {
     }
 }
 
-// With `fill` all datasets that have filters are rescued, not only those in trouble: only decoding a chunk
-// tells whether it can be decoded.
+// The datasets that are not in trouble, ascending.
+std::vector<std::uint64_t> Salvager::datasets_beside(const Surveyed& walked) const {
+  std::unordered_set<std::uint64_t> in_trouble;
+  for (const DatasetTrouble& trouble : walked.datasets) in_trouble.insert(trouble.object.address);
+  std::vector<std::uint64_t> out;
+  walked.reached.for_each([&](std::uint64_t address, std::uint8_t kind) {
+    if (kind == static_cast<std::uint8_t>(object::ObjectKind::Dataset) && !in_trouble.contains(address))
+      out.push_back(address);
+  });
+  std::ranges::sort(out);
+  return out;
+}
+
+// Whether salvage has to look at the dataset's bytes, though its structures are sound. With `fill` all that
+// have filters: only decoding a chunk tells whether it can be decoded.
+bool Salvager::needs_look(const object::DatasetDescription& dataset) const {
+  if (rescue_.options.fill && !dataset.pipeline.filters.empty()) return true;
+  if (rescue_.unreadable.count() == 0) return false;
+  if (dataset.layout.cls == format::LayoutClass::Chunked) return true;
+  const std::uint64_t begin = dataset.layout.address;
+  return dataset.layout.cls == format::LayoutClass::Contiguous && dataset.external.empty() &&
+         begin != format::kUndefinedAddress &&
+         rescue_.unreadable.touches(begin, checked_add(begin, dataset.image_bytes).value_or(begin));
+}
+
 void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
   for (const DatasetTrouble& trouble : walked.datasets) rescue_dataset(rescue_, trouble, unlinked);
   // A writer whose disk was full leaves such chunks: one of them has the bytes of the other.
@@ -229,21 +256,13 @@ void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
     finding.found_by = "an index of chunks that overlap one another";
     rescue_.note(std::move(finding));
   }
-  if (!rescue_.options.fill) return;
-  std::unordered_set<std::uint64_t> done;
-  for (const DatasetTrouble& trouble : walked.datasets) done.insert(trouble.object.address);
-  std::vector<std::uint64_t> others;
-  walked.reached.for_each([&](std::uint64_t address, std::uint8_t kind) {
-    if (kind == static_cast<std::uint8_t>(object::ObjectKind::Dataset) && !done.contains(address))
-      others.push_back(address);
-  });
-  std::ranges::sort(others);
-  for (const std::uint64_t address : others) {
+  if (!rescue_.options.fill && rescue_.unreadable.count() == 0) return;
+  for (const std::uint64_t address : datasets_beside(walked)) {
     if (!rescue_.go_on()) return;
     const auto object = object::open_object(*rescue_.file, address);
     if (!object) continue;
     auto description = object::describe_dataset(*rescue_.file, *object);
-    if (!description || description->pipeline.filters.empty()) continue;
+    if (!description || !needs_look(*description)) continue;
     rescue_dataset(rescue_, {*object, *std::move(description), std::nullopt}, unlinked);
   }
 }

@@ -220,25 +220,6 @@ TEST_P(SalvageTest, IndexesAreRebuiltFromTheirBlocks) {
   }
 }
 
-// Changes the bytes of a version 2 object header, and its checksum.
-template <class Change>
-void change_header(std::vector<std::byte>& bytes, std::uint64_t address, const Change& change) {
-  const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(address);
-  format::Cursor cursor(ByteSpan(begin, bytes.end()), address, "ObjectHeader", {});
-  const auto prefix = format::decode_object_header_prefix(cursor);
-  ASSERT_TRUE(prefix);
-  const std::size_t length = prefix->prefix_bytes + static_cast<std::size_t>(prefix->chunk0_bytes);
-  change(MutableByteSpan(begin, length));
-  const std::uint32_t sum = lookup3_checksum(ByteSpan(begin, length));
-  std::memcpy(&*begin + length, &sum, sizeof sum);
-}
-
-void replace_in(MutableByteSpan bytes, std::string_view old, std::string_view with) {
-  const auto found = std::ranges::search(bytes, as_bytes(old));
-  ASSERT_FALSE(found.empty());
-  std::ranges::copy(as_bytes(with), found.begin());
-}
-
 // An array has no order of chunks for such a dataset.
 TEST(Salvage, AnArrayOfADatasetThatCannotHaveItIsNotRead) {
   constexpr const char* kDatasets =
