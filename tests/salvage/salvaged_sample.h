@@ -136,7 +136,17 @@ inline void replace_in(MutableByteSpan bytes, std::string_view old, std::string_
 class SalvageTest : public testing::TestWithParam<const char*> {
  protected:
   std::vector<std::byte> sample() const { return test::written_with_h5py(kScript, GetParam()); }
-  bool latest() const { return GetParam() == std::string("latest"); }
+};
+
+// What files of one version have: the old one no checksums, and groups with trees; the latest one checksums
+// of all structures, arrays of chunks, and links in the headers of groups.
+class OldFormatTest : public testing::Test {
+ protected:
+  static std::vector<std::byte> sample() { return test::written_with_h5py(kScript, "earliest"); }
+};
+class LatestFormatTest : public testing::Test {
+ protected:
+  static std::vector<std::byte> sample() { return test::written_with_h5py(kScript, "latest"); }
 };
 
 }  // namespace h5mount::salvage
