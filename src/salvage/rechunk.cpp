@@ -115,6 +115,16 @@ class ChunkTable {
     for (const PlacedChunk& one : placed_) claims.add(one.record.address, one.record.stored_size);
     claims.settle();
   }
+  // The chunks that the dataset's own index does not list.
+  Claims claims_of_found() const {
+    Claims out;
+    for (std::size_t i = known_; i < placed_.size(); ++i)
+      if (states_[placed_[i].number] == State::Present &&
+          range_within(placed_[i].record.address, placed_[i].record.stored_size, rescue_.end))
+        out.add(placed_[i].record.address, placed_[i].record.stored_size);
+    out.settle();
+    return out;
+  }
   void all_others_absent() {
     for (State& state : states_)
       if (state == State::Unknown) state = State::Absent;
@@ -343,6 +353,14 @@ GatheredChunks gather(Rescue& rescue, const DatasetTrouble& trouble, const chunk
   return {};
 }
 
+// Keeps where the chunks lie that were found for a dataset, to compare them with the data of others.
+void keep_found(Rescue& rescue, std::uint64_t dataset, Claims chunks) {
+  if (chunks.count() == 0) return;
+  chunks.within(0, rescue.end,
+                [&](const Range& range) { rescue.data.ranges.add(range.begin, range.end - range.begin); });
+  rescue.rebuilt.emplace_back(dataset, std::move(chunks));
+}
+
 void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked, Finding& finding) {
   const auto geometry = geometry_of(trouble.description);
   if (!geometry || geometry->chunk_bytes > UINT32_MAX) return;
@@ -372,6 +390,7 @@ void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
   } else {
     table.all_others_absent();
   }
+  if (damage && !unlinked) keep_found(rescue, trouble.object.address, table.claims_of_found());
   const bool lost = table.drop_lost(unlinked);
   if (table.resized()) {
     finding.certainty = Certainty::Guessed;

@@ -31,10 +31,13 @@ struct Rescue {
   std::shared_ptr<MadeSource> made;
   metadata::FileMetadataPtr file;  // reads `made`
   Shape shape;
-  std::vector<Found> found;        // sorted by address
-  Claims claims;                   // ranges that structures below the root take up
-  Claims weak_claims;              // ranges that objects take up to which nothing links
-  Claims unreadable;               // ranges that the source failed to read
+  std::vector<Found> found;  // sorted by address
+  Claims claims;             // ranges that structures below the root take up
+  Claims weak_claims;        // ranges that objects take up to which nothing links
+  Claims unreadable;         // ranges that the source failed to read
+  DataClaims data;           // of datasets below the root
+  // Chunks that were found beside the datasets' own indexes, by the address of the dataset's header.
+  std::vector<std::pair<std::uint64_t, Claims>> rebuilt;
   std::uint64_t end = 0;           // end of the file's own addresses
   std::uint64_t steps = 0;         // steps of rebuilding that are left
   std::uint64_t filled_left = 0;   // bytes of contiguous datasets that may still be filled

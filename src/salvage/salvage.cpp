@@ -53,8 +53,8 @@ Status Salvager::open() {
   rescue_.end = rescue_.made->own_end();
   rescue_.steps = kStepsAnyway + kSweepsPerByte * rescue_.source->stored_bytes();
   if (!shape.root_known || shape.flags_left) rescue_.made->lay_over(0, encode_superblock(shape.superblock));
-  rescue_.made->begin_behind(std::max(shape.superblock.end_from_base(), rescue_.end),
-                             shape.superblock.sizes.offsets);
+  rescue_.data.end = std::max(shape.superblock.end_from_base(), rescue_.end);
+  rescue_.made->begin_behind(rescue_.data.end, shape.superblock.sizes.offsets);
   rescue_.report.superblock = shape.found_by;
   rescue_.report.changed = !shape.found_by.empty() || shape.flags_left;
   if (rescue_.reopen()) return {};
@@ -87,7 +87,7 @@ bool Salvager::opens_as_root() const {
 }
 
 void Salvager::walk_reachable() {
-  reachable_.emplace(rescue_.file, rescue_.end, rescue_.claims, nullptr, rescue_.options);
+  reachable_.emplace(rescue_.file, rescue_.end, rescue_.claims, nullptr, rescue_.options, &rescue_.data);
   rescue_.claims.add(0, 48);
   const std::uint64_t extension = rescue_.file->superblock().extension_address;
   if (extension != format::kUndefinedAddress) claim_extension(extension);
@@ -336,6 +336,7 @@ Result<Salvaged> Salvager::run() {
   H5_TRY(check_walks());
   count_damaged_trees();
   rescue_datasets(reachable_->result(), false);
+  tell_of_shared();
   tell_of_unlinked();
   H5_TRY(check_walks());
   tell_of_writer();

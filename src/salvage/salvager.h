@@ -40,6 +40,9 @@ class Salvager {
   void tell_of_writer();
   Salvaged finish();
 
+  // shared.cpp
+  void tell_of_shared();
+
   // root.cpp
   Status choose_root();
   void set_root(std::uint64_t address);

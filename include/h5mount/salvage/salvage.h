@@ -15,7 +15,8 @@
 // Work: kSweepsPerByte times the file's size, and as much again for each structure class that is rebuilt.
 // Memory: twelve bytes a found structure (at most kMaxFound of them), sixteen for a moment; up to 33 bytes an
 // object that is followed (limits::kMaxWalkedObjects) and about 600 an object in lost+found or of a damaged
-// group (at most kMaxUnlinked and kMaxRegained); and the bytes that are made, at most kMadeAnyway and
+// group (at most kMaxUnlinked and kMaxRegained); sixteen a range between gaps that structures and data take
+// up, and as much again for those of data; and the bytes that are made, at most kMadeAnyway and
 // kMadePerFileByte for each byte of the file. Threads: `salvage_source` starts its own and ends them.
 //
 // Which damage it helps with, so that an error names the option, is told in base/cures.cpp.
