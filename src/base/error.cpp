@@ -172,6 +172,10 @@ Error Error::within(std::string_view structure, std::uint64_t address) const {
 Error Error::within(std::string place) const {
   return Error(changed(*info_, [&](Info& i) { i.places.push_back(std::move(place)); }));
 }
+Error Error::of(std::string_view structure, std::string_view field, std::uint64_t offset) const {
+  return Error(
+      changed(*info_, [&](Info& i) { i.structure = structure, i.field = field, i.offset = offset; }));
+}
 
 ErrorCode Error::code() const {
   return info_->code;
@@ -221,6 +225,20 @@ Error io_error(int errno_value, std::string what) {
   auto info = std::make_shared<Error::Info>(*error.info_);
   info->system_errno = errno_value;
   return Error(std::shared_ptr<const Error::Info>(std::move(info)));
+}
+
+bool is_of_range(const Error& error) {
+  switch (error.system_errno()) {
+    case EIO:
+    case ENODATA:  // a medium that is damaged
+    case EREMOTEIO:
+    case EILSEQ:
+    case EBADMSG:  // a file system whose own checksums are wrong
+    case EUCLEAN:
+      return error.code() == ErrorCode::Io;
+    default:
+      return false;
+  }
 }
 
 }  // namespace h5mount

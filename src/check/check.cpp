@@ -17,15 +17,17 @@ namespace {
 void check_length(const Context& context) {
   const metadata::FileMetadata& file = *context.metadata;
   const format::Superblock& superblock = file.superblock();
-  const std::uint64_t end = file.base_address() + file.source()->size();
-  const bool set = file.source()->stored_bytes() != file.source()->size();
-  if (set || superblock.open_for_swmr_writing() || superblock.end_of_file == end) return;
-  const bool cut = superblock.end_of_file > end;
-  const Error error = Error(cut ? ErrorCode::Truncated : ErrorCode::InvalidValue, "Superblock",
-                            "end_of_file_address", file.base_address())
-                          .with_found(end)
-                          .with_expected(superblock.end_of_file)
-                          .with_detail(cut ? "the file is cut short" : "bytes lie behind the file's end");
+  const std::uint64_t base = file.base_address(), end = file.source()->size();
+  const std::uint64_t stated = superblock.end_from_base();
+  const std::uint64_t stored = file.source()->stored_bytes();
+  const bool set = stored != end && stored != base + end;
+  if (set || superblock.open_for_swmr_writing() || stated == end) return;
+  const bool cut = stated > end;
+  const Error error =
+      Error(cut ? ErrorCode::Truncated : ErrorCode::InvalidValue, "Superblock", "end_of_file_address", base)
+          .with_found(base + end)
+          .with_expected(base + stated)
+          .with_detail(cut ? "the file is cut short" : "bytes lie behind the file's end");
   cut ? context.tally.found("", error) : context.tally.note("", error);
 }
 
@@ -41,8 +43,7 @@ void check_objects(const Context& context) {
 
 UnaccountedSpace unaccounted_in(const AllocatedSpace& space, const metadata::FileMetadata& file) {
   UnaccountedSpace out;
-  const std::uint64_t end =
-      std::min(file.source()->size(), file.superblock().end_of_file - file.base_address());
+  const std::uint64_t end = std::min(file.source()->size(), file.superblock().end_from_base());
   space.for_each_gap(end, [&](const SpaceRange& gap) {
     UnaccountedSpace::Range range{file.base_address() + gap.begin, gap.end - gap.begin};
     out.bytes += range.bytes;

@@ -93,9 +93,10 @@ std::string grouped(std::uint64_t number) {
 // other files.
 std::string missing_end(const metadata::FileMetadata& file) {
   const format::Superblock& superblock = file.superblock();
-  const std::uint64_t end = file.base_address() + file.source()->size();
-  if (superblock.open_for_swmr_writing() || superblock.end_of_file <= end) return {};
-  return fmt::format("{} of {} bytes: an incomplete copy?", grouped(end), grouped(superblock.end_of_file));
+  const std::uint64_t base = file.base_address(), end = file.source()->size();
+  const std::uint64_t stated = superblock.end_from_base();
+  if (superblock.open_for_swmr_writing() || stated <= end) return {};
+  return fmt::format("{} of {} bytes: an incomplete copy?", grouped(base + end), grouped(base + stated));
 }
 
 // The part of the file that exists is mounted, with a warning (on stderr, which is not yet detached, and in

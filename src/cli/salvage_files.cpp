@@ -174,6 +174,7 @@ class SalvagingOpener final : public object::SourceOpener {
   const object::ExternalAccess& access() const override { return inner_->access(); }
 
   bool may_salvage_main() const override { return main_ != nullptr; }
+  bool salvage_fills() const override { return use_.mode == SalvageMode::Fill; }
   Result<std::shared_ptr<io::ByteSource>> salvage_main(const std::function<bool()>& go_on) const override {
     if (!main_) return nullptr;
     SalvageUse use = use_;

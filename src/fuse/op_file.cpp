@@ -49,6 +49,11 @@ struct OpenedAs {
   bool takes_fewer;  // true if an answer of fewer bytes than were asked for is not taken for the file's end
 };
 
+// Whether bytes beside those whose reading failed may be read.
+bool is_of_bytes_lost(const Error& error) {
+  return is_about_bytes(error.code()) || is_of_range(error);
+}
+
 // Reads the bytes before the first that cannot be read; fails with `why` if that is the first one.
 Status read_before_lost(tree::OpenNode& file, std::uint64_t offset, std::uint64_t size, const Error& why,
                         dataset::Pieces& out, RequestBudget& budget) {
@@ -56,7 +61,7 @@ Status read_before_lost(tree::OpenNode& file, std::uint64_t offset, std::uint64_
   for (std::uint64_t next = 1; given + 1 < refused; next = given + (refused - given) / 2) {
     dataset::Pieces pieces;
     const Status done = file.read(offset, next, pieces, budget);
-    if (!done && !is_about_bytes(done.error().code())) return done;
+    if (!done && !is_of_bytes_lost(done.error())) return done;
     if (done) {
       given = next;
       out = std::move(pieces);
@@ -86,7 +91,7 @@ void read_now(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, c
     tree::OpenNode& file = *handle->file;
     dataset::Pieces pieces;
     Status done = file.read(static_cast<std::uint64_t>(offset), size, pieces, reply.budget());
-    if (!done && opened.takes_fewer && is_about_bytes(done.error().code()) && file.lacks_bytes())
+    if (!done && opened.takes_fewer && is_of_bytes_lost(done.error()) && file.lacks_bytes())
       done = read_before_lost(file, static_cast<std::uint64_t>(offset), size, done.error(), pieces,
                               reply.budget());
     H5_TRY(std::move(done));

@@ -12,6 +12,8 @@
 namespace h5mount::metadata {
 namespace {
 
+constexpr std::uint64_t kPage = 4096;
+
 std::uint64_t next_number() {
   static std::atomic<std::uint64_t> last = 0;
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -78,6 +80,10 @@ Result<MetadataBlock> FileSnapshot::read_up_to(std::uint64_t address, std::uint6
                                                std::string_view structure, Among among) const {
   H5_ASSIGN(const std::uint64_t left, bytes_left(address, length, structure));
   auto whole = read_bytes(address, std::min(length, left), structure, among);
+  // A disk fails to give whole pages: what ends before such a page is read.
+  const std::uint64_t in_page = kPage - (parts_->base + address) % kPage;
+  if (!whole && is_of_range(whole.error()) && in_page < std::min(length, left))
+    if (auto part = read_bytes(address, in_page, structure, among)) return part;
   if (whole || whole.error().code() != ErrorCode::Truncated) return whole;
   // If the source has a gap, the longest part before the gap is read.
   std::uint64_t most = std::min(length, left);
@@ -123,7 +129,8 @@ Result<MetadataBlock> FileSnapshot::read_bytes(std::uint64_t address, std::uint6
   std::vector<std::byte> bytes(static_cast<std::size_t>(length));
   if (overlay.empty() || !overlay.apply(address, bytes)) {
     if (auto got = parts_->windows.read(number_, offset, bytes, among); !got)
-      return fail(got.error().within(structure, offset));
+      return fail(is_of_range(got.error()) ? got.error().of(structure, "bytes", offset)
+                                           : got.error().within(structure, offset));
     if (!overlay.empty()) overlay.apply(address, bytes);
   }
   return MetadataBlock(std::move(bytes), offset, sizes());

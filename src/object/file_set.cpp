@@ -42,6 +42,7 @@ class OpenFileSet final : public FileSet {
   const OpenedFilePtr& main() const override { return main_; }
 
   bool may_be_salvaged() const override { return opener_->may_salvage_main(); }
+  bool salvage_fills() const override { return opener_->salvage_fills(); }
   Result<std::shared_ptr<FileSet>> salvaged(const std::function<bool()>& go_on) const override {
     H5_ASSIGN(auto source, opener_->salvage_main(go_on));
     if (!source) return nullptr;

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 
+#include "h5mount/base/checked.h"
 #include "h5mount/base/log.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/metadata/probe.h"
@@ -112,7 +113,8 @@ std::uint64_t end_of(const io::ByteSource& first) {
   const auto place = metadata::locate_superblock(first);
   const auto superblock =
       place ? metadata::load_superblock(first, *place) : Result<format::Superblock>(fail(place.error()));
-  return superblock ? superblock->end_of_file : first.size();
+  return superblock ? checked_add(*place, superblock->end_from_base()).value_or(~std::uint64_t{0})
+                    : first.size();
 }
 
 std::string cure_of(const std::string& pattern) {

@@ -30,12 +30,11 @@ class ChunkCheck {
   ChunkCheck(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry,
              const filter::FilterPipeline& pipeline, std::span<const PlacedChunk> chunks)
       : rescue_(rescue),
+        trouble_(trouble),
         geometry_(geometry),
         pipeline_(pipeline),
         filters_(trouble.description.pipeline.filters),
         partial_plain_(trouble.description.layout.partial_chunks_unfiltered),
-        all_filters_(~std::uint64_t{0} >>
-                     (64 - std::min<std::size_t>(trouble.description.pipeline.filters.size(), 32))),
         chunks_(chunks) {}
 
   std::vector<DamagedChunk> run() {
@@ -68,10 +67,9 @@ class ChunkCheck {
                   filter::FilterScratch& scratch) const {
     const chunk::ChunkRecord& record = chunk.record;
     const std::vector<std::uint64_t> offsets = offsets_of(geometry_, chunk.number);
-    const bool plain = (record.filter_mask & all_filters_) == all_filters_ ||
-                       (partial_plain_ && is_partial(geometry_, offsets));
-    if (plain) return record.stored_size != geometry_.chunk_bytes;
+    if (is_stored_plain(trouble_, geometry_, chunk)) return record.stored_size != geometry_.chunk_bytes;
     if (!may_be_chunk(rescue_, geometry_, record.address, record.stored_size)) return false;
+    if (rescue_.unreadable.touches(record.address, record.address + record.stored_size)) return false;
     stored.resize(static_cast<std::size_t>(record.stored_size));
     if (!rescue_.made->read_at(record.address, stored)) return false;
     const auto given = pipeline_.decode_up_to(stored, record.filter_mask, decoded, scratch);
@@ -97,11 +95,11 @@ class ChunkCheck {
   static constexpr std::uint64_t kLonger = 4096, kBytesPerStep = 16;
 
   Rescue& rescue_;
+  const DatasetTrouble& trouble_;
   const chunk::ChunkGeometry& geometry_;
   const filter::FilterPipeline& pipeline_;
   const std::span<const format::FilterDescription> filters_;
   const bool partial_plain_;
-  const std::uint64_t all_filters_;
   const std::span<const PlacedChunk> chunks_;
   std::atomic<std::size_t> next_ = 0;
   Mutex mutex_;

@@ -15,6 +15,10 @@ using Range = ByteRange;
 
 class Claims {
  public:
+  Claims() = default;
+  // With `keeps_shared` the bytes are kept that more than one range has.
+  explicit Claims(bool keeps_shared) : keeps_shared_(keeps_shared) {}
+
   void add(std::uint64_t begin, std::uint64_t bytes) {
     if (bytes == 0 || begin + bytes < begin) return;
     if (!ranges_.empty() && ranges_.back().end == begin)
@@ -33,7 +37,7 @@ class Claims {
         joined.push_back(range);
         continue;
       }
-      overlap_ = overlap_ || range.begin < joined.back().end;
+      if (range.begin < joined.back().end) note_shared({range.begin, std::min(range.end, joined.back().end)});
       joined.back().end = std::max(joined.back().end, range.end);
     }
     ranges_ = std::move(joined);
@@ -57,6 +61,14 @@ class Claims {
   std::size_t count() const { return ranges_.size(); }
   // Whether two of the ranges that were added had bytes in common.
   bool overlap() const { return overlap_; }
+  // The bytes that more than one of them had. Of more than kMaxShared such ranges those beside one another
+  // are joined, with what lies between.
+  Claims shared() const {
+    Claims out;
+    out.ranges_ = shared_;
+    out.settle();
+    return out;
+  }
   bool contains(std::uint64_t at) const { return touches(at, at + 1); }
 
   // The ranges between the claims, below `end`.
@@ -72,11 +84,29 @@ class Claims {
     return out;
   }
 
+  static constexpr std::size_t kMaxShared = 1U << 16;
+
  private:
   static constexpr std::size_t kMinSettled = 1U << 16;
+
+  void note_shared(const Range& range) {
+    overlap_ = true;
+    if (!keeps_shared_) return;
+    shared_.push_back(range);
+    if (shared_.size() < 2 * kMaxShared) return;
+    shared_ = shared().ranges_;
+    while (shared_.size() > kMaxShared) {
+      std::size_t half = 0;
+      for (std::size_t i = 0; i < shared_.size(); i += 2, ++half)
+        shared_[half] = {shared_[i].begin, shared_[std::min(i + 1, shared_.size() - 1)].end};
+      shared_.resize(half);
+    }
+  }
+
   std::vector<Range> ranges_;
   std::size_t settle_at_ = kMinSettled;
-  bool overlap_ = false;
+  bool overlap_ = false, keeps_shared_ = false;
+  std::vector<Range> shared_;
 };
 
 }  // namespace h5mount::salvage

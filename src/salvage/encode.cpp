@@ -59,7 +59,7 @@ std::vector<std::byte> encode_superblock(const format::Superblock& superblock) {
   Writer out(superblock.sizes);
   out.text(format::kFormatSignature).uint(2, 1).uint(superblock.sizes.offsets, 1);
   out.uint(superblock.sizes.lengths, 1).uint(0, 1).address(0).address(superblock.extension_address);
-  out.address(superblock.end_of_file).address(superblock.root_address).checksum();
+  out.address(superblock.end_from_base()).address(superblock.root_address).checksum();
   return out.take();
 }
 

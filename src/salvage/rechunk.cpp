@@ -1,5 +1,6 @@
 // Rescues datasets: contiguous data of which parts are lost get a new place, and chunks get a new tree.
 #include <algorithm>
+#include <utility>
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
@@ -13,9 +14,10 @@ using format::MessageType;
 
 constexpr std::uint64_t kMaxGrid = 1ULL << 24;
 constexpr std::uint64_t kStepsPerChunk = 256;  // for its state, as a small file may claim many chunks
-constexpr std::uint64_t kStepsPerLost = 16;    // for a part of a contiguous dataset that is lost
 constexpr std::size_t kLeafEntries = 1024;
 constexpr std::size_t kMaxMissing = 1000;
+
+constexpr const char* kUnread = "its header; some of its bytes cannot be read";
 
 enum class State : std::uint8_t { Unknown, Absent, Present, Lost };
 
@@ -25,6 +27,15 @@ void add_missing(Finding& finding, std::uint64_t begin, std::uint64_t end) {
     ranges.back().end = std::max(ranges.back().end, end);
   else
     ranges.push_back({begin, end});
+}
+
+// Adds ranges in any order.
+void join_missing(Finding& finding, std::vector<Finding::Range> more) {
+  if (more.empty()) return;
+  more.insert(more.end(), finding.missing.begin(), finding.missing.end());
+  std::ranges::sort(more, {}, &Finding::Range::begin);
+  finding.missing.clear();
+  for (const Finding::Range& range : more) add_missing(finding, range.begin, range.end);
 }
 
 // The bytes of an element that was never written.
@@ -39,23 +50,22 @@ std::vector<std::byte> fill_bytes(const object::DatasetDescription& description)
 void rescue_contiguous(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked, Finding& finding) {
   const object::DatasetDescription& d = trouble.description;
   const std::uint64_t begin = d.layout.address, bytes = d.image_bytes;
-  std::vector<MadeSource::Lost> lost;
   const std::uint64_t behind = checked_add(begin, bytes).value_or(~std::uint64_t{0});
-  if (unlinked)
-    rescue.claims.within(begin, std::min(behind, rescue.end), [&](const Range& r) {
-      // Many lost datasets may lie over many claims, and each keeps its own list.
-      if (rescue.spend(kStepsPerLost) || lost.empty())
-        lost.push_back({r.begin - begin, r.end - begin});
-      else
-        lost.back().end = r.end - begin;
-    });
+  Claims gone;  // counted from the dataset's first byte
+  const auto lose = [&](const Claims& claims) {
+    const auto parts = parts_in(rescue, claims, begin, std::min(behind, rescue.end));
+    for (const MadeSource::Lost& part : parts) gone.add(part.begin, part.end - part.begin);
+    return !parts.empty();
+  };
+  if (unlinked) lose(rescue.claims);
+  if (is_unread(rescue, begin, bytes) && lose(rescue.unreadable)) finding.found_by = kUnread;
   if (behind > rescue.end) {
     const std::uint64_t from = rescue.end > begin ? rescue.end - begin : 0;
-    if (!lost.empty() && lost.back().end >= from)
-      lost.back().end = bytes;
-    else
-      lost.push_back({from, bytes});
+    gone.add(from, bytes - from);
   }
+  gone.settle();
+  std::vector<MadeSource::Lost> lost;
+  gone.within(0, bytes, [&](const Range& range) { lost.push_back({range.begin, range.end}); });
   if (lost.empty()) return;
   finding.certainty = Certainty::Plausible;  // no checksum covers contiguous data
   const bool fill = rescue.options.fill && rescue.may_fill(bytes);
@@ -63,7 +73,7 @@ void rescue_contiguous(Rescue& rescue, const DatasetTrouble& trouble, bool unlin
     add_missing(finding, range.begin, range.end);
     if (fill) finding.filled += range.end - range.begin;
   }
-  if (!unlinked && !fill) return;  // reading behind the file's end is an error anyway
+  if (!unlinked && !fill) return;  // reading them is an error anyway
   const auto place =
       rescue.made->add_part(begin, bytes, std::move(lost), fill ? fill_bytes(d) : std::vector<std::byte>{});
   if (!place) return;
@@ -105,6 +115,16 @@ class ChunkTable {
     for (const PlacedChunk& one : placed_) claims.add(one.record.address, one.record.stored_size);
     claims.settle();
   }
+  // The chunks that the dataset's own index does not list.
+  Claims claims_of_found() const {
+    Claims out;
+    for (std::size_t i = known_; i < placed_.size(); ++i)
+      if (states_[placed_[i].number] == State::Present &&
+          range_within(placed_[i].record.address, placed_[i].record.stored_size, rescue_.end))
+        out.add(placed_[i].record.address, placed_[i].record.stored_size);
+    out.settle();
+    return out;
+  }
   void all_others_absent() {
     for (State& state : states_)
       if (state == State::Unknown) state = State::Absent;
@@ -142,7 +162,19 @@ class ChunkTable {
   }
   bool resized() const { return resized_; }
 
+  // Looks for chunks of which the source fails to give bytes. Returns false if there are none.
+  bool find_unread() {
+    for (const PlacedChunk& one : placed_)
+      if (states_[one.number] == State::Present &&
+          is_unread(rescue_, one.record.address, one.record.stored_size))
+        unread_.push_back(one.number);
+    std::ranges::sort(unread_);
+    return !unread_.empty();
+  }
+
   bool write(Finding& finding);
+  // The chunks as entries of a tree's nodes, in order. Notes what is missing of them.
+  std::vector<NodeEntry> entries(Finding& finding);
 
  private:
   void place(const PlacedChunk& one, bool known) {
@@ -163,7 +195,7 @@ class ChunkTable {
   }
 
   void note_missing(std::uint64_t number, Finding& finding) const;
-  std::vector<NodeEntry> entries(Finding& finding);
+  bool take_unread(const PlacedChunk& chunk, NodeEntry& entry, Finding& finding);
   std::optional<std::uint64_t> write_tree(const std::vector<NodeEntry>& entries);
 
   Rescue& rescue_;
@@ -174,7 +206,9 @@ class ChunkTable {
   std::vector<std::uint32_t> place_of_;  // by number: where a chunk that is present is in `placed_`
   std::size_t known_ = 0;
   bool conflicts_ = false;
-  bool resized_ = false;  // whether chunks have other sizes than the index gives
+  bool resized_ = false;                       // whether chunks have other sizes than the index gives
+  std::vector<std::uint64_t> unread_;          // numbers of chunks
+  std::vector<Finding::Range> unread_ranges_;  // of the dataset's file
 };
 
 // deflate ends its stream with an Adler-32, bzip2 each block with a CRC.
@@ -197,16 +231,28 @@ bool ChunkTable::covered() const {
 
 // Notes the chunk as missing, from its first byte in the row-major image to its last one.
 void ChunkTable::note_missing(std::uint64_t number, Finding& finding) const {
-  const std::vector<std::uint64_t> offsets = offsets_of(geometry_, number);
-  std::uint64_t first = 0, last = 0, elements = 1;
-  for (std::size_t d = 0; d < offsets.size(); ++d) {
-    const std::uint64_t end = std::min(offsets[d] + geometry_.chunk_dims[d], geometry_.dims[d]);
-    first = first * geometry_.dims[d] + offsets[d];
-    last = last * geometry_.dims[d] + end - 1;
-    elements *= end - offsets[d];
+  const ChunkImage image = image_of(geometry_, number);
+  add_missing(finding, image.range.begin, image.range.end);
+  if (rescue_.options.fill) finding.filled += image.bytes;
+}
+
+// Of a chunk that is stored as it is the bytes are given that the source gives. Returns false if the chunk is
+// to be left out of the tree, so that all of it is filled.
+bool ChunkTable::take_unread(const PlacedChunk& chunk, NodeEntry& entry, Finding& finding) {
+  const bool fill = rescue_.options.fill;
+  if (!is_stored_plain(trouble_, geometry_, chunk)) {
+    note_missing(chunk.number, finding);
+    return !fill;
   }
-  add_missing(finding, first * geometry_.element_size, (last + 1) * geometry_.element_size);
-  if (rescue_.options.fill) finding.filled += elements * geometry_.element_size;
+  UnreadParts unread = unread_parts(rescue_, geometry_, chunk);
+  unread_ranges_.insert(unread_ranges_.end(), unread.ranges.begin(), unread.ranges.end());
+  if (!fill) return true;
+  const auto place = rescue_.made->add_part(chunk.record.address, chunk.record.stored_size,
+                                            std::move(unread.parts), fill_bytes(trouble_.description));
+  if (!place) return true;
+  entry.child = *place;
+  finding.filled += unread.bytes;
+  return true;
 }
 
 std::vector<NodeEntry> ChunkTable::entries(Finding& finding) {
@@ -227,6 +273,7 @@ std::vector<NodeEntry> ChunkTable::entries(Finding& finding) {
       entry.child = chunk->record.address;
       if (trouble_.description.layout.partial_chunks_unfiltered && is_partial(geometry_, entry.offsets))
         entry.filter_mask = ~std::uint32_t{0};
+      if (std::ranges::binary_search(unread_, number) && !take_unread(*chunk, entry, finding)) continue;
     } else {
       note_missing(number, finding);
       if (rescue_.options.fill) continue;
@@ -236,6 +283,7 @@ std::vector<NodeEntry> ChunkTable::entries(Finding& finding) {
     }
     out.push_back(std::move(entry));
   }
+  join_missing(finding, std::exchange(unread_ranges_, {}));
   return out;
 }
 
@@ -305,6 +353,14 @@ GatheredChunks gather(Rescue& rescue, const DatasetTrouble& trouble, const chunk
   return {};
 }
 
+// Keeps where the chunks lie that were found for a dataset, to compare them with the data of others.
+void keep_found(Rescue& rescue, std::uint64_t dataset, Claims chunks) {
+  if (chunks.count() == 0) return;
+  chunks.within(0, rescue.end,
+                [&](const Range& range) { rescue.data.ranges.add(range.begin, range.end - range.begin); });
+  rescue.rebuilt.emplace_back(dataset, std::move(chunks));
+}
+
 void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked, Finding& finding) {
   const auto geometry = geometry_of(trouble.description);
   if (!geometry || geometry->chunk_bytes > UINT32_MAX) return;
@@ -334,6 +390,7 @@ void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
   } else {
     table.all_others_absent();
   }
+  if (damage && !unlinked) keep_found(rescue, trouble.object.address, table.claims_of_found());
   const bool lost = table.drop_lost(unlinked);
   if (table.resized()) {
     finding.certainty = Certainty::Guessed;
@@ -346,14 +403,19 @@ void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
   // A header of version 1 has no checksum, nor have the values of types of variable length, which lie apart.
   const bool proven = trouble.object.header->version == 2 && !trouble.description.type->has_variable_part;
   if (!proven || !table.covered()) finding.certainty = std::max(finding.certainty, Certainty::Plausible);
-  if (!damage && lost && !unlinked && !rescue.options.fill) {
+  const bool unread = table.find_unread();
+  if (unread && finding.found_by.empty()) finding.found_by = kUnread;
+  if (!damage && !rescue.options.fill && (lost ? !unlinked : unread)) {
     Finding scratch = finding;  // ordinary readers refuse these chunks: only report them
     ChunkTable told = table;
-    (void)told.write(scratch);
+    if (lost)
+      (void)told.write(scratch);
+    else
+      (void)told.entries(scratch);
     finding.missing = scratch.missing;
     return;
   }
-  if (damage || lost) (void)table.write(finding);
+  if (damage || lost || unread) (void)table.write(finding);
 }
 
 }  // namespace

@@ -31,10 +31,13 @@ struct Rescue {
   std::shared_ptr<MadeSource> made;
   metadata::FileMetadataPtr file;  // reads `made`
   Shape shape;
-  std::vector<Found> found;        // sorted by address
-  Claims claims;                   // ranges that structures below the root take up
-  Claims weak_claims;              // ranges that objects take up to which nothing links
-  Claims unreadable;               // ranges that the source failed to read
+  std::vector<Found> found;  // sorted by address
+  Claims claims;             // ranges that structures below the root take up
+  Claims weak_claims;        // ranges that objects take up to which nothing links
+  Claims unreadable;         // ranges that the source failed to read
+  DataClaims data;           // of datasets below the root
+  // Chunks that were found beside the datasets' own indexes, by the address of the dataset's header.
+  std::vector<std::pair<std::uint64_t, Claims>> rebuilt;
   std::uint64_t end = 0;           // end of the file's own addresses
   std::uint64_t steps = 0;         // steps of rebuilding that are left
   std::uint64_t filled_left = 0;   // bytes of contiguous datasets that may still be filled
@@ -146,6 +149,36 @@ std::vector<DamagedChunk> damaged_chunks(Rescue& rescue, const DatasetTrouble& t
 std::size_t stored_bytes_of(std::span<const format::FilterDescription> filters,
                             const filter::FilterPipeline& pipeline, ByteSpan in, MutableByteSpan decoded,
                             filter::FilterScratch& scratch);
+
+// Whether the source fails to give some of these bytes. The sweep tells it of whole pages, or of more; what
+// is not large is therefore read.
+bool is_unread(Rescue& rescue, std::uint64_t begin, std::uint64_t bytes);
+// The parts of [begin, end) that are in `claims`, counted from `begin`, ascending. Where the steps do not
+// suffice, the last part reaches over what lies between: many lost datasets may lie over many claims, and
+// each keeps its own list.
+std::vector<MadeSource::Lost> parts_in(Rescue& rescue, const Claims& claims, std::uint64_t begin,
+                                       std::uint64_t end);
+
+// The range of the dataset's file from the chunk's first byte to its last, and how many of its bytes are the
+// chunk's.
+struct ChunkImage {
+  Finding::Range range;
+  std::uint64_t bytes = 0;
+};
+ChunkImage image_of(const chunk::ChunkGeometry& geometry, std::uint64_t number);
+
+// Whether the chunk's stored bytes are its elements.
+bool is_stored_plain(const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry,
+                     const PlacedChunk& chunk);
+
+// What the source fails to give of a chunk that is stored as it is.
+struct UnreadParts {
+  std::vector<MadeSource::Lost> parts;  // counted from the chunk's first byte, ascending
+  std::vector<Finding::Range>
+      ranges;               // of the dataset's file, each from the first byte of a part to its last
+  std::uint64_t bytes = 0;  // the number of the dataset's bytes in `parts`
+};
+UnreadParts unread_parts(Rescue& rescue, const chunk::ChunkGeometry& geometry, const PlacedChunk& chunk);
 
 // The coordinates of a chunk's first element, by the chunk's number in the row-major order of the grid; and
 // whether the chunk extends beyond the dataset.

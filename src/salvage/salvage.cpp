@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "claiming_metadata.h"
+#include "h5mount/base/checked.h"
 #include "h5mount/format/cache_image.h"
 #include "headers.h"
 #include "salvager.h"
@@ -52,8 +53,8 @@ Status Salvager::open() {
   rescue_.end = rescue_.made->own_end();
   rescue_.steps = kStepsAnyway + kSweepsPerByte * rescue_.source->stored_bytes();
   if (!shape.root_known || shape.flags_left) rescue_.made->lay_over(0, encode_superblock(shape.superblock));
-  rescue_.made->begin_behind(std::max(shape.superblock.end_of_file, rescue_.end),
-                             shape.superblock.sizes.offsets);
+  rescue_.data.end = std::max(shape.superblock.end_from_base(), rescue_.end);
+  rescue_.made->begin_behind(rescue_.data.end, shape.superblock.sizes.offsets);
   rescue_.report.superblock = shape.found_by;
   rescue_.report.changed = !shape.found_by.empty() || shape.flags_left;
   if (rescue_.reopen()) return {};
@@ -86,7 +87,7 @@ bool Salvager::opens_as_root() const {
 }
 
 void Salvager::walk_reachable() {
-  reachable_.emplace(rescue_.file, rescue_.end, rescue_.claims, nullptr, rescue_.options);
+  reachable_.emplace(rescue_.file, rescue_.end, rescue_.claims, nullptr, rescue_.options, &rescue_.data);
   rescue_.claims.add(0, 48);
   const std::uint64_t extension = rescue_.file->superblock().extension_address;
   if (extension != format::kUndefinedAddress) claim_extension(extension);
@@ -121,7 +122,7 @@ void Salvager::take_found(Swept swept) {
 }
 
 // If everything is whole, only bytes that nothing accounts for are swept; else blocks that are referred to
-// may be looked for too.
+// may be looked for too. To fill what a disk does not give, all others have to be read.
 Status Salvager::sweep_rest() {
   if (swept_whole_) return {};
   const Surveyed& walked = reachable_->result();
@@ -130,14 +131,18 @@ Status Salvager::sweep_rest() {
       std::ranges::any_of(walked.datasets, [](const auto& d) { return d.index.has_value(); });
   const auto base = static_cast<std::uint64_t>(rescue_.shape.base);
   std::vector<Range> ranges{{0, rescue_.end}};
-  if (!damaged) ranges = rescue_.claims.gaps(rescue_.end);
+  OnlyRead only_read;
+  if (!damaged && rescue_.options.fill && !rescue_.source->far())
+    only_read = {&rescue_.claims, base};
+  else if (!damaged)
+    ranges = rescue_.claims.gaps(rescue_.end);
   // If the file lies inside another one, bytes behind its end belong to the other file.
-  const std::uint64_t stated = rescue_.shape.superblock.end_of_file;
+  const std::uint64_t stated = rescue_.shape.superblock.end_from_base();
   for (Range& range : ranges) {
     if (!rescue_.shape.found_by.empty()) range.end = std::max(range.begin, std::min(range.end, stated));
     range.begin += base, range.end += base;
   }
-  H5_ASSIGN(Swept swept, sweep(*rescue_.source, ranges, rescue_.options));
+  H5_ASSIGN(Swept swept, sweep(*rescue_.source, ranges, rescue_.options, only_read));
   take_found(std::move(swept));
   return {};
 }
@@ -216,8 +221,31 @@ void Salvager::count_damaged_trees() {
     }
 }
 
-// With `fill` all datasets that have filters are rescued, not only those in trouble: only decoding a chunk
-// tells whether it can be decoded.
+// The datasets that are not in trouble, ascending.
+std::vector<std::uint64_t> Salvager::datasets_beside(const Surveyed& walked) const {
+  std::unordered_set<std::uint64_t> in_trouble;
+  for (const DatasetTrouble& trouble : walked.datasets) in_trouble.insert(trouble.object.address);
+  std::vector<std::uint64_t> out;
+  walked.reached.for_each([&](std::uint64_t address, std::uint8_t kind) {
+    if (kind == static_cast<std::uint8_t>(object::ObjectKind::Dataset) && !in_trouble.contains(address))
+      out.push_back(address);
+  });
+  std::ranges::sort(out);
+  return out;
+}
+
+// Whether salvage has to look at the dataset's bytes, though its structures are sound. With `fill` all that
+// have filters: only decoding a chunk tells whether it can be decoded.
+bool Salvager::needs_look(const object::DatasetDescription& dataset) const {
+  if (rescue_.options.fill && !dataset.pipeline.filters.empty()) return true;
+  if (rescue_.unreadable.count() == 0) return false;
+  if (dataset.layout.cls == format::LayoutClass::Chunked) return true;
+  const std::uint64_t begin = dataset.layout.address;
+  return dataset.layout.cls == format::LayoutClass::Contiguous && dataset.external.empty() &&
+         begin != format::kUndefinedAddress &&
+         rescue_.unreadable.touches(begin, checked_add(begin, dataset.image_bytes).value_or(begin));
+}
+
 void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
   for (const DatasetTrouble& trouble : walked.datasets) rescue_dataset(rescue_, trouble, unlinked);
   // A writer whose disk was full leaves such chunks: one of them has the bytes of the other.
@@ -228,31 +256,24 @@ void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
     finding.found_by = "an index of chunks that overlap one another";
     rescue_.note(std::move(finding));
   }
-  if (!rescue_.options.fill) return;
-  std::unordered_set<std::uint64_t> done;
-  for (const DatasetTrouble& trouble : walked.datasets) done.insert(trouble.object.address);
-  std::vector<std::uint64_t> others;
-  walked.reached.for_each([&](std::uint64_t address, std::uint8_t kind) {
-    if (kind == static_cast<std::uint8_t>(object::ObjectKind::Dataset) && !done.contains(address))
-      others.push_back(address);
-  });
-  std::ranges::sort(others);
-  for (const std::uint64_t address : others) {
+  if (!rescue_.options.fill && rescue_.unreadable.count() == 0) return;
+  for (const std::uint64_t address : datasets_beside(walked)) {
     if (!rescue_.go_on()) return;
     const auto object = object::open_object(*rescue_.file, address);
     if (!object) continue;
     auto description = object::describe_dataset(*rescue_.file, *object);
-    if (!description || description->pipeline.filters.empty()) continue;
+    if (!description || !needs_look(*description)) continue;
     rescue_dataset(rescue_, {*object, *std::move(description), std::nullopt}, unlinked);
   }
 }
 
 // If the writer did not close the file, it may have written only one of two structures that belong together.
 void Salvager::tell_of_writer() {
-  const std::uint64_t stated = rescue_.shape.superblock.end_of_file;
+  const std::uint64_t stated = rescue_.shape.superblock.end_from_base();
+  const auto base = static_cast<std::uint64_t>(rescue_.shape.base);
   const bool as_stated = rescue_.shape.found_by.empty() && rescue_.shape.root_known;
   const bool behind =
-      as_stated && (has_bytes_from(*rescue_.source, static_cast<std::uint64_t>(rescue_.shape.base) + stated,
+      as_stated && (has_bytes_from(*rescue_.source, checked_add(base, stated).value_or(~std::uint64_t{0}),
                                    rescue_.shape.superblock.version) ||
                     std::ranges::any_of(rescue_.found, [&](const Found& found) {
                       return found.offset >= stated && is_header(found);
@@ -315,6 +336,7 @@ Result<Salvaged> Salvager::run() {
   H5_TRY(check_walks());
   count_damaged_trees();
   rescue_datasets(reachable_->result(), false);
+  tell_of_shared();
   tell_of_unlinked();
   H5_TRY(check_walks());
   tell_of_writer();
@@ -354,7 +376,7 @@ bool opens_plainly(const std::shared_ptr<io::ByteSource>& source) {
   if (superblock.open_for_writing() && !superblock.open_for_swmr_writing()) return false;
   const auto root = object::open_object(**file, (*file)->root_address());
   return root && root->kind == object::ObjectKind::Group && !root->header->damage &&
-         !has_bytes_from(*(*file)->source(), superblock.end_of_file, superblock.version);
+         !has_bytes_from(*(*file)->source(), superblock.end_from_base(), superblock.version);
 }
 
 }  // namespace h5mount::salvage

@@ -33,10 +33,15 @@ class Salvager {
   void mend_groups();
   void tell_of_regained();
   void count_damaged_trees();
+  bool needs_look(const object::DatasetDescription& dataset) const;
   void rescue_datasets(const Surveyed& walked, bool unlinked);
+  std::vector<std::uint64_t> datasets_beside(const Surveyed& walked) const;
   Status check_walks() const;
   void tell_of_writer();
   Salvaged finish();
+
+  // shared.cpp
+  void tell_of_shared();
 
   // root.cpp
   Status choose_root();

@@ -43,12 +43,13 @@ std::optional<std::uint64_t> chunk_count(const chunk::ChunkGeometry& geometry, s
 }
 
 Survey::Survey(metadata::FileMetadataPtr file, std::uint64_t end, Claims& claims, const Claims* foreign,
-               const Options& options)
+               const Options& options, DataClaims* data)
     : file_(std::make_shared<ClaimingMetadata>(std::move(file), claims, read_)),
       end_(end),
       links_left_(kLinksAnyway + end / kMinLinkBytes),
       claims_(claims),
       foreign_(foreign),
+      data_(data),
       options_(options) {}
 
 void Survey::read_through(const metadata::FileMetadataPtr& file) {
@@ -125,6 +126,15 @@ bool Survey::claim(std::uint64_t address, std::uint64_t bytes) {
   return foreign_ == nullptr || !foreign_->touches(address, address + bytes);
 }
 
+// The same for data that are in one piece.
+bool Survey::claim_data(std::uint64_t address, std::uint64_t bytes) {
+  const bool whole = claim(address, bytes);
+  if (data_ != nullptr && address < end_ && range_within(address, bytes, data_->end) &&
+      claimed_ <= kMaxClaimedTimes * end_)
+    data_->ranges.add(address, std::min(bytes, end_ - address));
+  return whole;
+}
+
 void Survey::visit_dataset(const object::Object& object) {
   auto description = object::describe_dataset(*file_, object);
   if (!description) return;
@@ -133,7 +143,7 @@ void Survey::visit_dataset(const object::Object& object) {
   const format::DataLayout& layout = description->layout;
   if (layout.cls == format::LayoutClass::Contiguous && layout.address != format::kUndefinedAddress &&
       description->external.empty())
-    whole = claim(layout.address, description->image_bytes);
+    whole = claim_data(layout.address, description->image_bytes);
   else if (layout.cls == format::LayoutClass::Chunked)
     whole = claim_index(object, *description, damage);
   else if (layout.cls == format::LayoutClass::Virtual &&
@@ -166,7 +176,7 @@ bool Survey::claim_chunks(const object::Object& object, const object::DatasetDes
   if (description.layout.index == format::ChunkIndexKind::Implicit) {
     const auto count =
         chunk_count(*geometry, ~std::uint64_t{0} / std::max<std::uint64_t>(geometry->chunk_bytes, 1));
-    return !count || claim(description.layout.address, *count * geometry->chunk_bytes);
+    return !count || claim_data(description.layout.address, *count * geometry->chunk_bytes);
   }
   bool whole = true;
   Claims chunks;
@@ -180,6 +190,9 @@ bool Survey::claim_chunks(const object::Object& object, const object::DatasetDes
   if (!walked) damage = walked.error();
   chunks.settle();
   if (chunks.overlap()) out_.overlapping.push_back(object.address);
+  if (data_ != nullptr && claimed_ <= kMaxClaimedTimes * end_)
+    chunks.within(0, end_,
+                  [&](const Range& range) { data_->ranges.add(range.begin, range.end - range.begin); });
   return whole;
 }
 

@@ -50,12 +50,19 @@ struct PlacedChunk {
   chunk::ChunkRecord record;
 };
 
+// The bytes that the data of datasets take up, those of each dataset once.
+struct DataClaims {
+  Claims ranges{true};
+  // Where the file should end. Data in one piece that end behind it have a wrong extent, and are left out.
+  std::uint64_t end = 0;
+};
+
 class Survey {
  public:
   // Adds the bytes that the walked objects take up to `claims`. If `foreign` is given, bytes that are in it
-  // belong to other objects.
+  // belong to other objects. If `data` is given, it receives the bytes of data.
   Survey(metadata::FileMetadataPtr file, std::uint64_t end, Claims& claims, const Claims* foreign,
-         const Options& options);
+         const Options& options, DataClaims* data = nullptr);
 
   // Walks everything that can be reached from `root` and was not walked before.
   void walk(std::uint64_t root);
@@ -81,6 +88,7 @@ class Survey {
   bool claim_chunks(const object::Object& object, const object::DatasetDescription& description,
                     std::optional<Error>& damage);
   bool claim(std::uint64_t address, std::uint64_t bytes);
+  bool claim_data(std::uint64_t address, std::uint64_t bytes);
   bool may_claim() const;
   void read_attributes(const object::Object& object);
 
@@ -90,6 +98,7 @@ class Survey {
   std::uint64_t links_left_;  // the number of links that may still be followed
   Claims& claims_;
   const Claims* const foreign_;
+  DataClaims* const data_;
   const Surveyed* others_ = nullptr;
   Surveyed out_;
   std::deque<std::uint64_t> pending_;

@@ -1,7 +1,6 @@
 #include "sweep.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <optional>
 #include <thread>
 
@@ -22,21 +21,6 @@ constexpr std::uint64_t kLongest = 64U << 20;
 constexpr std::uint64_t kPartRetried = 64U << 10;
 constexpr std::uint64_t kPageRetried = 4096;
 constexpr unsigned kMaxPagedParts = 1024;
-
-// Whether reading other ranges of a local source may succeed.
-bool is_of_range(const Error& error) {
-  switch (error.system_errno()) {
-    case EIO:
-    case ENODATA:  // a medium that is damaged
-    case EREMOTEIO:
-    case EILSEQ:
-    case EBADMSG:  // a file system whose own checksums are wrong
-    case EUCLEAN:
-      return error.code() == ErrorCode::Io;
-    default:
-      return false;
-  }
-}
 
 // Ranges within one piece of the source, read at once.
 struct Piece {
@@ -75,8 +59,9 @@ class Cutter {
 
 class Sweeper {
  public:
-  Sweeper(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options)
-      : source_(source), options_(options), cutter_(ranges) {
+  Sweeper(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options,
+          const OnlyRead& only_read)
+      : source_(source), options_(options), only_read_(only_read), cutter_(ranges) {
     for (const Range& range : ranges) all_ += range.end - std::min(range.begin, range.end);
   }
 
@@ -149,6 +134,7 @@ class Sweeper {
       const auto begin = static_cast<std::size_t>(range.begin - from);
       const auto end = static_cast<std::size_t>(std::min(range.end, to) - from);
       scan(buffer, begin, end, [&](std::size_t at, Kind kind) {
+        if (only_read_.has(from + at)) return;
         const ByteSpan here(buffer.data() + at, static_cast<std::size_t>(to - from) - at);
         if (auto one = prove(here, from + at, kind, work)) found.push_back(*one);
       });
@@ -215,6 +201,7 @@ class Sweeper {
 
   const io::ByteSource& source_;
   const Options& options_;
+  const OnlyRead only_read_;
   std::uint64_t all_ = 0;
   Mutex mutex_;
   Cutter cutter_ H5_GUARDED_BY(mutex_);
@@ -229,8 +216,9 @@ class Sweeper {
 
 }  // namespace
 
-Result<Swept> sweep(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options) {
-  return Sweeper(source, ranges, options).run();
+Result<Swept> sweep(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options,
+                    const OnlyRead& only_read) {
+  return Sweeper(source, ranges, options, only_read).run();
 }
 
 }  // namespace h5mount::salvage

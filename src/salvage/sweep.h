@@ -34,11 +34,23 @@ struct Swept {
   std::optional<Error> why_unreadable;
 };
 
+// Ranges of addresses that are read only to know whether they can be read: no structures are looked for in
+// them. Address 0 is at offset `base` of the source.
+struct OnlyRead {
+  const Claims* ranges = nullptr;
+  std::uint64_t base = 0;
+
+  bool has(std::uint64_t offset) const {
+    return ranges != nullptr && offset >= base && ranges->contains(offset - base);
+  }
+};
+
 // Looks for structures that begin in `ranges` (offsets of `source`, ascending). Object headers of version 2
 // are listed if their checksum is right, those of version 1 if their messages have the right form, other
 // structures by their signature. The bytes of headers that are looked at are at most kSweepsPerByte times
 // those that are read. Where a local source fails to read a range, as a disk with bad sectors does, that
 // range is passed over. Errors: other ones of reading, Interrupted; LimitExceeded above kMaxFound.
-Result<Swept> sweep(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options);
+Result<Swept> sweep(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options,
+                    const OnlyRead& only_read = {});
 
 }  // namespace h5mount::salvage

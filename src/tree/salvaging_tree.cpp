@@ -19,10 +19,6 @@ constexpr std::string_view kHiddenName = ".h5";
 constexpr std::string_view kRemark = "user.hdf5.salvage";
 constexpr std::string_view kLostAndFound = "lost+found";  // its name may have a number behind it
 
-bool is_damage(const std::optional<Error>& error) {
-  return error && is_about_bytes(error->code());
-}
-
 // A node of the file's own tree that the front end knows, with its place.
 struct Known {
   std::shared_ptr<Known> parent;  // null: the root
@@ -53,11 +49,13 @@ class SalvagedListing final : public DirectoryListing {
 class SalvagingTree final : public SourceTree, public std::enable_shared_from_this<SalvagingTree> {
  public:
   SalvagingTree(std::shared_ptr<SourceTree> own, const SourcePlace& place, SalvageJob::Make make,
-                std::string name)
+                const object::FileSet& files)
       : SourceTree(own->counters()),
         own_(std::move(own)),
         place_(place),
-        job_(std::move(make), std::move(name), own_->statfs().file_bytes) {}
+        local_(!files.main()->followed->source()->far()),
+        fills_(files.salvage_fills()),
+        job_(std::move(make), files.main()->followed->source()->name(), own_->statfs().file_bytes) {}
 
   Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
     const Where where = find(parent);
@@ -202,6 +200,14 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
     if (const auto salvaged = job_.result()) salvaged->file_changed();
   }
 
+  // Whether the salvaged file may give what failed with this error. It gives what a disk fails to give in the
+  // place of a structure, and in the place of data only if it fills.
+  bool is_damage(const std::optional<Error>& error) const {
+    if (!error || is_about_bytes(error->code())) return error.has_value();
+    return local_ && is_of_range(*error) && (fills_ || !error->structure().empty());
+  }
+  bool fills() const { return fills_; }
+
   struct Where {
     std::shared_ptr<SourceTree> tree;
     NodeId node = 0;
@@ -321,6 +327,7 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
 
   const std::shared_ptr<SourceTree> own_;
   const SourcePlace place_;
+  const bool local_, fills_;
   mutable Mutex mutex_;
   std::unordered_map<NodeId, std::shared_ptr<Known>> known_ H5_GUARDED_BY(mutex_);
   std::shared_ptr<KernelPages> kernel_ H5_GUARDED_BY(mutex_);
@@ -346,17 +353,20 @@ class SalvagingNode final : public OpenNode {
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
               RequestBudget& budget) override {
     dataset::Pieces own;
+    const auto tree = tree_.lock();
     Status done = own_->read(offset, length, own, budget);
+    if (done && tree && tree->fills()) done = hold(own);
     if (done) {
       out.append(std::move(own));
       return done;
     }
-    const auto twin = is_damage(done.error()) ? opened_twin(budget) : nullptr;
+    const auto twin = tree && tree->is_damage(done.error()) ? opened_twin(budget) : nullptr;
     return twin ? twin->read(offset, length, out, budget) : done;
   }
   Status revalidate() override { return own_->revalidate(); }
   std::optional<dataset::StoredRun> stored_run(std::uint64_t offset) const override {
-    return own_->stored_run(offset);
+    const auto tree = tree_.lock();
+    return tree && tree->fills() ? std::nullopt : own_->stored_run(offset);
   }
   std::optional<FixedImage> fixed_image() const override { return own_->fixed_image(); }
   Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget) override {
@@ -367,6 +377,16 @@ class SalvagingNode final : public OpenNode {
   }
 
  private:
+  // Copies what the kernel would read only when it sends it, so that a failure is met here.
+  static Status hold(dataset::Pieces& pieces) {
+    if (!pieces.kernel_only()) return {};
+    const auto copy = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(pieces.total()));
+    H5_TRY(dataset::copy_pieces(pieces.list(), *copy));
+    pieces = {};
+    pieces.add(*copy, copy);
+    return {};
+  }
+
   std::shared_ptr<OpenNode> opened_twin(RequestBudget& budget) {
     {
       const MutexLock lock(mutex_);
@@ -421,8 +441,7 @@ Result<std::shared_ptr<SourceTree>> make_salvaging_tree(const dataset::ReadEnvir
     if (!salvaged.files) return nullptr;
     return make_file_tree(salvaged, options, beside);
   };
-  return std::make_shared<SalvagingTree>(std::move(own), place, make,
-                                         environment.files->main()->followed->source()->name());
+  return std::make_shared<SalvagingTree>(std::move(own), place, make, *environment.files);
 }
 
 }  // namespace h5mount::tree

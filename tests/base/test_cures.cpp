@@ -51,6 +51,15 @@ TEST(Cures, DamageThatSalvageCanCureNamesItsOption) {
   const Error chunk(ErrorCode::FilterFailed, "a chunk");
   EXPECT_TRUE(has(cure_with(SalvageMode::Errors, chunk), "-o salvage=fill"));
   EXPECT_FALSE(has(cure_with(SalvageMode::Fill, chunk), "salvage"));
+  // A bad sector: the copy of the file is the better cure.
+  const Error data = io_error(EIO, "reading f.h5"), header = data.of("ObjectHeader", "bytes", 96);
+  EXPECT_TRUE(has(cure_with(SalvageMode::Off, header), "dmesg"));
+  EXPECT_TRUE(has(cure_with(SalvageMode::Off, header), "-o salvage shows"));
+  EXPECT_FALSE(has(cure_with(SalvageMode::Errors, header), "salvage"));
+  EXPECT_FALSE(has(cure_with(SalvageMode::Off, data), "salvage"));
+  EXPECT_TRUE(has(header.text(), "ObjectHeader.bytes at 0x60") && has(header.text(), "Input/output error"));
+  EXPECT_TRUE(is_of_range(header));
+  EXPECT_FALSE(is_of_range(io_error(ENOMEM, "reading f.h5")));
   // What it does not look for, what is sound and only too large, and what has no place in a file.
   EXPECT_EQ(cure_of({ErrorCode::BadSignature, "GlobalHeapCollection", "signature", 96}), "");
   EXPECT_EQ(cure_of({ErrorCode::InvalidValue, "AttributeMessage", "version", 96}), "");

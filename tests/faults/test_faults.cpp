@@ -1,6 +1,7 @@
 // A mount whose source fails: what each fault does to readers, and that it ends with the fault. The source
 // lies on a file system of the tests (fault_fs.cpp).
 #include "mount/h5py_directory.h"
+#include "support/h5py_file.h"
 
 namespace h5mount::test {
 namespace {
@@ -103,6 +104,42 @@ TEST_F(FaultsTest, ASweepForWhatIsDamagedGoesOnPastAReadError) {
   EXPECT_EQ(mount.in("grep -c 'were passed over, as they cannot be read' .h5/log").out, "1\n");
   const Outcome checked = run("$(dirname $H5MOUNT)/fsck.h5 --salvage " + (faulty_ / "f.h5").string());
   EXPECT_NE((checked.out + checked.err).find("was passed over"), std::string::npos) << checked.out;
+}
+
+// A page of /plain and a chunk of /d: both are given with the fill value for what the disk does not give.
+TEST_F(FaultsTest, WhatCannotBeReadIsFilled) {
+  const std::uint64_t begin = std::stoull(slurp(place / "plain_place")), bad = begin + 400'000;
+  rules("eio " + chunk_ + "\neio " + std::to_string(bad) + " " + std::to_string(bad + 8));
+  const Outcome mounted = mount.mount(faulty_ / "f.h5", "-o salvage=fill");
+  ASSERT_EQ(mounted.code, 0) << mounted.err;
+  EXPECT_TRUE(sound("g/other"));
+  EXPECT_EQ(mount.in("cat plain > /dev/null && cat d > /dev/null").code, 0);
+  EXPECT_TRUE(same_part("plain", 0, bad / 4096 * 4096 - begin));
+  EXPECT_TRUE(same_part("plain", (bad / 4096 + 1) * 4096 - begin, 800'000));
+  EXPECT_EQ(read_element("plain", 50'000).out, "0\n");
+  EXPECT_TRUE(same_part("d", 0, 5 * kChunk));
+  EXPECT_TRUE(same_part("d", 6 * kChunk, 40 * kChunk));
+  const auto told = [&](const std::string& name) {
+    return mount.in("getfattr --only-values -n user.hdf5.salvage " + name).out;
+  };
+  EXPECT_NE(told("plain").find("\"filled\":4096}"), std::string::npos) << told("plain");
+  EXPECT_NE(told("d").find("\"filled\":" + std::to_string(kChunk) + "}"), std::string::npos) << told("d");
+  EXPECT_EQ(told("g/other"), "");
+}
+
+TEST_F(FaultsTest, AnIndexThatCannotBeReadStartsTheSweep) {
+  std::string lines;
+  for (const std::size_t at : places_of(read_whole_file(place / "source" / "f.h5"), "TREE\x01"))
+    lines += "eio " + std::to_string(at) + " " + std::to_string(at + 24) + "\n";
+  ASSERT_NE(lines, "");
+  rules(lines);
+  const Outcome mounted = mount.mount(faulty_ / "f.h5", "-o salvage");
+  ASSERT_EQ(mounted.code, 0) << mounted.err;
+  EXPECT_TRUE(sound("plain"));
+  EXPECT_NE(mount.in("grep '^salvage_swept: 0' .h5/status").out, "") << "no index is needed for it";
+  mount.in("cat d > /dev/null");
+  EXPECT_EQ(mount.in("grep '^salvage_swept: 0' .h5/status").out, "");
+  EXPECT_NE(mount.in("getfattr --only-values -n user.hdf5.salvage d").out, "");
 }
 
 TEST_F(FaultsTest, ShortReadsAreContinued) {

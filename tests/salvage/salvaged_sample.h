@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "h5mount/base/checksum.h"
 #include "h5mount/chunk/chunk_index.h"
+#include "h5mount/format/object_header_format.h"
 #include "h5mount/metadata/file_metadata.h"
 #include "h5mount/object/object.h"
 #include "h5mount/object/resolve_path.h"
@@ -65,7 +67,7 @@ inline void expect_chunks(const Salvaged& shown, std::string_view path, std::siz
   EXPECT_EQ(chunks->readable, readable) << path;
 }
 
-// Visits the chunks of the filtered dataset at `path`; the bytes may be changed meanwhile.
+// Visits the chunks of the dataset at `path`; the bytes may be changed meanwhile.
 inline void for_each_chunk(
     const std::vector<std::byte>& bytes, std::string_view path,
     const std::function<void(std::uint64_t number, const chunk::ChunkRecord&)>& visit) {
@@ -77,7 +79,8 @@ inline void for_each_chunk(
   ASSERT_TRUE(object);
   const auto description = object::describe_dataset(**file, *object);
   ASSERT_TRUE(description);
-  const auto geometry = chunk::ChunkGeometry::make(description->space, description->layout, true);
+  const auto geometry = chunk::ChunkGeometry::make(description->space, description->layout,
+                                                   !description->pipeline.filters.empty());
   const auto index = chunk::open_chunk_index(*file, description->layout, *geometry);
   ASSERT_TRUE(index);
   ASSERT_TRUE(
@@ -92,6 +95,18 @@ inline void overwrite(std::vector<std::byte>& bytes, std::size_t at, std::size_t
   std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), count, std::byte{0xA5});
 }
 
+inline object::DatasetDescription described(const std::shared_ptr<io::ByteSource>& source,
+                                            std::string_view path) {
+  const auto file = metadata::FileMetadata::open(source, {}).value();
+  const std::uint64_t address = object::resolve_path(file, file->root_address(), path).value();
+  return object::describe_dataset(*file, object::open_object(*file, address).value()).value();
+}
+
+// Where the bytes of the contiguous dataset begin.
+inline std::uint64_t data_address_of(const std::vector<std::byte>& bytes, std::string_view path) {
+  return described(io::make_memory_source(bytes), path).layout.address;
+}
+
 inline std::uint64_t address_of(const std::vector<std::byte>& bytes, std::string_view path) {
   const auto file = metadata::FileMetadata::open(io::make_memory_source(bytes), {});
   const auto address = file ? object::resolve_path(*file, (*file)->root_address(), path) : fail(file.error());
@@ -99,10 +114,39 @@ inline std::uint64_t address_of(const std::vector<std::byte>& bytes, std::string
   return address.value_or(0);
 }
 
+// Changes the bytes of a version 2 object header, and its checksum.
+template <class Change>
+void change_header(std::vector<std::byte>& bytes, std::uint64_t address, const Change& change) {
+  const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(address);
+  format::Cursor cursor(ByteSpan(begin, bytes.end()), address, "ObjectHeader", {});
+  const auto prefix = format::decode_object_header_prefix(cursor);
+  ASSERT_TRUE(prefix);
+  const std::size_t length = prefix->prefix_bytes + static_cast<std::size_t>(prefix->chunk0_bytes);
+  change(MutableByteSpan(begin, length));
+  const std::uint32_t sum = lookup3_checksum(ByteSpan(begin, length));
+  std::memcpy(&*begin + length, &sum, sizeof sum);
+}
+
+inline void replace_in(MutableByteSpan bytes, std::string_view old, std::string_view with) {
+  const auto found = std::ranges::search(bytes, as_bytes(old));
+  ASSERT_FALSE(found.empty());
+  std::ranges::copy(as_bytes(with), found.begin());
+}
+
 class SalvageTest : public testing::TestWithParam<const char*> {
  protected:
   std::vector<std::byte> sample() const { return test::written_with_h5py(kScript, GetParam()); }
-  bool latest() const { return GetParam() == std::string("latest"); }
+};
+
+// What files of one version have: the old one no checksums, and groups with trees; the latest one checksums
+// of all structures, arrays of chunks, and links in the headers of groups.
+class OldFormatTest : public testing::Test {
+ protected:
+  static std::vector<std::byte> sample() { return test::written_with_h5py(kScript, "earliest"); }
+};
+class LatestFormatTest : public testing::Test {
+ protected:
+  static std::vector<std::byte> sample() { return test::written_with_h5py(kScript, "latest"); }
 };
 
 }  // namespace h5mount::salvage

@@ -4,18 +4,23 @@
 #include <algorithm>
 #include <cstring>
 
+#include "claims.h"
 #include "h5mount/io/remarks.h"
 #include "salvaged_sample.h"
 
 namespace h5mount::salvage {
 namespace {
 
+const Finding* finding_at(const Salvaged& shown, std::uint64_t address) {
+  const auto at = std::ranges::find(shown.report.findings, address, &Finding::address);
+  return at == shown.report.findings.end() ? nullptr : &*at;
+}
+
 class CertaintyTest : public SalvageTest {};
 INSTANTIATE_TEST_SUITE_P(Versions, CertaintyTest, testing::Values("earliest", "latest"));
 
 // A writer was killed after it had written a chunk anew, and before its index.
-TEST_P(CertaintyTest, AChunkEndsWhereItsOwnFormSays) {
-  if (latest()) return;  // there a checksum covers the index
+TEST_F(OldFormatTest, AChunkEndsWhereItsOwnFormSays) {
   auto bytes = sample();
   unsigned changed = 0;
   for_each_chunk(bytes, "g/fixed", [&](std::uint64_t number, const chunk::ChunkRecord& record) {
@@ -38,15 +43,14 @@ TEST_P(CertaintyTest, AChunkEndsWhereItsOwnFormSays) {
 
 // A writer whose disk was full leaves such an index: nothing else says that one of the chunks has the bytes
 // of another.
-TEST_P(CertaintyTest, ChunksThatOverlapAreGuessed) {
-  if (latest()) return;  // there a checksum covers the index
+TEST_F(OldFormatTest, ChunksThatOverlapAreGuessed) {
   auto bytes = sample();
   EXPECT_TRUE(salvaged(bytes).report.findings.empty());
   const std::uint64_t fixed = address_of(bytes, "g/fixed");
   std::uint64_t other = 0;
   unsigned changed = 0;
   for_each_chunk(bytes, "g/fixed", [&](std::uint64_t number, const chunk::ChunkRecord& record) {
-    if (number == 3) other = record.address;
+    if (number == 2) other = record.address;  // the bytes of chunk 7 end in those of chunk 3
     if (number != 7) return;
     const std::uint64_t entry[] = {record.stored_size, number * 100, 0, record.address};
     for (const std::size_t at : test::places_of(bytes, as_text(std::as_bytes(std::span(entry))))) {
@@ -62,13 +66,88 @@ TEST_P(CertaintyTest, ChunksThatOverlapAreGuessed) {
   EXPECT_EQ(shown.report.findings[0].found_by, "an index of chunks that overlap one another");
 }
 
-const Finding* finding_at(const Salvaged& shown, std::uint64_t address) {
-  const auto at = std::ranges::find(shown.report.findings, address, &Finding::address);
-  return at == shown.report.findings.end() ? nullptr : &*at;
+// As of a writer that gave the space of one dataset to another, and wrote only one of their structures.
+TEST_F(OldFormatTest, DatasetsThatOverlapAreGuessed) {
+  const auto whole = sample();
+  std::uint64_t growing = 0;
+  for_each_chunk(whole, "growing", [&](std::uint64_t number, const chunk::ChunkRecord& record) {
+    if (number == 5) growing = record.address + 16;
+  });
+  for (const auto& [other, at] :
+       {std::pair("plain", data_address_of(whole, "plain")), std::pair("growing", growing)}) {
+    auto bytes = whole;
+    for_each_chunk(whole, "g/fixed", [&](std::uint64_t number, const chunk::ChunkRecord& record) {
+      if (number != 7) return;
+      const std::uint64_t entry[] = {record.stored_size, number * 100, 0, record.address};
+      const auto places = test::places_of(bytes, as_text(std::as_bytes(std::span(entry))));
+      ASSERT_EQ(places.size(), 1U);
+      std::memcpy(&bytes[places[0] + sizeof entry - sizeof at], &at, sizeof at);
+    });
+    const Salvaged shown = salvaged(bytes);
+    EXPECT_EQ(shown.report.findings.size(), 2U) << other;
+    for (const char* path : {"g/fixed", other}) {
+      const Finding* const told = finding_at(shown, address_of(whole, path));
+      ASSERT_NE(told, nullptr) << path;
+      EXPECT_EQ(told->certainty, Certainty::Guessed);
+      EXPECT_EQ(told->found_by, "bytes that another dataset has too");
+      EXPECT_TRUE(told->missing.empty());
+    }
+  }
 }
 
-TEST_P(CertaintyTest, WhatIsProvenIsCoveredByChecksums) {
-  if (!latest()) return;
+// Where the index of one of them is lost, its chunks are those that are found in its place.
+TEST_F(LatestFormatTest, ADatasetWithARebuiltIndexThatOverlapsAnotherIsGuessed) {
+  auto bytes = sample();
+  const std::uint64_t plain = address_of(bytes, "plain"), growing = address_of(bytes, "growing");
+  std::uint64_t chunk = 0;
+  for_each_chunk(bytes, "growing", [&](std::uint64_t number, const chunk::ChunkRecord& record) {
+    if (number == 100) chunk = record.address;
+  });
+  const auto as_bytes_of = [](const std::uint64_t& number) {
+    return as_text(std::as_bytes(std::span(&number, 1)));
+  };
+  const std::uint64_t old = data_address_of(bytes, "plain");
+  change_header(bytes, plain,
+                [&](MutableByteSpan header) { replace_in(header, as_bytes_of(old), as_bytes_of(chunk)); });
+  for (const std::size_t at : test::places_of(bytes, "EAHD")) overwrite(bytes, at);
+  const Salvaged shown = salvaged(bytes);
+  for (const std::uint64_t address : {plain, growing}) {
+    const Finding* const told = finding_at(shown, address);
+    ASSERT_NE(told, nullptr) << address;
+    EXPECT_EQ(told->certainty, Certainty::Guessed);
+    EXPECT_NE(told->found_by.find("bytes that another dataset has too"), std::string::npos) << told->found_by;
+  }
+}
+
+// What several of many ranges have is kept in bounded memory, and nothing of it is left out.
+TEST(Claims, WhatIsSharedIsKept) {
+  Claims claims(true);
+  claims.add(100, 50);
+  claims.add(150, 50);
+  claims.settle();
+  EXPECT_EQ(claims.shared().count(), 0U);
+  claims.add(140, 20);
+  claims.add(150, 4);
+  claims.settle();
+  const Claims some = claims.shared();
+  EXPECT_EQ(some.count(), 1U);
+  EXPECT_TRUE(some.touches(159, 160) && some.touches(140, 141));
+  EXPECT_FALSE(some.touches(0, 140) || some.touches(160, 1000));
+
+  Claims many(true);
+  constexpr std::uint64_t kMany = 2 * Claims::kMaxShared + 1000;
+  for (int time = 0; time < 2; ++time)
+    for (std::uint64_t i = 0; i < kMany; ++i) many.add(10 * i, 4);
+  many.settle();
+  const Claims shared = many.shared();
+  EXPECT_LE(shared.count(), 2 * Claims::kMaxShared);
+  std::uint64_t bytes = 0;
+  for (std::uint64_t i = 0; i < kMany; ++i)
+    shared.within(10 * i, 10 * i + 4, [&](const Range& range) { bytes += range.end - range.begin; });
+  EXPECT_EQ(bytes, 4 * kMany);
+}
+
+TEST_F(LatestFormatTest, WhatIsProvenIsCoveredByChecksums) {
   auto bytes = sample();
   const std::uint64_t fixed = address_of(bytes, "g/fixed"), growing = address_of(bytes, "growing");
   for (const char* header : {"FAHD", "EAHD"})

@@ -51,8 +51,7 @@ TEST_P(SalvageTest, InsideAnotherFile) {
   expect_chunks(salvaged(outer), "both", 225, 225);
 }
 
-TEST_P(SalvageTest, ADamagedGroupKeepsItsPlaces) {
-  if (latest()) return;  // its groups are compact: see ALostRoot
+TEST_F(OldFormatTest, ADamagedGroupKeepsItsPlaces) {
   auto bytes = sample();
   const auto trees = test::places_of(bytes, std::string_view("TREE\0", 5));
   ASSERT_FALSE(trees.empty());
@@ -92,8 +91,7 @@ TEST(Salvage, OnlyMembersThatADamagedGroupLostSaySo) {
   EXPECT_LT(said, 300U - 100U);
 }
 
-TEST_P(SalvageTest, ALostRootLeavesItsObjectsInLostAndFound) {
-  if (!latest()) return;
+TEST_F(LatestFormatTest, ALostRootLeavesItsObjectsInLostAndFound) {
   auto bytes = sample();
   overwrite(bytes, 48, 147);  // the root's header follows the superblock
   const Salvaged shown = salvaged(bytes);
@@ -106,8 +104,7 @@ TEST_P(SalvageTest, ALostRootLeavesItsObjectsInLostAndFound) {
   expect_chunks(shown, "lost+found/" + group->name + "/fixed", 40, 40);
 }
 
-TEST_P(SalvageTest, WhatIsLeftOfADamagedRootIsBelieved) {
-  if (!latest()) return;
+TEST_F(LatestFormatTest, WhatIsLeftOfADamagedRootIsBelieved) {
   auto bytes = sample();
   overwrite(bytes, 48);  // messages behind the first bytes still tell the links
   const Salvaged shown = salvaged(bytes);
@@ -120,8 +117,7 @@ TEST_P(SalvageTest, WhatIsLeftOfADamagedRootIsBelieved) {
 }
 
 // The names of the root's members are in its heap, which is left.
-TEST_P(SalvageTest, ARootWithoutHeaderIsToldByItsNames) {
-  if (latest()) return;
+TEST_F(OldFormatTest, ARootWithoutHeaderIsToldByItsNames) {
   auto bytes = sample();
   std::fill_n(bytes.begin(), 512, std::byte{0});  // superblock, the root's header, its tree
   const Salvaged shown = salvaged(bytes);
@@ -129,8 +125,7 @@ TEST_P(SalvageTest, ARootWithoutHeaderIsToldByItsNames) {
   expect_chunks(shown, "growing", 400, 400);
 }
 
-TEST_P(SalvageTest, AMemberOfALostRootIsNotTheRoot) {
-  if (!latest()) return;
+TEST_F(LatestFormatTest, AMemberOfALostRootIsNotTheRoot) {
   auto bytes = sample();
   std::fill_n(bytes.begin(), 195, std::byte{0});
   const Salvaged shown = salvaged(bytes);
@@ -141,8 +136,7 @@ TEST_P(SalvageTest, AMemberOfALostRootIsNotTheRoot) {
 }
 
 // Its extents are lost, but not what its index says.
-TEST_P(SalvageTest, ADatasetWithADamagedHeaderIsAListOfWhatItStores) {
-  if (!latest()) return;
+TEST_F(LatestFormatTest, ADatasetWithADamagedHeaderIsAListOfWhatItStores) {
   auto bytes = sample();
   const std::uint64_t growing = address_of(bytes, "growing");
   overwrite(bytes, growing, 28);
@@ -154,8 +148,7 @@ TEST_P(SalvageTest, ADatasetWithADamagedHeaderIsAListOfWhatItStores) {
 }
 
 // A group's entry in its parent repeats where its tree and heap are.
-TEST_P(SalvageTest, AnOldGroupWithADamagedHeaderKeepsItsMembers) {
-  if (latest()) return;
+TEST_F(OldFormatTest, AnOldGroupWithADamagedHeaderKeepsItsMembers) {
   auto bytes = sample();
   overwrite(bytes, address_of(bytes, "g"), 16);
   const Salvaged shown = salvaged(bytes);
@@ -163,8 +156,7 @@ TEST_P(SalvageTest, AnOldGroupWithADamagedHeaderKeepsItsMembers) {
 }
 
 // One address that many blocks name says no more than if one did.
-TEST_P(SalvageTest, TheBaseAddressIsNotThatOfTheMostBlocks) {
-  if (!latest()) return;
+TEST_F(LatestFormatTest, TheBaseAddressIsNotThatOfTheMostBlocks) {
   auto bytes = sample();
   std::fill_n(bytes.begin(), 48, std::byte{0});
   for (const std::size_t at : test::places_of(bytes, "EAHD")) overwrite(bytes, at);
@@ -173,8 +165,7 @@ TEST_P(SalvageTest, TheBaseAddressIsNotThatOfTheMostBlocks) {
   expect_chunks(shown, "growing", 400, 400);
 }
 
-TEST_P(SalvageTest, ElementsThatNoChecksumConfirmsAreGuesses) {
-  if (!latest()) return;
+TEST_F(LatestFormatTest, ElementsThatNoChecksumConfirmsAreGuesses) {
   auto bytes = sample();
   const auto blocks = test::places_of(bytes, "FADB");
   ASSERT_EQ(blocks.size(), 1U);
@@ -202,8 +193,7 @@ TEST_P(SalvageTest, AFileThatIsWrittenMeanwhileIsNotSalvaged) {
   std::filesystem::remove(path);
 }
 
-TEST_P(SalvageTest, IndexesAreRebuiltFromTheirBlocks) {
-  if (!latest()) return;
+TEST_F(LatestFormatTest, IndexesAreRebuiltFromTheirBlocks) {
   for (const std::string_view signature : {"FAHD", "EAHD", "EAIB", "EASB", "BTHD"}) {
     auto bytes = sample();
     for (const std::size_t at : test::places_of(bytes, signature)) {
@@ -218,25 +208,6 @@ TEST_P(SalvageTest, IndexesAreRebuiltFromTheirBlocks) {
       }
     }
   }
-}
-
-// Changes the bytes of a version 2 object header, and its checksum.
-template <class Change>
-void change_header(std::vector<std::byte>& bytes, std::uint64_t address, const Change& change) {
-  const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(address);
-  format::Cursor cursor(ByteSpan(begin, bytes.end()), address, "ObjectHeader", {});
-  const auto prefix = format::decode_object_header_prefix(cursor);
-  ASSERT_TRUE(prefix);
-  const std::size_t length = prefix->prefix_bytes + static_cast<std::size_t>(prefix->chunk0_bytes);
-  change(MutableByteSpan(begin, length));
-  const std::uint32_t sum = lookup3_checksum(ByteSpan(begin, length));
-  std::memcpy(&*begin + length, &sum, sizeof sum);
-}
-
-void replace_in(MutableByteSpan bytes, std::string_view old, std::string_view with) {
-  const auto found = std::ranges::search(bytes, as_bytes(old));
-  ASSERT_FALSE(found.empty());
-  std::ranges::copy(as_bytes(with), found.begin());
 }
 
 // An array has no order of chunks for such a dataset.
@@ -285,8 +256,7 @@ TEST(Salvage, AnArrayMayHaveMoreElementsThanItsDatasetHasChunks) {
 }
 
 // A reader of all of it would never end.
-TEST_P(SalvageTest, WhatNoFileCanHoldIsNotFilled) {
-  if (latest()) return;
+TEST_F(OldFormatTest, WhatNoFileCanHoldIsNotFilled) {
   auto bytes = sample();
   // The extent of `plain`, and its bytes, which stand in one header: 2^32 times as many.
   const auto places_of_number = [&](std::uint64_t number) {
@@ -308,8 +278,7 @@ TEST_P(SalvageTest, WhatNoFileCanHoldIsNotFilled) {
 }
 
 // As a writer leaves one that was killed between two pages.
-TEST_P(SalvageTest, ALeafThatWasWrittenInPartGivesItsFirstChunks) {
-  if (latest()) return;
+TEST_F(OldFormatTest, ALeafThatWasWrittenInPartGivesItsFirstChunks) {
   constexpr std::size_t kEntries = 24, kEntryBytes = 32, kKept = 10;
   auto bytes = sample();
   const auto number = [&](std::size_t at) { return std::to_integer<std::size_t>(bytes[at]); };
@@ -328,8 +297,7 @@ TEST_P(SalvageTest, ALeafThatWasWrittenInPartGivesItsFirstChunks) {
   EXPECT_EQ(shown.report.findings[0].certainty, Certainty::Guessed);
 }
 
-TEST_P(SalvageTest, ChunksThatNothingTellsAreErrorsAndAreNamed) {
-  if (!latest()) return;
+TEST_F(LatestFormatTest, ChunksThatNothingTellsAreErrorsAndAreNamed) {
   auto bytes = sample();
   const auto blocks = test::places_of(bytes, "EADB");
   ASSERT_GT(blocks.size(), 1U);

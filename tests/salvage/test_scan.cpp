@@ -105,6 +105,26 @@ TEST(Sweep, FindsWhatBeginsInItsRangesInOrder) {
   EXPECT_EQ(bytes_of_some, 3 * kPiece - 4);
 }
 
+// Of some ranges only that is wanted whether they can be read.
+TEST(Sweep, FindsNothingInWhatIsOnlyRead) {
+  std::vector<std::byte> bytes(100'000, std::byte{'x'});
+  for (const std::uint64_t at : {100, 20'000, 50'000}) std::memcpy(&bytes[at], "SNOD", 4);
+  test::FaultySource source(std::move(bytes));
+  source.bad_byte = 20'004;
+  Claims claims;
+  claims.add(10'000, 30'000);
+  claims.settle();
+  const auto swept =
+      sweep(source, {{0, source.size()}}, {.fill = true, .threads = 1, .progress = {}}, {&claims, 5000});
+  ASSERT_TRUE(swept) << swept.error().text();
+  std::vector<std::uint64_t> found;
+  std::ranges::transform(swept->found, std::back_inserter(found), Found::place);
+  EXPECT_EQ(found, (std::vector<std::uint64_t>{100, 50'000}));
+  ASSERT_EQ(swept->unreadable.size(), 1U);
+  EXPECT_LE(swept->unreadable[0].begin, 20'004U);
+  EXPECT_GT(swept->unreadable[0].end, 20'004U);
+}
+
 // A page of the source cannot be read: it is passed over, and all others are looked at.
 TEST(Sweep, GoesOnPastWhatCannotBeRead) {
   constexpr std::uint64_t kPiece = 4U << 20, kPage = 4096, kBad = kPiece + 3 * kPage + 17;

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
+#include <span>
 
 #include "h5mount/tree/file_object.h"
 #include "h5mount/tree/tree.h"
+#include "support/faulty_source.h"
 #include "support/h5py_file.h"
 
 namespace h5mount::test {
@@ -25,11 +28,14 @@ class TestOpener final : public object::SourceOpener {
  public:
   std::vector<std::byte> damaged, sound;
   mutable std::atomic<int> salvaged = 0, failures = 0;
-  bool shows_more = true;
+  bool shows_more = true, fills = false;
+  std::optional<std::uint64_t> bad_byte;  // of the damaged file, which cannot be read
 
   Result<object::FoundSource> find_main(const std::string& name) override {
     return object::FoundSource{.key = name, .open = [this]() -> Result<std::shared_ptr<io::ByteSource>> {
-                                 return io::make_memory_source(damaged);
+                                 const auto source = std::make_shared<FaultySource>(damaged);
+                                 source->bad_byte = bad_byte;
+                                 return source;
                                }};
   }
   Result<object::FoundSource> find_named(const object::OpenedFile&, std::string_view,
@@ -38,6 +44,7 @@ class TestOpener final : public object::SourceOpener {
   }
   const object::ExternalAccess& access() const override { return access_; }
   bool may_salvage_main() const override { return true; }
+  bool salvage_fills() const override { return fills; }
   Result<std::shared_ptr<io::ByteSource>> salvage_main(const std::function<bool()>&) const override {
     ++salvaged;
     if (failures > 0) {
@@ -66,6 +73,13 @@ class SalvagingTree : public testing::Test {
     const auto at = places_of(opener_->damaged, signature);
     ASSERT_GT(at.size(), which);
     std::fill_n(opener_->damaged.begin() + static_cast<std::ptrdiff_t>(at[which]), 16, std::byte{0xA5});
+  }
+  // The file is sound, and a byte of its structure cannot be read.
+  void be_unreadable(std::string_view signature) {
+    opener_->damaged = opener_->sound;
+    const auto at = places_of(opener_->sound, signature);
+    ASSERT_EQ(at.size(), 1U);
+    opener_->bad_byte = at[0] + 8;
   }
   void open() {
     auto files = object::FileSet::open("damaged", opener_, {});
@@ -157,6 +171,34 @@ TEST_F(SalvagingTree, AnObjectThatCannotBeOpenedIsThatOfTheSalvagedFile) {
   const auto bytes = bytes_of(node({"g", "packed"}));
   ASSERT_TRUE(bytes) << bytes.error().text();
   EXPECT_EQ(*bytes, 32'000U);
+}
+
+TEST_F(SalvagingTree, AStructureThatCannotBeReadNeedsIt) {
+  be_unreadable("FAHD");
+  open();
+  const tree::NodeId packed = node({"g", "packed"});
+  const auto bytes = bytes_of(packed);
+  ASSERT_TRUE(bytes) << bytes.error().text();
+  EXPECT_EQ(*bytes, 32'000U);
+  EXPECT_EQ(opener_->salvaged, 1);
+}
+
+// Salvage has no other bytes for them, unless it fills.
+TEST_F(SalvagingTree, DataThatCannotBeReadNeedItOnlyToBeFilled) {
+  opener_->damaged = opener_->sound;
+  const std::int64_t first[] = {0, 1, 2, 3};
+  const auto at = places_of(opener_->sound, as_text(std::as_bytes(std::span(first))));
+  ASSERT_EQ(at.size(), 1U);
+  opener_->bad_byte = at[0] + 800;
+  open();
+  const auto bytes = bytes_of(node({"plain"}));
+  ASSERT_FALSE(bytes);
+  EXPECT_EQ(bytes.error().code(), ErrorCode::Io);
+  EXPECT_EQ(opener_->salvaged, 0);
+  opener_->fills = true;
+  open();
+  EXPECT_TRUE(bytes_of(node({"plain"})));
+  EXPECT_EQ(opener_->salvaged, 1);
 }
 
 TEST_F(SalvagingTree, WhatAListingShowedIsFoundByItsName) {

@@ -62,6 +62,8 @@ class [[nodiscard]] Error {
   Error with_detail(std::string text) const;  // any text: "beyond end of file 0x52000"
   Error within(std::string_view structure, std::uint64_t address) const;  // "in FractalHeapHeader at 0x…"
   Error within(std::string place) const;                                  // "in chunk index of /grid/t"
+  // An error of the system that was met while this field of a structure was read.
+  Error of(std::string_view structure, std::string_view field, std::uint64_t offset) const;
 
   ErrorCode code() const;
   std::string_view structure() const;
@@ -82,6 +84,10 @@ class [[nodiscard]] Error {
 
 // An Io error from errno.
 Error io_error(int errno_value, std::string what);
+
+// Whether the system failed to give one range of a local source, as of a disk with bad sectors: reading other
+// ranges may succeed.
+bool is_of_range(const Error& error);
 
 template <class T>
 using Result = std::expected<T, Error>;

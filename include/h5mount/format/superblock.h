@@ -28,11 +28,14 @@ struct Superblock {
   BTreeKValues k;
   std::uint32_t status_flags = 0;  // file consistency flags; meaningful in version 3 only
   std::uint64_t base_address = 0;  // as stored; readers use the offset of the superblock instead
-  std::uint64_t end_of_file = 0;   // as stored, relative to the base address
+  std::uint64_t end_of_file = 0;   // as stored: counted from the beginning of the file that was written
   std::uint64_t driver_info_address = kUndefinedAddress;  // versions 0 and 1
   std::uint64_t extension_address = kUndefinedAddress;    // versions 2 and 3
   std::uint64_t root_address = kUndefinedAddress;         // object header of the root group
 
+  // The end relative to the base address, as all other addresses are. A file that was put behind something
+  // else keeps both numbers as they were written.
+  std::uint64_t end_from_base() const { return end_of_file < base_address ? 0 : end_of_file - base_address; }
   bool open_for_writing() const { return version >= 3 && (status_flags & 0x01) != 0; }
   bool open_for_swmr_writing() const { return version >= 3 && (status_flags & 0x04) != 0; }
 };

@@ -82,6 +82,9 @@ class FileSet {
   // True if so many files are open that none should be kept for possible later use.
   virtual bool crowded() const = 0;
   virtual void when_opened(std::function<void()> callback) = 0;
+
+  // Whether `salvaged` gives the fill value for bytes that cannot be known.
+  virtual bool salvage_fills() const = 0;
 };
 
 }  // namespace h5mount::object

@@ -53,6 +53,8 @@ class SourceOpener {
       [[maybe_unused]] const std::function<bool()>& go_on) const {
     return nullptr;
   }
+  // Whether that source gives the fill value for bytes that cannot be known.
+  virtual bool salvage_fills() const { return false; }
 };
 
 // Names are paths of local files, opened as object/file_set.h says. `force`: opens also files that a writer

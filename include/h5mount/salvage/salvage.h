@@ -8,13 +8,15 @@
 // structures that are made here are trusted no more than those that a stranger wrote.
 //
 // Bytes that are not known read as an error, or as the fill value if `fill` is set. With `fill`, each chunk
-// with filters is decoded once, as nothing else tells whether it can be decoded. How certain salvage is of an
-// object is told by io::Remarks at the object's address: the JSON of user.hdf5.salvage.
+// with filters is decoded once, as nothing else tells whether it can be decoded, and all of a local source is
+// read, as nothing else tells whether it can be read. How certain salvage is of an object is told by
+// io::Remarks at the object's address: the JSON of user.hdf5.salvage.
 //
 // Work: kSweepsPerByte times the file's size, and as much again for each structure class that is rebuilt.
 // Memory: twelve bytes a found structure (at most kMaxFound of them), sixteen for a moment; up to 33 bytes an
 // object that is followed (limits::kMaxWalkedObjects) and about 600 an object in lost+found or of a damaged
-// group (at most kMaxUnlinked and kMaxRegained); and the bytes that are made, at most kMadeAnyway and
+// group (at most kMaxUnlinked and kMaxRegained); sixteen a range between gaps that structures and data take
+// up, and as much again for those of data; and the bytes that are made, at most kMadeAnyway and
 // kMadePerFileByte for each byte of the file. Threads: `salvage_source` starts its own and ends them.
 //
 // Which damage it helps with, so that an error names the option, is told in base/cures.cpp.
@@ -71,7 +73,7 @@ struct Finding {
     std::uint64_t begin, end;
   };
   // The byte ranges of the dataset's file that are not known. That of a chunk reaches from the chunk's first
-  // byte to its last, so that it may cover bytes of other chunks.
+  // byte to its last, so that it may cover bytes of other chunks; so does that of a part of a chunk.
   std::vector<Range> missing;
   std::uint64_t filled = 0;  // number of the missing bytes that read as the fill value
 

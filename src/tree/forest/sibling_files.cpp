@@ -54,6 +54,7 @@ class JoinedFiles final : public FileSet {
   }
 
   bool may_be_salvaged() const override { return own_->may_be_salvaged(); }
+  bool salvage_fills() const override { return own_->salvage_fills(); }
   Result<std::shared_ptr<FileSet>> salvaged(const std::function<bool()>& go_on) const override {
     H5_ASSIGN(auto files, own_->salvaged(go_on));
     if (!files) return nullptr;

@@ -1,0 +1,80 @@
+// Tells of datasets that have bytes in common: a writer whose disk was full, or that was killed, leaves such
+// ones, and some of them have the bytes of another.
+#include <algorithm>
+#include <utility>
+
+#include "h5mount/base/checked.h"
+#include "salvager.h"
+
+namespace h5mount::salvage {
+namespace {
+
+bool touches(const Claims& shared, std::uint64_t begin, std::uint64_t bytes) {
+  return shared.touches(begin, checked_add(begin, bytes).value_or(~std::uint64_t{0}));
+}
+
+// Follows the index as far as it goes. True also if no steps are left to follow it.
+bool has_shared_chunk(Rescue& rescue, const object::DatasetDescription& dataset, const Claims& shared) {
+  const auto geometry = geometry_of(dataset);
+  if (!geometry) return false;
+  if (dataset.layout.index == format::ChunkIndexKind::Implicit) {
+    const auto count = chunk_count(*geometry, rescue.end / std::max<std::uint64_t>(geometry->chunk_bytes, 1));
+    return count && touches(shared, dataset.layout.address, *count * geometry->chunk_bytes);
+  }
+  const auto index = chunk::open_chunk_index(rescue.file, dataset.layout, *geometry);
+  if (!index) return false;
+  bool has = false;
+  (void)(*index)->for_each([&](std::span<const std::uint64_t>, const chunk::ChunkRecord& record) {
+    has = !rescue.spend(1) || touches(shared, record.address, record.stored_size);
+    return !has && rescue.go_on();
+  });
+  return has;
+}
+
+bool is_contiguous(const object::DatasetDescription& dataset) {
+  return dataset.layout.cls == format::LayoutClass::Contiguous && dataset.external.empty() &&
+         dataset.layout.address != format::kUndefinedAddress;
+}
+
+bool has_shared(Rescue& rescue, const object::DatasetDescription& dataset, const Claims& shared) {
+  if (dataset.layout.cls == format::LayoutClass::Chunked) return has_shared_chunk(rescue, dataset, shared);
+  if (!is_contiguous(dataset)) return false;
+  const bool fits = range_within(dataset.layout.address, dataset.image_bytes, rescue.data.end);
+  return touches(fits ? shared : rescue.data.ranges, dataset.layout.address, dataset.image_bytes);
+}
+
+}  // namespace
+
+void Salvager::tell_of_shared() {
+  rescue_.data.ranges.settle();
+  const Claims shared = rescue_.data.ranges.shared();
+  const auto tell = [&](std::uint64_t address) {
+    Finding finding;
+    finding.address = address;
+    finding.certainty = Certainty::Guessed;
+    finding.found_by = "bytes that another dataset has too";
+    rescue_.note(std::move(finding));
+  };
+  const Surveyed& walked = reachable_->result();
+  for (const DatasetTrouble& trouble : walked.datasets)
+    if ((shared.count() > 0 || is_contiguous(trouble.description)) &&
+        has_shared(rescue_, trouble.description, shared))
+      tell(trouble.object.address);
+  const auto rebuilt = std::exchange(rescue_.rebuilt, {});
+  if (shared.count() == 0) return;
+  for (const auto& [address, chunks] : rebuilt) {
+    bool has = false;
+    chunks.within(0, rescue_.end,
+                  [&](const Range& range) { has = has || shared.touches(range.begin, range.end); });
+    if (has) tell(address);
+  }
+  for (const std::uint64_t address : datasets_beside(walked)) {
+    if (!rescue_.go_on()) return;
+    const auto object = object::open_object(*rescue_.file, address);
+    if (!object) continue;
+    const auto description = object::describe_dataset(*rescue_.file, *object);
+    if (description && has_shared(rescue_, *description, shared)) tell(address);
+  }
+}
+
+}  // namespace h5mount::salvage
