@@ -24,8 +24,9 @@ AccountingMetadata::AccountingMetadata(metadata::FileMetadataPtr file, Allocated
       number_(file_->number() | kAccounting) {}
 
 Result<metadata::MetadataBlock> AccountingMetadata::read(std::uint64_t address, std::uint64_t length,
-                                                         std::string_view structure) const {
-  auto block = file_->read(address, length, structure);
+                                                         std::string_view structure,
+                                                         metadata::Among among) const {
+  auto block = file_->read(address, length, structure, among);
   if (block) covers(address, length);
   return block;
 }

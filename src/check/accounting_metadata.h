@@ -30,11 +30,12 @@ class AccountingMetadata final : public metadata::FileMetadata,
   std::uint64_t root_address() const override { return file_->root_address(); }
   const std::shared_ptr<io::ByteSource>& source() const override { return file_->source(); }
   Result<metadata::MetadataBlock> read(std::uint64_t address, std::uint64_t length,
-                                       std::string_view structure) const override;
+                                       std::string_view structure, metadata::Among among) const override;
   // The length is a guess, so nothing is noted: the decoder of what was read tells what it covers.
   Result<metadata::MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
-                                             std::string_view structure) const override {
-    return file_->read_up_to(address, length, structure);
+                                             std::string_view structure,
+                                             metadata::Among among) const override {
+    return file_->read_up_to(address, length, structure, among);
   }
   const metadata::SharedMessages* shared_messages() const override {
     return shared_ ? shared_.get() : file_->shared_messages();

@@ -64,26 +64,26 @@ Status FileSnapshot::load_extension() {
 }
 
 Result<MetadataBlock> FileSnapshot::read(std::uint64_t address, std::uint64_t length,
-                                         std::string_view structure) const {
+                                         std::string_view structure, Among among) const {
   H5_ASSIGN(const std::uint64_t left, bytes_left(address, length, structure));
   if (length > left)
     return fail(Error(ErrorCode::Truncated, structure, "bytes", parts_->base + address)
                     .with_found(left)
                     .with_expected(length)
                     .with_detail("bytes left in the file"));
-  return read_bytes(address, length, structure);
+  return read_bytes(address, length, structure, among);
 }
 
 Result<MetadataBlock> FileSnapshot::read_up_to(std::uint64_t address, std::uint64_t length,
-                                               std::string_view structure) const {
+                                               std::string_view structure, Among among) const {
   H5_ASSIGN(const std::uint64_t left, bytes_left(address, length, structure));
-  auto whole = read_bytes(address, std::min(length, left), structure);
+  auto whole = read_bytes(address, std::min(length, left), structure, among);
   if (whole || whole.error().code() != ErrorCode::Truncated) return whole;
   // If the source has a gap, the longest part before the gap is read.
   std::uint64_t most = std::min(length, left);
   for (std::uint64_t there = 0; most - there > 1;) {
     const std::uint64_t middle = there + (most - there) / 2;
-    auto part = read_bytes(address, middle, structure);
+    auto part = read_bytes(address, middle, structure, among);
     if (part) whole = std::move(part);
     (whole && whole->bytes().size() == middle ? there : most) = middle;
   }
@@ -113,7 +113,7 @@ Result<std::uint64_t> FileSnapshot::bytes_left(std::uint64_t address, std::uint6
 }
 
 Result<MetadataBlock> FileSnapshot::read_bytes(std::uint64_t address, std::uint64_t length,
-                                               std::string_view structure) const {
+                                               std::string_view structure, Among among) const {
   const ImageOverlay& overlay = parts_->overlay;
   const std::uint64_t offset = parts_->base + address;
   if (length > limits::kMaxHeapObjectBytes)
@@ -122,8 +122,7 @@ Result<MetadataBlock> FileSnapshot::read_bytes(std::uint64_t address, std::uint6
                     .with_expected(limits::kMaxHeapObjectBytes));
   std::vector<std::byte> bytes(static_cast<std::size_t>(length));
   if (overlay.empty() || !overlay.apply(address, bytes)) {
-    const bool is_paged = structure != kGlobalHeapName;
-    if (auto got = parts_->windows.read(number_, offset, bytes, is_paged); !got)
+    if (auto got = parts_->windows.read(number_, offset, bytes, among); !got)
       return fail(got.error().within(structure, offset));
     if (!overlay.empty()) overlay.apply(address, bytes);
   }

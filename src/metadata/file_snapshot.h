@@ -51,18 +51,18 @@ class FileSnapshot final : public FileMetadata {
   FileMetadataPtr reread() const override { return following_ ? next(true) : nullptr; }
   MetadataCaches* caches() const override { return &parts_->caches; }
 
-  Result<MetadataBlock> read(std::uint64_t address, std::uint64_t length,
-                             std::string_view structure) const override;
-  Result<MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
-                                   std::string_view structure) const override;
+  Result<MetadataBlock> read(std::uint64_t address, std::uint64_t length, std::string_view structure,
+                             Among among) const override;
+  Result<MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length, std::string_view structure,
+                                   Among among) const override;
 
  private:
   FileSnapshot(std::shared_ptr<SnapshotParts> parts, bool following);
   Status load_extension();
   Result<std::uint64_t> bytes_left(std::uint64_t address, std::uint64_t wanted,
                                    std::string_view structure) const;
-  Result<MetadataBlock> read_bytes(std::uint64_t address, std::uint64_t length,
-                                   std::string_view structure) const;
+  Result<MetadataBlock> read_bytes(std::uint64_t address, std::uint64_t length, std::string_view structure,
+                                   Among among) const;
 
   const std::shared_ptr<SnapshotParts> parts_;
   const std::uint64_t number_;

@@ -67,14 +67,14 @@ Result<std::shared_ptr<const GlobalHeapCollection>> cached_collection(const File
 Result<std::shared_ptr<const GlobalHeapCollection>> load_global_heap_collection(const FileMetadata& file,
                                                                                 std::uint64_t address) {
   H5_ASSIGN(const MetadataBlock head,
-            file.read(address, format::global_heap_header_bytes(file.sizes()), kGlobalHeapName));
+            file.read(address, format::global_heap_header_bytes(file.sizes()), kGlobalHeapName, Among::Data));
   format::Cursor cursor = head.cursor(kGlobalHeapName);
   H5_ASSIGN(const std::uint64_t size, format::decode_global_heap_header(cursor));
   auto collection = std::make_shared<GlobalHeapCollection>();
   collection->address = address;
   if (size <= kKeptWhole) {
     // If the file ends within the collection, the objects before that end can still be read one by one.
-    if (auto whole = file.read(address, size, kGlobalHeapName))
+    if (auto whole = file.read(address, size, kGlobalHeapName, Among::Data))
       collection->whole = std::make_shared<const MetadataBlock>(*std::move(whole));
     else if (whole.error().code() != ErrorCode::Truncated)
       return fail(whole.error());
@@ -109,7 +109,8 @@ Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t col
     return GlobalHeapObject(collection->whole, bytes);
   }
   if (found->size == 0) return GlobalHeapObject(nullptr, {});
-  H5_ASSIGN(auto read, file.read(collection_address + found->position, found->size, kGlobalHeapName));
+  H5_ASSIGN(auto read,
+            file.read(collection_address + found->position, found->size, kGlobalHeapName, Among::Data));
   const auto block = std::make_shared<const MetadataBlock>(std::move(read));
   return GlobalHeapObject(block, block->bytes());
 }

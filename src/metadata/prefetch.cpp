@@ -123,8 +123,8 @@ class Levels {
       if (levels == 1) return;
       for (const Place& place : level) {
         if (!place.decode) continue;
-        const std::string_view name = place.among_data ? kGlobalHeapName : kReadAhead;
-        if (const auto block = file_.read_up_to(place.address, place.bytes, name)) place.decode(*block);
+        if (const auto block = file_.read_up_to(place.address, place.bytes, kReadAhead, place.among))
+          place.decode(*block);
       }
     }
   }
@@ -135,24 +135,20 @@ class Levels {
   struct Place {
     std::uint64_t address, bytes;
     Decode decode;            // null if it leads nowhere
-    bool among_data = false;  // rather than in a page of structures
+    Among among = Among::Structures;
   };
   // Called with each record of a B-tree.
   using OnRecord = std::function<void(format::Cursor record)>;
 
   // Adds a structure. One that was met before is left out, as it may lead back to itself.
-  void expect(std::uint64_t address, std::uint64_t bytes, Decode decode) {
+  void expect(std::uint64_t address, std::uint64_t bytes, Decode decode, Among among = Among::Structures) {
     if (address == format::kUndefinedAddress || !seen_.insert(address).second) return;
-    expect_more(address, bytes, std::move(decode));
+    expect_more(address, bytes, std::move(decode), among);
   }
-  void expect_more(std::uint64_t address, std::uint64_t bytes, Decode decode, bool among_data = false) {
+  void expect_more(std::uint64_t address, std::uint64_t bytes, Decode decode, Among among = Among::Structures) {
     if (seen_.size() > kMaxStructures || bytes > kMaxBytes - told_ || address >= source_.size()) return;
     told_ += bytes;
-    next_.push_back({address, bytes, std::move(decode), among_data});
-  }
-  void expect_among_data(std::uint64_t address, std::uint64_t bytes, Decode decode) {
-    if (address == format::kUndefinedAddress || !seen_.insert(address).second) return;
-    expect_more(address, bytes, std::move(decode), true);
+    next_.push_back({address, bytes, std::move(decode), among});
   }
   // Calls `decode` with the `needed` bytes that the structure turned out to have: now, or in the next level
   // if `block` has fewer.
@@ -166,7 +162,7 @@ class Levels {
   void tell(const std::vector<Place>& level) const {
     std::vector<ByteRange> structures, data;
     for (const Place& place : level)
-      (place.among_data ? data : structures).push_back({place.address, place.address + place.bytes});
+      (place.among == Among::Data ? data : structures).push_back({place.address, place.address + place.bytes});
     tell_source(file_, structures, data);
   }
 
@@ -266,12 +262,13 @@ class Levels {
   }
 
   void add_collection(std::uint64_t address) {
-    expect_among_data(address, kHeapGuess, [this, address](const MetadataBlock& block) {
+    const auto rest = [this, address](const MetadataBlock& block) {
       format::Cursor cursor = block.cursor(kReadAhead);
       const auto bytes = format::decode_global_heap_header(cursor);
       if (bytes && *bytes > block.bytes().size() && *bytes <= kMaxCollection)
-        expect_more(address, *bytes, nullptr, true);
-    });
+        expect_more(address, *bytes, nullptr, Among::Data);
+    };
+    expect(address, kHeapGuess, rest, Among::Data);
   }
 
   // What a header says of a dataset whose bytes are few, and in one piece.
@@ -295,8 +292,8 @@ class Levels {
     const auto type = type_with_heap(dataset.type);
     if (!type) return;
     if (compact) return add_values(*type, layout.compact_data);
-    expect_among_data(layout.address, layout.size,
-                      [this, type](const MetadataBlock& block) { add_values(*type, block.bytes()); });
+    const auto values = [this, type](const MetadataBlock& block) { add_values(*type, block.bytes()); };
+    expect(layout.address, layout.size, values, Among::Data);
   }
 
   void add_indexed_heap(const format::LinkInfo& info) {

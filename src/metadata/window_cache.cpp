@@ -22,10 +22,10 @@ void WindowCache::ask_for_page(std::uint64_t offset) const {
   source_->will_read({&page, 1});
 }
 
-Status WindowCache::read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out, bool is_paged) {
+Status WindowCache::read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out, Among among) {
   if (out.empty()) return {};
   if (out.size() > window_bytes_ || offset > ~std::uint64_t{0} - 4 * window_bytes_) {
-    if (is_paged) ask_for_page(offset);
+    if (among == Among::Structures) ask_for_page(offset);
     return source_->read_at(offset, out);
   }
   std::uint64_t first = offset / window_bytes_;
@@ -39,7 +39,7 @@ Status WindowCache::read(std::uint64_t snapshot, std::uint64_t offset, MutableBy
   if (have_first && have_last) return {};
   if (have_first) first = last;
   if (have_last) last = first;
-  if (is_paged) ask_for_page(first * window_bytes_ < offset ? offset : first * window_bytes_);
+  if (among == Among::Structures) ask_for_page(first * window_bytes_ < offset ? offset : first * window_bytes_);
   return fetch(snapshot, first, last, offset, out);
 }
 

@@ -12,6 +12,7 @@
 
 #include "h5mount/base/shared_cache.h"
 #include "h5mount/io/byte_source.h"
+#include "h5mount/metadata/file_metadata.h"
 #include "metadata_pages.h"
 
 namespace h5mount::metadata {
@@ -26,9 +27,9 @@ class WindowCache {
   // To be called before others read.
   void set_pages(const MetadataPages& pages) { pages_ = pages; }
 
-  // `snapshot` is FileMetadata::number. `is_paged`: whether the bytes are in a page of structures, if there
-  // are pages.
-  Status read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out, bool is_paged = true);
+  // `snapshot` is FileMetadata::number.
+  Status read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out,
+              Among among = Among::Structures);
 
  private:
   // The bytes are not initialised, as they are read into at once.

@@ -23,8 +23,8 @@ class ClaimingMetadata final : public metadata::FileMetadata {
   std::uint64_t number() const override { return file_->number() | kClaiming; }
 
   Result<metadata::MetadataBlock> read(std::uint64_t address, std::uint64_t length,
-                                       std::string_view structure) const override {
-    auto block = file_->read(address, length, structure);
+                                       std::string_view structure, metadata::Among among) const override {
+    auto block = file_->read(address, length, structure, among);
     if (block) claims_.add(address, length);
     if (block) read_ += length;
     return block;
@@ -32,8 +32,9 @@ class ClaimingMetadata final : public metadata::FileMetadata {
   // The structure's length is not known yet, so only its signature is claimed, which suffices to know that
   // the structure is referred to.
   Result<metadata::MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
-                                             std::string_view structure) const override {
-    auto block = file_->read_up_to(address, length, structure);
+                                             std::string_view structure,
+                                             metadata::Among among) const override {
+    auto block = file_->read_up_to(address, length, structure, among);
     if (block) read_ += block->bytes().size();
     if (block) claims_.add(address, std::min<std::uint64_t>(block->bytes().size(), kSignature));
     return block;

@@ -32,7 +32,7 @@ class MemoryFile : public metadata::FileMetadata {
   std::uint64_t reads() const { return reads_; }
 
   Result<metadata::MetadataBlock> read(std::uint64_t address, std::uint64_t length,
-                                       std::string_view structure) const override {
+                                       std::string_view structure, metadata::Among) const override {
     ++reads_;
     if (address >= source_->size()) return fail(Error(ErrorCode::OutOfRange, structure, "address", address));
     if (length > source_->size() - address)
@@ -42,9 +42,10 @@ class MemoryFile : public metadata::FileMetadata {
     return metadata::MetadataBlock(std::move(bytes), address, sizes());
   }
   Result<metadata::MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
-                                             std::string_view structure) const override {
+                                             std::string_view structure,
+                                             metadata::Among among) const override {
     const std::uint64_t left = address < source_->size() ? source_->size() - address : 0;
-    return read(address, std::min(length, left), structure);
+    return read(address, std::min(length, left), structure, among);
   }
 
  private:

@@ -45,6 +45,10 @@ class MetadataBlock {
   format::FileSizes sizes_;
 };
 
+// What a structure lies among in a file whose space is paged (file space info message): libhdf5 puts global
+// heaps into pages of data, everything else into pages of structures.
+enum class Among : std::uint8_t { Structures, Data };
+
 // What happens when the file changes while it is open.
 enum class Follow : std::uint8_t {
   Never,   // a changed file is Stale for good
@@ -90,13 +94,14 @@ class FileMetadata {
 
   // Reads `length` bytes at `address`, through the window cache (structures lie together: one read brings
   // several). Errors: OutOfRange for an undefined address or one beyond the end of file, Truncated,
-  // LimitExceeded, Io. `structure` is the structure's name in the error.
-  virtual Result<MetadataBlock> read(std::uint64_t address, std::uint64_t length,
-                                     std::string_view structure) const = 0;
+  // LimitExceeded, Io. `structure` is the structure's name in the error; `among` says in which pages it lies.
+  virtual Result<MetadataBlock> read(std::uint64_t address, std::uint64_t length, std::string_view structure,
+                                     Among among = Among::Structures) const = 0;
   // Reads as many bytes as there are, at least one and at most `length`: for structures whose size is stored
   // in their first bytes.
   virtual Result<MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
-                                           std::string_view structure) const = 0;
+                                           std::string_view structure,
+                                           Among among = Among::Structures) const = 0;
 
   // The table of shared messages (SOHM); null if the file has none.
   virtual const SharedMessages* shared_messages() const = 0;
