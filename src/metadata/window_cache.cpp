@@ -39,7 +39,8 @@ Status WindowCache::read(std::uint64_t snapshot, std::uint64_t offset, MutableBy
   if (have_first && have_last) return {};
   if (have_first) first = last;
   if (have_last) last = first;
-  if (among == Among::Structures) ask_for_page(first * window_bytes_ < offset ? offset : first * window_bytes_);
+  if (among == Among::Structures)
+    ask_for_page(first * window_bytes_ < offset ? offset : first * window_bytes_);
   return fetch(snapshot, first, last, offset, out);
 }
 
