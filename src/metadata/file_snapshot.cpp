@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 
-#include "global_heap_collection.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "h5mount/base/thread_annotations.h"
-
+#include "h5mount/metadata/prefetch.h"
 #include "h5mount/text/text_bounds.h"
 
 namespace h5mount::view {
@@ -96,7 +96,11 @@ Status TableFile::load_rows(std::uint64_t first, std::uint64_t last, std::vector
                             RequestBudget& budget) const {
   H5_TRY(budget.spend((last - first) * table_.row_bytes));
   out.resize(static_cast<std::size_t>((last - first) * table_.row_bytes));
-  return source_.reader->read_into(first * table_.row_bytes, out, budget);
+  H5_TRY(source_.reader->read_into(first * table_.row_bytes, out, budget));
+  // What the rows of a far file refer to is asked for together.
+  if (const auto& file = source_.values.file; file && file->source()->far())
+    metadata::prefetch_values(*file, *source_.reader->description().type, out, budget);
+  return {};
 }
 
 Status RowsFile::render(std::uint64_t first, std::uint64_t last, std::string& out,

@@ -17,6 +17,10 @@
 #include "h5mount/base/request_budget.h"
 #include "h5mount/metadata/file_metadata.h"
 
+namespace h5mount::format {
+struct Datatype;
+}
+
 namespace h5mount::metadata {
 
 // Tells the file's source that structures at these addresses are about to be read, in whole blocks, as the
@@ -59,5 +63,9 @@ struct StructureAt {
 // bounded by limits of this function, and by `budget`, which is charged for each structure.
 void prefetch(const FileMetadata& file, std::span<const StructureAt> first, RequestBudget& budget,
               unsigned levels = 64);
+
+// The same for what the elements refer to in the global heap, as far as it is not cached.
+void prefetch_values(const FileMetadata& file, const format::Datatype& type, ByteSpan elements,
+                     RequestBudget& budget);
 
 }  // namespace h5mount::metadata
