@@ -110,8 +110,14 @@ def tree(root):
     return out
 
 
+def leads_out(told):
+    """A link out of its file's own directory, which at URLs is not followed, also where the mount shows what it leads to."""
+    return isinstance(told, str) and '.h5/external/..%2F' in told
+
+
 def hold_equal(one, other):
-    differing = [path for path in sorted(one.keys() | other.keys()) if one.get(path) != other.get(path)]
+    differing = [path for path in sorted(one.keys() | other.keys())
+                 if one.get(path) != other.get(path) and not (isinstance(one.get(path), str) and leads_out(other.get(path)))]
     if differing:
         path = differing[0]
         raise AssertionError(f'{len(differing)} of {len(one)} objects differ, as {path}: {one.get(path)} {other.get(path)}')
