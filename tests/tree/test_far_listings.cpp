@@ -75,6 +75,15 @@ TEST_F(FarListings, SizesOfTextAreAskedForTogether) {
   EXPECT_LE(rounds(), 12U);
 }
 
+TEST_F(FarListings, SizesOfTextOfOneGroupAfterTheOtherAreAskedForTogether) {
+  open(
+      "for g in range(100):\n"
+      "  f['g%02d/d' % g] = np.zeros(20_000, 'u1')\n"
+      "  f['g%02d/t' % g] = np.array(['x' * 5000, 'y'], h5py.string_dtype())");
+  list_all(tree::kRootNode);
+  EXPECT_LE(rounds(), 20U);
+}
+
 // Each kind of chunk index, with filters and without: its levels, the chunks and the heaps are a round each,
 // for all datasets together.
 TEST_F(FarListings, SizesOfChunkedTextAreAskedForTogether) {

@@ -75,13 +75,16 @@ void ListingsAhead::will_list(const ServedFilePtr& file, std::uint64_t group, st
   if (!wanted.empty()) object::WalkAhead(file->metadata(), what).will_visit(wanted, budget);
 }
 
-void ListingsAhead::will_measure(const ServedFilePtr& file, std::uint64_t parent) {
+void ListingsAhead::will_measure(const ServedFilePtr& file, std::uint64_t text, std::uint64_t parent) {
   {
     const MutexLock lock(mutex_);
-    if (asked_ == parent || std::exchange(measured_, parent) != parent) return;
-    asked_ = parent;
+    const std::uint64_t before = std::exchange(measured_, text);
+    const bool one = before == format::kUndefinedAddress || before == text;
+    if (one || measures_.exchange(true, std::memory_order_relaxed)) return;
+    // What was asked for ahead came without them.
+    for (Parent& above : parents_) above.asked = above.at;
   }
-  if (measures_.exchange(true, std::memory_order_relaxed) || parent == format::kUndefinedAddress) return;
+  if (parent == format::kUndefinedAddress) return;
   // The group's listing did not ask for them, as it was not known that they are wanted.
   RequestBudget budget;
   const auto listing = GroupContents(file, parent, 0).list(budget);

@@ -86,7 +86,7 @@ class DatasetNode : public ObjectNode {
   void read_siblings_ahead(const OpenedObject& object) {
     const auto description = known_description_of(*file(), object);
     if (description && view::is_shown_as_text(*(*description)->type))
-      file()->kept<ListingsAhead>().will_measure(file(), place().group);
+      file()->kept<ListingsAhead>().will_measure(file(), address(), place().group);
   }
 
   FollowedDataset dataset_;
