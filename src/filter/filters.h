@@ -33,7 +33,7 @@ inline std::unexpected<Error> failed(std::string_view filter, std::string_view w
   return fail(Error(ErrorCode::FilterFailed, std::string(filter) + ": " + std::string(what)));
 }
 inline std::unexpected<Error> bad_client_data(std::string_view filter, std::string_view what) {
-  return fail(Error(ErrorCode::InvalidValue, std::string(filter) + " client data: " + std::string(what)));
+  return fail(Error(ErrorCode::FilterFailed, std::string(filter) + " client data: " + std::string(what)));
 }
 
 }  // namespace h5mount::filter

@@ -51,7 +51,7 @@ Result<FractalHeap::Object> SharedMessages::read(format::MessageType type, std::
   const auto found =
       std::ranges::find_if(indexes_, [&](const auto& i) { return (i.message_types & bit) != 0; });
   if (found == indexes_.end())
-    return fail(Error(ErrorCode::InvalidValue, "no index of shared messages holds this type of message"));
+    return fail(Error(ErrorCode::OutOfRange, "no index of shared messages holds this type of message"));
   H5_ASSIGN(const auto opened, heap(static_cast<std::size_t>(found - indexes_.begin())));
   std::array<std::byte, 8> id{};
   std::memcpy(id.data(), &heap_id, id.size());

@@ -214,7 +214,7 @@ Result<std::optional<std::uint64_t>> category_of(const format::Datatype& type, c
   const std::uint64_t missing = ~std::uint64_t{0} >> (64 - 8 * type.size);
   if (type.is_signed && value == missing) return std::nullopt;
   if (value < categories.count()) return value;
-  return fail(Error(ErrorCode::InvalidValue, "a code that no category has").with_found(value));
+  return fail(Error(ErrorCode::OutOfRange, "a code that no category has").with_found(value));
 }
 
 Result<std::uint64_t> table_columns(const object::DatasetDescription& dataset, RequestBudget& budget) {

@@ -143,7 +143,7 @@ Result<cache::BlockPtr> TableFile::block(const Part& part, RequestBudget& budget
   if (part.damaged) {
     std::string text;
     H5_TRY(render(part.row, part.row + part.rows, text, budget));
-    return fail({ErrorCode::InvalidValue, "rows that could not be read when the table was measured"});
+    return fail({ErrorCode::Stale, "rows that could not be read when the table was measured"});
   }
   const auto size = static_cast<std::size_t>(part.bytes);
   return blocks_->cache().get_or_load(

@@ -168,8 +168,8 @@ TEST(Deflate, DamageIsAnErrorAtEveryByte) {
 }
 
 TEST(Shuffle, ClientDataIsChecked) {
-  EXPECT_EQ(decode({{2, "", {}}}, Bytes(4), 4).error().code(), ErrorCode::InvalidValue);
-  EXPECT_EQ(decode({{2, "", {0}}}, Bytes(4), 4).error().code(), ErrorCode::InvalidValue);
+  EXPECT_EQ(decode({{2, "", {}}}, Bytes(4), 4).error().code(), ErrorCode::FilterFailed);
+  EXPECT_EQ(decode({{2, "", {0}}}, Bytes(4), 4).error().code(), ErrorCode::FilterFailed);
   EXPECT_TRUE(decode({{2, "", {0xffffffff}}}, Bytes(4), 4));
 }
 

@@ -401,10 +401,14 @@ class ServeApi(ServeTest):
             f['image'] = np.arange(600).reshape(20, 30).astype('u1')
             f.create_dataset('colours', data=np.zeros((256, 3), 'u1'), chunks=(256, 3), fletcher32=True)
             f['image'].attrs.update(CLASS=np.bytes_('IMAGE'), PALETTE=f['colours'].ref)
+            f.create_dataset('shuffled', data=np.arange(100), chunks=(10,), shuffle=True)
         with h5py.File('f.h5') as f:
             damaged = [f[name].id.get_chunk_info(i).byte_offset for name, i in (('bad', 4), ('colours', 0))]
         with open('f.h5', 'r+b') as f:
-            heap = f.read().index(b'GCOL')
+            content = f.read()
+            heap = content.index(b'GCOL')
+            f.seek(content.index(b'shuffle\0') + 8)
+            f.write(bytes(4))  # the size of an element
             for at in damaged:
                 f.seek(at + 5)
                 f.write(b'\xff' * 8)
@@ -412,9 +416,10 @@ class ServeApi(ServeTest):
             f.write(b'LOST')
         with Serve('f.h5') as s:
             names = {c['name'] for c in api(s, 'meta')['children']}
-            assert names == {'bad', 'good', 'lost', 'image', 'colours'}
+            assert names == {'bad', 'good', 'lost', 'image', 'colours', 'shuffled'}
             assert message(s, '/api/data?path=/bad&format=bin&selection=4000:5000', 500)
             assert message(s, '/api/stats?path=/bad', 500)
+            assert 'shuffle' in message(s, '/api/data?path=/shuffled', 500)
             # An attribute whose text is lost is null, the others are there.
             assert api(s, 'attr', '/lost') == {'text': None, 'number': 5}
             assert len(api(s, 'data', '/bad', selection='0:1000')) == 1000

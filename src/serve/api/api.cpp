@@ -76,7 +76,8 @@ Answer api_refusal(unsigned status, std::string_view message) {
 }
 
 Answer api_refusal(const Error& error) {
-  // What is too much work for one request is the query's fault too: another one asks for less.
+  // An invalid value of the file names its structure, so that one without is the query's (`refused`). What is
+  // too much work for one request is the query's fault too: another one asks for less.
   const bool of_query = (error.code() == ErrorCode::InvalidValue && error.structure().empty()) ||
                         error.code() == ErrorCode::BudgetExceeded;
   const unsigned status = of_query ? kUnprocessable : error_answer(error).status;

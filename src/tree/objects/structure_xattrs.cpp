@@ -103,7 +103,7 @@ Text fill_value_text(const StructureSubject& subject) {
   const std::vector<std::byte> zeros(dataset.fill.value.empty() ? dataset.type->size : 0);
   const ByteSpan value = dataset.fill.value.empty() ? ByteSpan(zeros) : ByteSpan(dataset.fill.value);
   if (value.size() < dataset.type->size)
-    return fail({ErrorCode::InvalidValue, "fill value shorter than its type"});
+    return fail({ErrorCode::Truncated, "fill value shorter than its type"});
   return text::value_text(*dataset.type, format::Dataspace{}, value.first(dataset.type->size),
                           subject.file.value_context(subject.opened.snapshot, subject.budget),
                           kMaxXattrBytes);
