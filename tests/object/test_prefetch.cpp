@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
 #include <unordered_set>
 
@@ -282,6 +283,39 @@ TEST(Prefetch, EndsWhateverStructuresClaim) {
   source->forget();
   metadata::prefetch(**file, everything, none);
   EXPECT_EQ(source->rounds(), 0U) << "a request whose budget is spent asks for nothing";
+}
+
+// Texts in chunks of every index, with filters and without, of which some bytes are others: what is followed
+// ends, and is no more than is followed of a sound file.
+TEST(Prefetch, DamagedIndexesOfTextEnd) {
+  for (const char* libver : {"earliest", "latest"}) {
+    const auto sound = written_with_h5py(
+        "words = np.array(['a text', 'y'] * 10, h5py.string_dtype())\n"
+        "for i, how in enumerate([dict(chunks=(20,)), dict(chunks=(5,)), dict(chunks=(5,), "
+        "maxshape=(9000,)),\n"
+        "                         dict(chunks=(1,), maxshape=(None,))]):\n"
+        "  f.create_dataset('t%d' % i, data=words, **how)\n"
+        "  f.create_dataset('z%d' % i, data=words, compression='gzip', shuffle=True, **how)\n"
+        "f.create_dataset('u', data=words.reshape(20, 1), chunks=(5, 1), maxshape=(None, None))",
+        libver);
+    std::mt19937 random(7);
+    for (int i = 0; i < 300; ++i) {
+      auto bytes = sound;
+      for (auto left = random() % 4 + 1; left > 0; --left)
+        bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+      const auto source = std::make_shared<FarSource>(io::make_memory_source(std::move(bytes)));
+      const auto file = metadata::FileMetadata::open(source, {});
+      if (!file) continue;
+      std::vector<metadata::StructureAt> headers;
+      for (std::uint64_t at = 0; at < source->size(); at += 8)
+        headers.push_back({metadata::Structure::ListedObject, at});
+      RequestBudget budget;
+      metadata::prefetch(**file, headers, budget);
+      std::uint64_t told = 0;
+      for (const ByteRange& range : source->told()) told += range.end - range.begin;
+      EXPECT_LE(told, 65U << 20) << libver << ", mutant " << i;
+    }
+  }
 }
 
 }  // namespace
