@@ -9,6 +9,7 @@
 #include "h5mount/format/dataspace.h"
 #include "h5mount/format/datatype.h"
 #include "h5mount/format/filter_pipeline.h"
+#include "h5mount/format/messages.h"
 #include "h5mount/format/object_header_format.h"
 #include "prefetch_levels.h"
 
