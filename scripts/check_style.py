@@ -30,7 +30,7 @@ MAY_USE = {
     "object": ["metadata", "format", "io"],
     "chunk": ["metadata", "format"],
     "salvage": ["chunk", "object", "metadata", "format", "filter", "io"],
-    "dataset": ["object", "chunk", "filter", "cache", "metadata", "format"],
+    "dataset": ["object", "chunk", "filter", "cache", "metadata", "format", "io"],
     "text": ["metadata", "format", "filter"],
     "view": ["text", "dataset", "object", "metadata", "format"],
     "tree": ["view", "text", "dataset", "object", "metadata", "format", "filter", "io"],

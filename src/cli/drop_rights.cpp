@@ -32,6 +32,7 @@ constexpr int kRefused[] = {
     // programs and other processes
     SCMP_SYS(execve),
     SCMP_SYS(execveat),
+    SCMP_SYS(process_vm_readv),
     SCMP_SYS(process_vm_writev),
     SCMP_SYS(kcmp),
     SCMP_SYS(pidfd_getfd),
@@ -133,9 +134,6 @@ void refuse_calls(bool network) {
   const auto refuse_where = [&](int call, scmp_arg_cmp condition) {
     made = made && ::seccomp_rule_add_array(filter.get(), SCMP_ACT_ERRNO(EPERM), call, 1, &condition) == 0;
   };
-  // Bytes of mapped files are copied with process_vm_readv from this process's own memory, which fails if the
-  // file was truncated.
-  refuse_where(SCMP_SYS(process_vm_readv), SCMP_A0_64(SCMP_CMP_NE, static_cast<std::uint64_t>(::getpid())));
   // The log's socket is local. Names are looked up with a socket that asks for this machine's addresses.
   if (!network) {
     refuse_where(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_NE, AF_UNIX));

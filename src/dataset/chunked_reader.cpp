@@ -107,9 +107,9 @@ Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std:
     H5_ASSIGN(const chunk::ChunkRecord record, store.find(chunk));
     if (blocks_->growth() != nullptr) (void)blocks_->chunk_key(chunk);  // records that it is published
     if (!record.allocated()) return store.fill().append(offset, length, out), Status();
-    if (const ByteSpan mapped = store.source().mapped(record.address + offset, length);
-        !mapped.empty() && record.stored_size == plan.chunk_bytes())
-      return out.add(mapped, nullptr, true), Status();
+    if (record.stored_size == plan.chunk_bytes() &&
+        out.add_mapped(store.source(), record.address + offset, length))
+      return {};
   }
   H5_ASSIGN(const cache::BlockPtr block, blocks_->chunk_block(chunk, budget));
   out.add(block->bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)), block);

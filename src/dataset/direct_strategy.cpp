@@ -44,10 +44,7 @@ class DirectStrategy final : public ReadStrategy {
       return {};
     }
     const io::ByteSource& source = store.source();
-    if (const ByteSpan mapped = source.mapped(record.address + run.at, run.bytes); !mapped.empty()) {
-      out.add(mapped, nullptr, true);
-      return {};
-    }
+    if (out.add_mapped(source, record.address + run.at, run.bytes)) return {};
     auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(run.bytes));
     if (Status read = source.read_at(record.address + run.at, block->bytes()); !read)
       return fail(store.located(read.error(), run.chunk, &record));

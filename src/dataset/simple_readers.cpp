@@ -115,10 +115,7 @@ class ContiguousReader final : public PlainReader {
   Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override {
     const std::uint64_t n = cut(offset, length);
     if (n == 0) return {};
-    if (const ByteSpan mapped = source_->mapped(address_ + offset, n); !mapped.empty()) {
-      out.add(mapped, source_, true);
-      return {};
-    }
+    if (out.add_mapped(*source_, address_ + offset, n, source_)) return {};
     if (access.pattern != nullptr && source_->far()) ask_ahead(offset, n, access.pattern->told());
     return DatasetReader::read(offset, n, access, out);
   }

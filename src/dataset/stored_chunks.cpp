@@ -24,8 +24,7 @@ Status ChunkedReader::read_stored(std::uint64_t chunk, std::uint64_t offset, std
   if (!record.allocated() || !range_within(offset, length, record.stored_size))
     return fail(Error(ErrorCode::OutOfRange, "Chunk", "stored_size", chunk).with_found(offset));
   if (blocks_->growth() != nullptr) (void)blocks_->chunk_key(chunk);  // records that it is published
-  if (const ByteSpan mapped = store.source().mapped(record.address + offset, length); !mapped.empty())
-    return out.add(mapped, nullptr, true), Status();
+  if (out.add_mapped(store.source(), record.address + offset, length)) return {};
   auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
   if (Status read = store.source().read_at(record.address + offset, block->bytes()); !read)
     return fail(store.located(read.error(), chunk, &record));

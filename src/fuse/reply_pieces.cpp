@@ -35,12 +35,13 @@ Status gather(std::span<const dataset::Piece> pieces, std::vector<std::byte>& ou
 }
 
 Status reply_in_place(Reply& reply, const dataset::Pieces& pieces, MutableByteSpan place) {
-  return outcome(reply.with([&](fuse_req_t request) {
-    if (dataset::copy_pieces(pieces.list(), place))
-      return fuse_reply_buf(request, reinterpret_cast<const char*>(place.data()), pieces.total());
-    fuse_reply_err(request, EIO);
-    return -EFAULT;
-  }));
+  Status copied;
+  const int result = reply.with([&](fuse_req_t request) {
+    copied = dataset::copy_pieces(pieces.list(), place);
+    if (!copied) return fuse_reply_err(request, copied.error().errno_value());
+    return fuse_reply_buf(request, reinterpret_cast<const char*>(place.data()), pieces.total());
+  });
+  return copied ? outcome(result) : copied;
 }
 
 }  // namespace

@@ -26,9 +26,7 @@ bool is_refused(const std::function<long()>& call) {
 int first_wrong() {
   int other = 0, copy = 1;
   const iovec from{&other, sizeof other}, to{&copy, sizeof copy};
-  const pid_t parent = ::getppid();
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  const auto read_from = [&](pid_t process) { return ::process_vm_readv(process, &to, 1, &from, 1, 0); };
   char program[] = "/bin/true";
   char* const words[] = {program, nullptr};
   std::atomic<bool> restricted = false, earlier_is_restricted = false;
@@ -42,16 +40,15 @@ int first_wrong() {
   if (!earlier_is_restricted) return 1;
   if (!is_refused([&] { return ::execve(program, words, nullptr); })) return 2;
   if (!is_refused([] { return ::socket(AF_INET6, SOCK_DGRAM, 0); })) return 3;
-  if (!is_refused([&] { return read_from(parent); })) return 4;
+  if (!is_refused([&] { return ::process_vm_readv(::getppid(), &to, 1, &from, 1, 0); })) return 4;
   if (!is_refused([] { return ::mount("none", "/nowhere", "tmpfs", 0, nullptr); })) return 5;
   if (!is_refused([&] { return ::fchmod(null, 0600); })) return 6;
   if (!is_refused([] { return ::chmod("/nowhere", 0600); })) return 7;
   if (!is_refused([] { return ::mknod("/nowhere/device", S_IFCHR | 0600, 0); })) return 8;
   // What serving does.
   if (::socket(AF_UNIX, SOCK_DGRAM, 0) < 0) return 20;
-  if (read_from(::getpid()) != static_cast<long>(sizeof copy) || copy != 0) return 21;
-  if (::umount2("/nowhere", MNT_DETACH) == 0 || errno != ENOENT) return 22;
-  if (::open("/dev/null", O_RDONLY | O_CLOEXEC) < 0) return 23;
+  if (::umount2("/nowhere", MNT_DETACH) == 0 || errno != ENOENT) return 21;
+  if (::open("/dev/null", O_RDONLY | O_CLOEXEC) < 0) return 22;
   return 0;
 }
 

@@ -275,7 +275,7 @@ TEST(ReadStrategies, DirectRunsAreTheFilesOwnPages) {
                                          ->read(8, 100, pieces, Unbounded()));
                        }),
             0U);
-  for (const dataset::Piece& piece : pieces.list()) EXPECT_TRUE(piece.kernel_only);
+  for (const dataset::Piece& piece : pieces.list()) EXPECT_TRUE(piece.kernel_only());
   EXPECT_EQ(blocks->cache()->used(), 0U);
 }
 

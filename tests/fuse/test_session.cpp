@@ -12,10 +12,16 @@
 #include <fstream>
 #include <set>
 
+#include "h5mount/io/byte_source.h"
 #include "session_fixture.h"
 
 namespace h5mount::test {
 namespace {
+
+std::shared_ptr<io::ByteSource> memory_source(std::string_view text) {
+  const ByteSpan bytes = as_bytes(text);
+  return io::make_memory_source({bytes.begin(), bytes.end()});
+}
 
 TEST_F(SessionTest, ReadsWhatTheTreeHolds) {
   const Mounted mount(tree);
@@ -179,9 +185,10 @@ TEST_F(SessionTest, PagesHandedOnAreReadWithoutAsking) {
   const int fd = ::open(mount.path("big").c_str(), O_RDONLY);
   ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
   const std::string whole(4096, 'x'), half(2048, 'y');
+  const auto source = memory_source(half);
   dataset::Pieces one, two;
   one.add(as_bytes(whole), nullptr);
-  two.add(as_bytes(half), nullptr, true);
+  EXPECT_TRUE(two.add_mapped(*source, 0, half.size()));
   two.add(as_bytes(half), nullptr);
   EXPECT_TRUE(kernel->store(big_id, 4096, one));
   EXPECT_TRUE(kernel->store(big_id, 12288, two));
@@ -322,11 +329,16 @@ TEST_F(SessionTest, MoreIsNotGivenThanWasAskedFor) {
 }
 
 TEST_F(SessionTest, ManyPiecesMakeOneReply) {
-  tree->on_read = [this](tree::NodeId, std::uint64_t offset, std::uint64_t length,
-                         dataset::Pieces& out) -> Status {
+  const auto source = memory_source(big);
+  tree->on_read = [&](tree::NodeId, std::uint64_t offset, std::uint64_t length,
+                      dataset::Pieces& out) -> Status {
     for (std::uint64_t i = 0; i < length && offset + i < big.size(); i += 8) {
-      out.add(as_bytes(std::string_view(big).substr(offset + i, std::min<std::uint64_t>(8, length - i))),
-              nullptr, i % 3 == 0);
+      const std::string_view bytes =
+          std::string_view(big).substr(offset + i, std::min<std::uint64_t>(8, length - i));
+      if (i % 3 == 0)
+        EXPECT_TRUE(out.add_mapped(*source, offset + i, bytes.size()));
+      else
+        out.add(as_bytes(bytes), nullptr);
     }
     return {};
   };
@@ -338,7 +350,8 @@ TEST_F(SessionTest, ManyPiecesMakeOneReply) {
 TEST_F(SessionTest, AFileCutShortBehindItsMappingIsEio) {
   const int fd = ::memfd_create("source", 0);
   ASSERT_EQ(::ftruncate(fd, 1 << 20), 0);
-  void* const map = ::mmap(nullptr, 1 << 20, PROT_READ, MAP_SHARED, fd, 0);
+  const auto source = io::make_file_source(fd, "source");
+  ASSERT_TRUE(source);
   ASSERT_EQ(::ftruncate(fd, 0), 0);
   std::atomic<std::size_t> piece = 1 << 20;
   tree->on_read = [&](tree::NodeId id, std::uint64_t offset, std::uint64_t length,
@@ -346,10 +359,8 @@ TEST_F(SessionTest, AFileCutShortBehindItsMappingIsEio) {
     if (id != big_id) return tree->read_content(id, offset, length, out);
     if (offset >= 1 << 20) return {};
     length = std::min<std::uint64_t>(length, (1 << 20) - offset);
-    for (std::uint64_t i = 0; i < length; i += piece) {
-      out.add({static_cast<std::byte*>(map) + offset + i, std::min<std::uint64_t>(piece, length - i)},
-              nullptr, true);
-    }
+    for (std::uint64_t i = 0; i < length; i += piece)
+      EXPECT_TRUE(out.add_mapped(**source, offset + i, std::min<std::uint64_t>(piece, length - i)));
     return {};
   };
   const Mounted mount(tree);
@@ -362,8 +373,6 @@ TEST_F(SessionTest, AFileCutShortBehindItsMappingIsEio) {
   EXPECT_EQ(errno, EIO);
   ::close(file);
   EXPECT_EQ(slurp(mount.path("small")), "hello\n");
-  ::munmap(map, 1 << 20);
-  ::close(fd);
 }
 
 TEST_F(SessionTest, MissingNamesAreRemembered) {

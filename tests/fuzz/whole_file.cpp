@@ -243,7 +243,7 @@ class Walk {
       if (pieces.total() != there) violation("a read gave other than its length", place.path);
       unsigned sum = 0;
       for (const dataset::Piece& piece : pieces.list())
-        if (!piece.kernel_only)
+        if (!piece.kernel_only())
           for (const std::byte byte : piece.bytes) sum += std::to_integer<unsigned>(byte);
       sum_ = sum;
       report_.bytes += pieces.total();

@@ -3,7 +3,6 @@
 // (and some by a new one).
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -63,14 +62,7 @@ Result<std::string> read_all(tree::OpenNode& node, std::uint64_t size) {
   dataset::Pieces pieces;
   H5_TRY(node.read(0, size, pieces));
   std::string out(pieces.total(), '\0');
-  std::size_t at = 0;
-  for (const dataset::Piece& piece : pieces.list()) {
-    const iovec to{out.data() + at, piece.bytes.size()};
-    const iovec from{const_cast<std::byte*>(piece.bytes.data()), piece.bytes.size()};
-    if (::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) != static_cast<ssize_t>(piece.bytes.size()))
-      return fail(io_error(EFAULT, "mapped bytes"));
-    at += piece.bytes.size();
-  }
+  H5_TRY(dataset::copy_pieces(pieces.list(), std::as_writable_bytes(std::span(out))));
   return out;
 }
 

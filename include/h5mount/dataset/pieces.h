@@ -12,29 +12,40 @@
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/error.h"
 
+namespace h5mount::io {
+class ByteSource;
+}
+
 namespace h5mount::dataset {
 
-// A reply: spans in order, each kept alive by its owner. A `kernel_only` span may be handed to writev but
-// never dereferenced (it is mapped from a file that may shrink).
+// A reply: spans in order, each kept alive by its owner. A span that is mapped from a file (`kernel_only`)
+// may be handed to writev but never dereferenced, as the file may shrink: its bytes are read from the source.
 struct Piece {
   ByteSpan bytes;
   std::shared_ptr<const void> owner;
-  bool kernel_only = false;
+  const io::ByteSource* mapped_from = nullptr;  // lives as long as the mapping
+  std::uint64_t address = 0;                    // in it
+
+  bool kernel_only() const { return mapped_from != nullptr; }
 };
 
 class Pieces {
  public:
-  void add(ByteSpan bytes, std::shared_ptr<const void> owner, bool kernel_only = false) {
+  void add(ByteSpan bytes, std::shared_ptr<const void> owner) {
     if (bytes.empty()) return;
     total_ += bytes.size();
-    pieces_.push_back({bytes, std::move(owner), kernel_only});
+    pieces_.push_back({bytes, std::move(owner)});
   }
+  // Adds bytes of a source as a mapped piece; returns false if the source has no mapping of them.
+  bool add_mapped(const io::ByteSource& source, std::uint64_t address, std::uint64_t length,
+                  std::shared_ptr<const void> owner = nullptr);
   void append(const Pieces& more) {
-    for (const Piece& piece : more.pieces_) add(piece.bytes, piece.owner, piece.kernel_only);
+    total_ += more.total_;
+    pieces_.insert(pieces_.end(), more.pieces_.begin(), more.pieces_.end());
   }
   bool kernel_only() const {
     for (const Piece& piece : pieces_)
-      if (piece.kernel_only) return true;
+      if (piece.kernel_only()) return true;
     return false;
   }
   void append(Pieces&& others) {
@@ -53,8 +64,8 @@ class Pieces {
   std::uint64_t total_ = 0;
 };
 
-// Copies the pieces one after another. The kernel copies `kernel_only` pieces, so if a file was truncated
-// meanwhile the result is an error (Io) and no SIGBUS.
+// Copies the pieces one after another, mapped ones by reading their source, so that the result is an error
+// and no SIGBUS if a file was truncated meanwhile.
 Status copy_pieces(std::span<const Piece> pieces, MutableByteSpan out);
 
 }  // namespace h5mount::dataset
