@@ -215,8 +215,8 @@ void RowBlockStrategy::reader_advanced(std::uint64_t offset, std::uint64_t end, 
 // reuse their memory: a scan stays within a few stripes in the processor's cache, and other readers' blocks
 // stay in the block cache.
 void RowBlockStrategy::drop_behind(std::uint64_t offset, ReadPattern& pattern) const {
-  if (blocks_->growth() != nullptr || offset < 2 * ReadPattern::kReorder) return;
-  const auto [first, last] = pattern.claim_behind(stripe_at(offset - 2 * ReadPattern::kReorder));
+  if (blocks_->growth() != nullptr || offset < ReadPattern::kReorder) return;
+  const auto [first, last] = pattern.claim_behind(stripe_at(offset - ReadPattern::kReorder));
   for (std::uint64_t stripe = first; stripe < last; ++stripe) blocks_->cache()->erase(key_of(stripe));
 }
 

@@ -193,7 +193,7 @@ void TableFile::read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) c
 // The kernel has the pages that a forward reader has passed. Text that is dropped at once frees its memory
 // for the next parts, and leaves other blocks in the cache.
 void TableFile::drop_behind(dataset::ReadPattern& pattern, std::uint64_t begin) const {
-  constexpr std::uint64_t kBehind = 2 * dataset::ReadPattern::kReorder;
+  constexpr std::uint64_t kBehind = dataset::ReadPattern::kReorder;
   if (begin < kBehind) return;
   const auto [first, last] = pattern.claim_behind(part_at(begin - kBehind));
   for (std::uint64_t i = first; i < last; ++i) {

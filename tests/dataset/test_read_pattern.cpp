@@ -13,6 +13,18 @@ TEST(ReadPattern, ForwardAfterTwoSteps) {
   EXPECT_TRUE(p.note(2 * 131072, 131072));
 }
 
+// As by io_uring, where the requests of two processors wait in two queues.
+TEST(ReadPattern, WindowsOfAForwardReaderMaySwap) {
+  constexpr std::uint64_t kRequest = 256U << 10, kWindow = 2U << 20;
+  ReadPattern p;
+  for (std::uint64_t at = 0; at < kWindow; at += kRequest) (void)p.note(at, kRequest);
+  for (std::uint64_t at = 2 * kWindow; at < 3 * kWindow; at += kRequest) EXPECT_TRUE(p.note(at, kRequest));
+  for (std::uint64_t at = kWindow; at < 2 * kWindow; at += kRequest) EXPECT_TRUE(p.note(at, kRequest));
+  EXPECT_TRUE(p.note(3 * kWindow, kRequest));
+  EXPECT_EQ(p.claim_behind(5), (std::pair<std::uint64_t, std::uint64_t>(0, 0)));  // from here on
+  EXPECT_EQ(p.claim_behind(7), (std::pair<std::uint64_t, std::uint64_t>(5, 7)));
+}
+
 TEST(ReadPattern, JumpsAreRandom) {
   ReadPattern p;
   for (std::uint64_t at : {100ULL << 20, 5ULL << 20, 900ULL << 20, 50ULL << 20})

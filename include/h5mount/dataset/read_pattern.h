@@ -19,8 +19,9 @@ class ReadPattern {
   // send neighbouring requests out of order: they still count as forward.
   bool note(std::uint64_t offset, std::uint64_t length);
   bool forward() const;  // the result of the last `note`
-  // The kernel's read-ahead reorders requests within this distance (two of its windows).
-  static constexpr std::uint64_t kReorder = 2U << 20;
+  // The kernel's read-ahead reorders requests within this distance: two of its windows, which are twice as
+  // long for a reader that says that it reads forward (posix_fadvise, as cat does).
+  static constexpr std::uint64_t kReorder = 4U << 20;
 
   // Claims units (row blocks, chunks) after `current` up to and including `last` for read-ahead. Returns
   // those that were not claimed before as [first, second).
