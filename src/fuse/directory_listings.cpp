@@ -11,7 +11,8 @@ bool OpenListing::names_alone() const {
 
 std::unique_ptr<DirectoryPage> OpenListing::take(const PageRequest& wanted) {
   MutexLock lock(mutex_);
-  while (preparing_ == wanted) stored_.wait(lock);
+  while (preparing_ && to_prepare_ == wanted) stored_.wait(lock);
+  if (!preparing_) to_prepare_.reset();  // nobody has begun: the caller is quicker
   if (!next_ || next_->request() != wanted) return nullptr;
   return std::move(next_);
 }
@@ -19,8 +20,15 @@ std::unique_ptr<DirectoryPage> OpenListing::take(const PageRequest& wanted) {
 bool OpenListing::note_sent(std::size_t begin, std::size_t end, const PageRequest& next) {
   const MutexLock lock(mutex_);
   const bool continues = std::exchange(expected_, end) == begin;
-  if (!continues || preparing_ || end >= this->end()) return false;
-  preparing_ = next;
+  if (!continues || to_prepare_ || end >= this->end()) return false;
+  to_prepare_ = next;
+  return true;
+}
+
+bool OpenListing::begin_preparation(const PageRequest& next) {
+  const MutexLock lock(mutex_);
+  if (preparing_ || to_prepare_ != next) return false;
+  preparing_ = true;
   return true;
 }
 
@@ -28,7 +36,8 @@ void OpenListing::store(std::unique_ptr<DirectoryPage> page) {
   const MutexLock lock(mutex_);
   next_.swap(page);  // the one before is destroyed by the caller
   seen_ = false;
-  preparing_.reset();
+  preparing_ = false;
+  to_prepare_.reset();
   stored_.notify_all();
 }
 

@@ -42,12 +42,14 @@ class OpenListing {
   void note_without(std::size_t entries) { without_.fetch_add(entries, std::memory_order_relaxed); }
   bool names_alone() const;
 
-  // The page that was prepared for this request; waits for it if another thread is preparing it. Null if
-  // there is none.
+  // The page that was prepared for this request; waits for it if another thread has begun to prepare it. Null
+  // if there is none.
   std::unique_ptr<DirectoryPage> take(const PageRequest& wanted);
-  // A page from one position to another was sent. Returns true if its reader reads on in order and nobody
-  // prepares a page: the caller then prepares `next` and calls `store`.
+  // A page from one position to another was sent. Returns true if its reader reads on in order and no page is
+  // to be prepared yet: `next` is then.
   bool note_sent(std::size_t begin, std::size_t end, const PageRequest& next);
+  // Returns false if the page need not be prepared any more; else the caller prepares it and calls `store`.
+  bool begin_preparation(const PageRequest& next);
   void store(std::unique_ptr<DirectoryPage> page);  // null: it could not be made
   // Called periodically by the watch: drops a page that was already there at the last call. Returns true if a
   // page is left.
@@ -62,7 +64,8 @@ class OpenListing {
   Mutex mutex_;
   Condition stored_;
   std::optional<std::size_t> expected_ H5_GUARDED_BY(mutex_);  // the position that continues the last page
-  std::optional<PageRequest> preparing_ H5_GUARDED_BY(mutex_);
+  std::optional<PageRequest> to_prepare_ H5_GUARDED_BY(mutex_);
+  bool preparing_ H5_GUARDED_BY(mutex_) = false;  // some thread prepares that page
   std::unique_ptr<DirectoryPage> next_ H5_GUARDED_BY(mutex_);
   bool seen_ H5_GUARDED_BY(mutex_) = false;  // `next_`, by the last look
 };

@@ -11,7 +11,6 @@
 #include "directory_listings.h"
 #include "directory_page.h"
 #include "guard.h"
-#include "h5mount/base/long_work.h"
 #include "h5mount/tree/names.h"
 #include "serving_loop.h"
 
@@ -87,26 +86,33 @@ Status end_listing(Reply& reply, const OpenListingPtr& listing) {
   return {};
 }
 
-// The page of a listing in a followed file is not prepared: the client may take long, and the page's sizes
-// could then be older than others that the kernel has received since.
-void prepare_page(Adapter& adapter, const OpenListingPtr& listing, const PageRequest& next) {
-  struct Preparation {
-    ~Preparation() {
-      listing.store(std::move(page));
-      all.page_prepared();
-    }
-    DirectoryListings& all;
-    OpenListing& listing;
-    std::unique_ptr<DirectoryPage> page = nullptr;
-  } preparation{*adapter.listings, *listing};
-  if (next.attributes != EntryAttributes::None) note_long_work();
-  RequestBudget ahead;
-  preparation.page = std::make_unique<DirectoryPage>(adapter, listing->directory(), next, listing->names(),
-                                                     listing->number(), ahead);
+// Makes the page that the client of a listing will probably ask for next.
+void prepare_page(Adapter& adapter, const OpenListingPtr& listing, const PageRequest& next) noexcept {
+  if (!listing->begin_preparation(next)) return;
+  std::unique_ptr<DirectoryPage> page;
+  try {
+    RequestBudget ahead;
+    page = std::make_unique<DirectoryPage>(adapter, listing->directory(), next, listing->names(),
+                                           listing->number(), ahead);
+  } catch (const std::exception&) {  // it is made when it is asked for
+  }
+  listing->store(std::move(page));
+  adapter.listings->page_prepared();
 }
 
 // While a client reads one page of a listing, the next is prepared: by this thread if it lists names alone,
-// as that takes less time than waking another, which then takes the requests.
+// as that takes less time than waking another one. The page of a listing in a followed file is not prepared:
+// the client may take long, and the page's sizes could then be older than others that the kernel has received
+// since.
+void prepare_next(Adapter& adapter, const OpenListingPtr& listing, const PageRequest& next) {
+  if (next.attributes == EntryAttributes::None) return prepare_page(adapter, listing, next);
+  ServingLoop* const loop = ServingLoop::current();
+  if (loop == nullptr) return;
+  (void)loop->run_beside([&adapter, listing, next, pin = adapter.tree->pin()](bool serving) {
+    if (serving) prepare_page(adapter, listing, next);
+  });
+}
+
 void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info,
                     bool plus) {
   const std::uint64_t number = info->fh;
@@ -137,7 +143,7 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
     H5_TRY(page->send(reply));
     const PageRequest next{page->end(), size, plus, attributes(false)};
     if (!lasting || (next.attributes == EntryAttributes::None && !ServingLoop::will_poll())) return {};
-    if (listing->note_sent(at.position, page->end(), next)) prepare_page(adapter, listing, next);
+    if (listing->note_sent(at.position, page->end(), next)) prepare_next(adapter, listing, next);
     return {};
   });
 }

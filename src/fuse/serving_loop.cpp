@@ -36,7 +36,7 @@ std::int64_t milliseconds(Clock::time_point time) {
 }
 
 thread_local ServingLoop* t_loop = nullptr;
-thread_local const void* t_worker = nullptr;  // the ServingLoop::Worker that the thread is
+thread_local void* t_worker = nullptr;  // the ServingLoop::Worker that the thread is
 
 // Asked once: the C library opens a file of /sys for each answer.
 bool has_second_processor() {
@@ -68,6 +68,8 @@ struct ServingLoop::Worker final : LongWorkListener {
   // Used by the worker's own thread only.
   WaitChoice wait{has_second_processor()};
   ClientAffinity affinity;
+  pid_t client = 0;    // of the request
+  bool large = false;  // it asks for a large reply
   // The thread that changes `phase` from Processing to Lost appoints the next leader; the leader changes it
   // back to Receiving, unless it was Lost.
   std::atomic<Phase> phase = Phase::Lost;
@@ -106,6 +108,19 @@ void ServingLoop::reply_ahead(std::size_t bytes) {
     t_loop->unbound_for_.store(kUnboundAfterLongReply, std::memory_order_relaxed);
   else
     note_long_work();
+}
+
+bool ServingLoop::better_beside(std::size_t bytes) {
+  auto* const me = static_cast<Worker*>(t_worker);
+  if (bytes <= kLongReply || !options_.processor || me == nullptr) return false;
+  me->large = true;
+  large_client_.store(me->client, std::memory_order_relaxed);
+  return milliseconds(Clock::now()) < small_until_.load(std::memory_order_relaxed);
+}
+
+void ServingLoop::note_small(const Worker& me, std::int64_t received) {
+  if (me.large || me.client <= 0 || me.client == large_client_.load(std::memory_order_relaxed)) return;
+  small_until_.store(received + options_.between_small.count(), std::memory_order_relaxed);
 }
 
 int ServingLoop::run() {
@@ -245,7 +260,8 @@ void ServingLoop::lead(Worker& me) {
     me.requests.store(me.requests.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     me.phase.store(Phase::Processing);  // in one order with all: the check sleeps only if it cannot see it
     if (leader_check_) leader_check_->wake();
-    const pid_t client = channel_.client_of(me.buffer);
+    const pid_t client = me.client = channel_.client_of(me.buffer);
+    me.large = false;
     const Clock::time_point received = Clock::now();
     me.at_work_since.store(milliseconds(received), std::memory_order_relaxed);
     channel_.process(me.buffer);
@@ -256,7 +272,10 @@ void ServingLoop::lead(Worker& me) {
       me.affinity.release();
       return;
     }
-    if (options_.processor) continue;
+    if (options_.processor) {
+      note_small(me, milliseconds(received));
+      continue;
+    }
     if (me.wait.received(client, received) != Wait::Follow)
       me.affinity.release();
     else if (client != WaitChoice::kNobody)
@@ -302,9 +321,7 @@ void ServingLoop::pass_lead(Worker& from, std::atomic<std::uint64_t>& counter) {
 void ServingLoop::appoint_leader() {
   if (!idle_.empty()) {
     leader_ = idle_.back();
-    idle_.pop_back();
-    note_spare();
-    wake(*leader_);
+    wake_idle();
   } else {
     add_leader();  // if it fails, the next thread that is done leads
   }
@@ -357,14 +374,25 @@ void ServingLoop::defer(Deferred job) {
   deferred_count_.fetch_add(1, std::memory_order_relaxed);
   const MutexLock lock(mutex_);
   deferred_.push_back(std::move(job));
-  if (idle_.empty()) {
-    if (threads_check_) threads_check_->wake();
-    return;
-  }
+  if (!wake_idle() && threads_check_) threads_check_->wake();
+}
+
+bool ServingLoop::run_beside(Deferred job) {
+  const MutexLock lock(mutex_);
+  if (stop_ || (idle_.empty() && !may_start())) return false;
+  deferred_.push_back(std::move(job));
+  if (wake_idle() || start_worker() != nullptr) return true;
+  deferred_.pop_back();
+  return false;
+}
+
+bool ServingLoop::wake_idle() {
+  if (idle_.empty()) return false;
   Worker& free = *idle_.back();
   idle_.pop_back();
   note_spare();
   wake(free);
+  return true;
 }
 
 void ServingLoop::end(int result) {

@@ -62,6 +62,8 @@ class ServingLoop {
     // The leader runs on this processor if it is allowed to, except after long replies. Without a value it
     // runs where its client does, if that is quickest.
     std::optional<int> processor{};
+    // For so long after a small request of a client others of it are expected (better_beside).
+    std::chrono::milliseconds between_small{100};
     std::function<void()> on_end{};  // called once when the channel has ended; requests may still be answered
   };
   static constexpr unsigned kMaxReplaced = 448;
@@ -88,6 +90,13 @@ class ServingLoop {
   // processor to the client for its next requests (1 GiB by io_uring: 0.32 s instead of 0.56 s).
   static void reply_ahead(std::size_t bytes);
 
+  // To be asked by the leader: whether a reply of so many bytes had better be made by another thread
+  // (run_beside), because other clients make small requests meanwhile. It uses so much of its processor that
+  // the scheduler then lets it wait, and every request of that processor with it. (Lookups beside four
+  // programs that read: 2.8 instead of 4.5 ms in the 99th percentile.) Never if
+  // large replies pass the lead anyway.
+  bool better_beside(std::size_t bytes);
+
   // Whether the calling thread leads the loop of this channel and answers a request: it will come back to
   // `receive`, or another thread will, and before it works for long it calls `flush`.
   static bool leads(const RequestChannel& channel);
@@ -103,6 +112,9 @@ class ServingLoop {
   // before. Must not throw.
   using Deferred = std::function<void(bool serving)>;
   void defer(Deferred job);
+  // The same for a job that is worth doing only at once: it is given to an idle thread, or to a new one.
+  // Returns false, without the job, if there is neither.
+  bool run_beside(Deferred job);
 
   struct Counters {
     std::uint64_t passed = 0;    // the lead, by its holder before long work
@@ -122,11 +134,13 @@ class ServingLoop {
   bool polls(const Worker& worker) const;
   int receive(Worker& me);
   void choose_processor(Worker& me);
+  void note_small(const Worker& me, std::int64_t received);
   bool wait_for_work(Worker& me, MutexLock& lock) H5_REQUIRES(mutex_);
   void pass_lead(Worker& from, std::atomic<std::uint64_t>& counter);
   void appoint_leader() H5_REQUIRES(mutex_);  // if there is none
   void add_leader() H5_REQUIRES(mutex_);
   void wake(Worker& worker) H5_REQUIRES(mutex_);
+  bool wake_idle() H5_REQUIRES(mutex_);  // the one that was idle last; false: there is none
   void note_spare() H5_REQUIRES(mutex_);
   void end(int result);
   bool look_at_leader();
@@ -143,8 +157,12 @@ class ServingLoop {
 
   RequestChannel& channel_;
   const Options options_;
-  std::atomic<bool> spare_ = true;          // a thread is idle or may be started, or there is but one
-  std::atomic<unsigned> unbound_for_ = 0;   // so many requests; of a loop with its own processor
+  std::atomic<bool> spare_ = true;         // a thread is idle or may be started, or there is but one
+  std::atomic<unsigned> unbound_for_ = 0;  // so many requests; of a loop with its own processor
+  // Of a loop with its own processor: who asked last for a large reply, and until when small requests of
+  // others are expected (a time of the clock).
+  std::atomic<pid_t> large_client_ = 0;
+  std::atomic<std::int64_t> small_until_ = 0;
   std::atomic<unsigned> at_long_work_ = 0;  // threads that answer a request without the lead
   std::atomic<std::uint64_t> passed_ = 0, taken_ = 0, deferred_count_ = 0;
 
@@ -153,10 +171,10 @@ class ServingLoop {
   std::vector<std::unique_ptr<Worker>> workers_ H5_GUARDED_BY(mutex_);
   unsigned replaced_ H5_GUARDED_BY(mutex_) = 0;  // threads that work for one request for long
   unsigned ended_ H5_GUARDED_BY(mutex_) = 0;     // threads among workers_ that have ended, or are about to
-  std::vector<Worker*> idle_ H5_GUARDED_BY(mutex_);  // the last one is woken first
-  Worker* leader_ H5_GUARDED_BY(mutex_) = nullptr;   // null: none of the threads is free
-  std::deque<Deferred> deferred_ H5_GUARDED_BY(mutex_);
-  bool refused_ H5_GUARDED_BY(mutex_) = false;  // it was logged that no thread could be started
+  std::vector<Worker*> idle_ H5_GUARDED_BY(mutex_);      // the last one is woken first
+  Worker* leader_ H5_GUARDED_BY(mutex_) = nullptr;       // null: none of the threads is free
+  std::deque<Deferred> deferred_ H5_GUARDED_BY(mutex_);  // and jobs that are to run beside
+  bool refused_ H5_GUARDED_BY(mutex_) = false;           // it was logged that no thread could be started
   bool stop_ H5_GUARDED_BY(mutex_) = false;
   int result_ H5_GUARDED_BY(mutex_) = 0;
 

@@ -1,161 +1,13 @@
-// ServingLoop over a channel of this program: requests are functions.
-#include "serving_loop.h"
-
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include <condition_variable>
-#include <cstdlib>
-#include <deque>
-#include <future>
 #include <set>
 
-#include "wait_choice.h"
+#include "serving_fixture.h"
 
 namespace h5mount::fuse {
 namespace {
-
-using Request = std::function<void()>;
-
-class FakeChannel final : public RequestChannel {
- public:
-  int receive(fuse_buf& buffer) override {
-    std::unique_lock lock(mutex_);
-    ++receiving_;
-    most_receiving_ = std::max(most_receiving_, receiving_);
-    changed_.wait(lock, [&] { return !queue_.empty() || ended_ || interrupts_ > 0 || failure_ != 0; });
-    --receiving_;
-    if (interrupts_ > 0) return --interrupts_, -EINTR;
-    if (failure_ != 0) return failure_;
-    if (queue_.empty()) return 0;
-    if (buffer.mem == nullptr) buffer.mem = std::malloc(sizeof(Request*));
-    *static_cast<Request**>(buffer.mem) = new Request(std::move(queue_.front()));
-    queue_.pop_front();
-    return sizeof(Request*);
-  }
-  bool ready() const override {
-    const std::lock_guard lock(mutex_);
-    ++asked_whether_ready;
-    return !queue_.empty() || ended_ || interrupts_ > 0 || failure_ != 0;
-  }
-  void process(const fuse_buf& buffer) noexcept override {
-    const std::unique_ptr<Request> request(*static_cast<Request**>(buffer.mem));
-    (*request)();
-  }
-  bool ended() const override {
-    const std::lock_guard lock(mutex_);
-    return ended_ && queue_.empty();
-  }
-
-  void ask(Request request) {
-    {
-      const std::lock_guard lock(mutex_);
-      queue_.push_back(std::move(request));
-    }
-    changed_.notify_one();
-  }
-  pid_t client_of(const fuse_buf&) const override { return client; }
-
-  std::atomic<pid_t> client = 0;
-  mutable std::atomic<std::uint64_t> asked_whether_ready = 0;
-
-  // Asks and returns what the request's thread was.
-  std::future<std::thread::id> ask_who() {
-    auto who = std::make_shared<std::promise<std::thread::id>>();
-    std::future<std::thread::id> answer = who->get_future();
-    ask([who] { who->set_value(std::this_thread::get_id()); });
-    return answer;
-  }
-  void interrupt_receive() {
-    {
-      const std::lock_guard lock(mutex_);
-      ++interrupts_;
-    }
-    changed_.notify_one();
-  }
-  void fail(int error) {
-    {
-      const std::lock_guard lock(mutex_);
-      failure_ = error;
-    }
-    changed_.notify_all();
-  }
-  void end() {
-    {
-      const std::lock_guard lock(mutex_);
-      ended_ = true;
-    }
-    changed_.notify_all();
-  }
-  int most_receiving() const {
-    const std::lock_guard lock(mutex_);
-    return most_receiving_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Request> queue_;
-  bool ended_ = false;
-  int interrupts_ = 0, failure_ = 0;
-  int receiving_ = 0, most_receiving_ = 0;
-};
-
-// The watch then takes no lead, however long the machine does not run a thread.
-constexpr std::chrono::hours kNever{1};
-constexpr std::chrono::milliseconds kTick{1};
-
-// A loop in a thread of its own.
-class Running {
- public:
-  explicit Running(unsigned threads, std::chrono::milliseconds tick = kNever,
-                   std::chrono::milliseconds long_at_work = kNever)
-      : loop(channel, {.max_threads = threads, .tick = tick, .long_at_work = long_at_work}) {
-    thread_ = std::thread([this] { result_ = loop.run(); });
-    first = thread_.get_id();
-  }
-  ~Running() { finish(); }
-  int finish() {
-    channel.end();
-    if (thread_.joinable()) thread_.join();
-    return result_;
-  }
-  FakeChannel channel;
-  ServingLoop loop;
-  std::thread::id first;
-
- private:
-  std::thread thread_;
-  int result_ = 1;
-};
-
-// Holds the requests that wait at it until it is opened. To be declared before the loop whose threads use it.
-class Gate {
- public:
-  void wait() {
-    std::unique_lock lock(mutex_);
-    ++waiting_;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return open_; });
-  }
-  void wait_for(int count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return waiting_ >= count; });
-  }
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int waiting_ = 0;
-  bool open_ = false;
-};
 
 TEST(ServingLoop, OneThreadServesRequestsThatAreQuick) {
   Running running(8);
@@ -293,6 +145,27 @@ TEST(ServingLoop, ReadsAreDeferredWhileAllThreadsAreAtWork) {
   for (std::size_t i = 0; i < order.size(); ++i) EXPECT_LT(order[i] - static_cast<int>(i), kThreads) << i;
 }
 
+TEST(ServingLoop, AJobRunsBesideTheLeaderIfAThreadIsThere) {
+  Gate gate;
+  Running running(2);
+  std::promise<std::thread::id> beside;
+  std::promise<std::pair<bool, bool>> taken;
+  running.channel.ask([&] {
+    ServingLoop& loop = *ServingLoop::current();
+    const bool first = loop.run_beside([&](bool serving) {
+      EXPECT_TRUE(serving);
+      beside.set_value(std::this_thread::get_id());
+      gate.wait();
+    });
+    gate.wait_for(1);
+    taken.set_value({first, loop.run_beside([](bool) { ADD_FAILURE() << "no thread is free"; })});
+  });
+  EXPECT_EQ(taken.get_future().get(), (std::pair(true, false)));
+  EXPECT_NE(beside.get_future().get(), running.channel.ask_who().get());  // that one still leads
+  EXPECT_EQ(running.loop.counters().passed, 0U);
+  gate.open();
+}
+
 // Threads that hang are replaced, and when they come back, as many end.
 TEST(ServingLoop, ThreadsThatAreLongAtWorkAreReplaced) {
   constexpr unsigned kThreads = 2, kHung = 12;
@@ -348,6 +221,9 @@ TEST(ServingLoop, WhereTheLoopEndsDeferredReadsAreTold) {
 
 TEST(ServingLoop, AloneItNeitherPassesNorDefers) {
   Running running(1);
+  std::promise<bool> beside;
+  running.channel.ask([&] { beside.set_value(ServingLoop::current()->run_beside([](bool) {})); });
+  EXPECT_FALSE(beside.get_future().get());
   std::promise<bool> saturated;
   running.channel.ask([&] {
     note_long_work();
@@ -357,82 +233,6 @@ TEST(ServingLoop, AloneItNeitherPassesNorDefers) {
   EXPECT_EQ(running.channel.ask_who().get(), running.first);
   EXPECT_EQ(running.loop.counters().threads, 1U);
   EXPECT_EQ(running.loop.counters().passed, 0U);
-}
-
-int processors_allowed() {
-  cpu_set_t all;
-  CPU_ZERO(&all);
-  EXPECT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
-  return CPU_COUNT(&all);
-}
-
-// What is started there must not inherit the one processor: with one thread as with many.
-TEST(ServingLoop, AThreadThatFollowsItsClientDoesNotBeforeLongWork) {
-  const int all = processors_allowed();
-  for (const unsigned threads : {1U, 4U}) {
-    Running running(threads);
-    running.channel.client = ::gettid();
-    for (std::uint32_t i = 0; i <= WaitChoice::kWindow; ++i) running.channel.ask_who().get();
-    std::promise<int> bound, released;
-    running.channel.ask([&] {
-      bound.set_value(processors_allowed());
-      note_long_work();
-      released.set_value(processors_allowed());
-    });
-    EXPECT_EQ(bound.get_future().get(), 1);
-    EXPECT_EQ(released.get_future().get(), all);
-  }
-}
-
-// With a processor of its own the leader keeps the lead, but leaves that processor to the client for a while.
-TEST(ServingLoop, AfterALongReplyTheLeaderLeavesItsOwnProcessor) {
-  const int all = processors_allowed();
-  FakeChannel channel;
-  ServingLoop loop(channel, {.max_threads = 4, .tick = kNever, .processor = ::sched_getcpu()});
-  std::thread serving([&] { loop.run(); });
-  const auto processors_of_next = [&](std::size_t replied) {
-    std::promise<int> allowed;
-    channel.ask([&] {
-      ServingLoop::reply_ahead(replied);  // counts from the next request on
-      allowed.set_value(processors_allowed());
-    });
-    return allowed.get_future().get();
-  };
-  EXPECT_EQ(processors_of_next(4096), 1);
-  EXPECT_EQ(processors_of_next(256U << 10), 1);
-  for (int i = 0; i < 32; ++i) EXPECT_EQ(processors_of_next(4096), all);
-  EXPECT_EQ(processors_of_next(4096), 1);
-  EXPECT_EQ(loop.counters().passed, 0U);
-  channel.end();
-  serving.join();
-}
-
-TEST(ServingLoop, NoThreadPollsWhileAnotherIsAtWork) {
-  if (processors_allowed() < 2) GTEST_SKIP() << "one processor only: nothing polls";
-  Gate gate;
-  Running running(4);
-  running.channel.client = ::gettid();
-  const auto will_poll = [&] {
-    std::promise<bool> answer;
-    running.channel.ask([&] { answer.set_value(ServingLoop::will_poll()); });
-    return answer.get_future().get();
-  };
-  const auto polled = [&] {  // by a thread that has just begun to try this way
-    const std::uint64_t before = running.channel.asked_whether_ready;
-    for (std::uint32_t i = 0; i < 2 * WaitChoice::kWindow + 2; ++i) running.channel.ask_who().get();
-    const bool announced = will_poll();
-    EXPECT_EQ(running.channel.asked_whether_ready != before, announced);
-    return announced;
-  };
-  EXPECT_FALSE(ServingLoop::will_poll()) << "this thread leads no loop";
-  EXPECT_TRUE(polled());
-  running.channel.ask([&] {
-    note_long_work();
-    gate.wait();
-  });
-  gate.wait_for(1);
-  EXPECT_FALSE(polled());
-  gate.open();
 }
 
 TEST(ServingLoop, AnInterruptedWaitIsRepeatedAndAnErrorEnds) {

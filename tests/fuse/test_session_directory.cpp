@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <memory>
 #include <set>
+#include <thread>
 
 #include "../../src/fuse/directory_listings.h"
 #include "session_fixture.h"
@@ -113,6 +115,32 @@ TEST_F(SessionDirectoryTest, APlaceInAListingIsFoundAgain) {
   ::rewinddir(opened);
   EXPECT_EQ(names_in(opened).size(), kMany + 4U);
   ::closedir(opened);
+}
+
+// A reader that is faster than the thread that was to prepare its next page does not wait for it.
+TEST(OpenListing, APageIsPreparedUnlessItIsAskedForBefore) {
+  constexpr fuse::PageRequest kFirst{2, 4096, true, fuse::EntryAttributes::All};
+  constexpr fuse::PageRequest kSecond{30, 4096, true, fuse::EntryAttributes::All};
+  struct Names final : tree::DirectoryListing {
+    std::size_t size() const override { return 100; }
+    Item at(std::size_t, std::string&) const override { return {}; }
+  };
+  fuse::OpenListing listing(2, 0, std::make_shared<Names>());
+  EXPECT_FALSE(listing.note_sent(0, 2, kFirst)) << "the first page continues none";
+  EXPECT_TRUE(listing.note_sent(2, 30, kSecond));
+  EXPECT_FALSE(listing.note_sent(30, 60, kFirst)) << "one is to be prepared";
+  EXPECT_EQ(listing.take(kSecond), nullptr);
+  EXPECT_FALSE(listing.begin_preparation(kSecond)) << "the reader was first";
+
+  EXPECT_TRUE(listing.note_sent(60, 70, kSecond));
+  EXPECT_FALSE(listing.begin_preparation(kFirst));
+  EXPECT_TRUE(listing.begin_preparation(kSecond));
+  EXPECT_FALSE(listing.begin_preparation(kSecond)) << "another thread does";
+  std::thread reader([&] { EXPECT_EQ(listing.take(kSecond), nullptr); });  // waits
+  ::usleep(10'000);
+  listing.store(nullptr);
+  reader.join();
+  EXPECT_TRUE(listing.note_sent(70, 80, kFirst));
 }
 
 // As `ls -l` does after `ls`. Names with attributes make no lookups, so these are counted.
