@@ -139,7 +139,8 @@ void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset
     active = std::make_shared<ActiveRequest>(
         request, (info->flags & O_DIRECT) != 0 ? ClientKind::Direct : ClientKind::Waiting);
     ServingLoop* const loop = ServingLoop::current();
-    if (loop == nullptr || (!loop->saturated() && !loop->better_beside(size)))
+    const bool beside = loop != nullptr && loop->better_beside(size);
+    if (loop == nullptr || (!beside && !loop->saturated()))
       return read_now(adapter, active, handle, size, offset, opened);
     const auto watched = std::make_shared<RequestWatch::Entry>(adapter.requests, active);
     const ServingLoop::Deferred read = [=, &adapter](bool serving) {

@@ -115,11 +115,18 @@ bool ServingLoop::better_beside(std::size_t bytes) {
   if (bytes <= kLongReply || !options_.processor || me == nullptr) return false;
   me->large = true;
   large_client_.store(me->client, std::memory_order_relaxed);
-  return milliseconds(Clock::now()) < small_until_.load(std::memory_order_relaxed);
+  return small_in_row_.load(std::memory_order_relaxed) >= kManySmall &&
+         small_client_.load(std::memory_order_relaxed) != me->client &&
+         milliseconds(Clock::now()) < small_until_.load(std::memory_order_relaxed);
 }
 
+// Only the leader writes these.
 void ServingLoop::note_small(const Worker& me, std::int64_t received) {
   if (me.large || me.client <= 0 || me.client == large_client_.load(std::memory_order_relaxed)) return;
+  const bool in_row = received < small_until_.load(std::memory_order_relaxed);
+  small_in_row_.store(in_row ? small_in_row_.load(std::memory_order_relaxed) + 1 : 1,
+                      std::memory_order_relaxed);
+  small_client_.store(me.client, std::memory_order_relaxed);
   small_until_.store(received + options_.between_small.count(), std::memory_order_relaxed);
 }
 

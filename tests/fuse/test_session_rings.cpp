@@ -4,11 +4,15 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <string>
+#include <thread>
 #include <vector>
 
+#include "h5mount/io/byte_source.h"
 #include "session_fixture.h"
 #include "support/rings_allowed.h"
 
@@ -98,6 +102,59 @@ TEST_F(SessionRingsTest, HaveRoomForManyRequestsAtATime) {
   ::sched_setaffinity(0, sizeof before, &before);
   release = true;
   for (const pid_t reader : readers) EXPECT_TRUE(ends_within_ten_seconds(reader));
+}
+
+// Large reads are then left to idle threads.
+TEST_F(SessionRingsTest, LargeReadsAreServedBesideSmallRequestsOfOthers) {
+  const RingsAllowed allowed;
+  H5MOUNT_NEEDS_RINGS(allowed);
+  const Mounted mount(tree, noting());
+  constexpr std::size_t kLarge = 256U << 10;
+  std::atomic<bool> done = false;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      std::string bytes(kLarge, '\0');
+      const int fd = ::open(mount.path("big").c_str(), O_RDONLY | O_DIRECT);
+      for (std::size_t round = 0; round < 200; ++round) {
+        const std::size_t at = round % 10 * kLarge;
+        ASSERT_EQ(::pread(fd, bytes.data(), kLarge, static_cast<off_t>(at)), static_cast<ssize_t>(kLarge));
+        ASSERT_TRUE(bytes == big.substr(at, kLarge)) << round;
+      }
+      ::close(fd);
+    });
+  }
+  std::thread other([&] {
+    for (int i = 0; !done; ++i) {
+      struct stat seen = {};
+      EXPECT_EQ(::stat(mount.path("missing " + std::to_string(i)).c_str(), &seen), -1);
+    }
+  });
+  for (auto& reader : readers) reader.join();
+  done = true;
+  other.join();
+}
+
+TEST_F(SessionRingsTest, AFileCutShortBehindItsMappingIsEio) {
+  const RingsAllowed allowed;
+  H5MOUNT_NEEDS_RINGS(allowed);
+  const int fd = ::memfd_create("source", 0);
+  ASSERT_EQ(::ftruncate(fd, 1 << 20), 0);
+  const auto source = io::make_file_source(fd, "source");
+  ASSERT_TRUE(source);
+  ASSERT_EQ(::ftruncate(fd, 4096), 0);
+  tree->on_read = [&](tree::NodeId, std::uint64_t offset, std::uint64_t length,
+                      dataset::Pieces& out) -> Status {
+    EXPECT_TRUE(out.add_mapped(**source, offset, std::min<std::uint64_t>(length, (1 << 20) - offset)));
+    return {};
+  };
+  const Mounted mount(tree, noting());
+  char page[65536];
+  const int file = ::open(mount.path("big").c_str(), O_RDONLY | O_DIRECT);
+  EXPECT_EQ(::pread(file, page, sizeof page, 0), -1);
+  EXPECT_EQ(errno, EIO);
+  EXPECT_EQ(::pread(file, page, 4096, 0), 4096);
+  ::close(file);
 }
 
 TEST_F(SessionRingsTest, AKilledReaderIsGoneWhileItsReadHangs) {
