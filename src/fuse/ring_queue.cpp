@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <ranges>
+#include <thread>
 #include <utility>
 
 #include "reply_place.h"
@@ -30,13 +32,14 @@ std::size_t bytes_of(std::span<const ::iovec> pieces) {
 }  // namespace
 
 Result<std::unique_ptr<RingQueue>> RingQueue::make(const std::vector<std::uint16_t>& processors,
-                                                   unsigned entries) {
+                                                   unsigned entries, std::size_t payload_bytes) {
   auto made = std::unique_ptr<RingQueue>(new RingQueue(entries));
   // Each processor that shares the ring must have an entry, even those that are offline at present. The other
   // entries belong to the first processor.
   for (std::size_t i = 0; i < entries; ++i)
     made->entries_[i].processor = processors[i < processors.size() ? i : 0];
   H5_ASSIGN(made->ring_, IoUring::make(entries));
+  H5_TRY(made->map_entries(payload_bytes));
   return made;
 }
 
@@ -46,8 +49,7 @@ RingQueue::~RingQueue() {
   if (memory_ != nullptr) ::munmap(memory_, memory_bytes_);
 }
 
-Status RingQueue::begin(fuse_session* session, std::size_t payload_bytes) {
-  session_ = session;
+Status RingQueue::map_entries(std::size_t payload_bytes) {
   const std::size_t each = kHeaderBytes + payload_bytes;
   memory_bytes_ = entries_.size() * each;
   void* const at = ::mmap(nullptr, memory_bytes_, PROT_READ | PROT_WRITE,
@@ -59,11 +61,16 @@ Status RingQueue::begin(fuse_session* session, std::size_t payload_bytes) {
     entry.headers = reinterpret_cast<UringHeaders*>(place);
     entry.payload = {place + kHeaderBytes, payload_bytes};
     entry.places = {::iovec{place, sizeof(UringHeaders)}, ::iovec{place + kHeaderBytes, payload_bytes}};
-    register_entry(entry);
     place += each;
   }
+  return {};
+}
+
+Status RingQueue::begin(fuse_session* session) {
+  session_ = session;
+  for (const Entry& entry : entries_) register_entry(entry);
   alive_ = entries_.size();
-  if (const int error = ring_->enter(false); error < 0) return fail(io_error(-error, "io_uring_enter"));
+  H5_TRY(submit_entries());
   // If the kernel refuses a command, it does so at once.
   while (const auto completion = ring_->take()) {
     if (completion->result < 0)
@@ -71,6 +78,18 @@ Status RingQueue::begin(fuse_session* session, std::size_t payload_bytes) {
     early_.push_back(*completion);
   }
   return {};
+}
+
+// The kernel may be short of memory for a while.
+Status RingQueue::submit_entries() {
+  constexpr int kMaxAttempts = 500;
+  constexpr std::chrono::milliseconds kBetween{10};
+  for (int attempt = 1;; ++attempt) {
+    const int error = ring_->enter(false);
+    if (error == 0) return {};
+    if (attempt == kMaxAttempts) return fail(io_error(-error, "io_uring_enter"));
+    std::this_thread::sleep_for(kBetween);
+  }
 }
 
 void RingQueue::register_entry(const Entry& entry) {

@@ -32,14 +32,15 @@ namespace h5mount::fuse {
 
 class RingQueue final : public RequestChannel {
  public:
-  // `processors`: those whose requests come here.
+  // `processors`: those whose requests come here. Each entry has room for a reply of `payload_bytes`.
   static Result<std::unique_ptr<RingQueue>> make(const std::vector<std::uint16_t>& processors,
-                                                 unsigned entries);
+                                                 unsigned entries, std::size_t payload_bytes);
   ~RingQueue() override;
 
-  // To be called once, by the thread that is to lead: offers the entries to the kernel, each with room for a
-  // reply of `payload_bytes`. Fails if the kernel does not take them.
-  Status begin(fuse_session* session, std::size_t payload_bytes);
+  // To be called once, by the thread that is to lead: offers the entries to the kernel. Fails if the kernel
+  // does not take them. By then it lets all requests wait for the rings, unless it has refused one itself; so
+  // whatever else may fail has to fail in `make`.
+  Status begin(fuse_session* session);
 
   int receive(fuse_buf& buffer) override;
   bool ready() const override { return ring_->ready(); }
@@ -69,6 +70,8 @@ class RingQueue final : public RequestChannel {
   };
 
   explicit RingQueue(std::size_t entries) : entries_(entries) {}
+  Status map_entries(std::size_t payload_bytes);
+  Status submit_entries();
   void register_entry(const Entry& entry);
   std::uint64_t number_of(const Entry& entry) const {
     return static_cast<std::uint64_t>(&entry - entries_.data());

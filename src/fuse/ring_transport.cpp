@@ -74,7 +74,7 @@ Result<std::unique_ptr<RingTransport>> RingTransport::make() {
     std::vector<std::uint16_t> processors;
     for (unsigned p = i; p < *possible; p += count) processors.push_back(static_cast<std::uint16_t>(p));
     auto ring = std::make_unique<Ring>();
-    H5_ASSIGN(ring->queue, RingQueue::make(processors, each));
+    H5_ASSIGN(ring->queue, RingQueue::make(processors, each, kMaxReplyBytes));
     made->rings_.push_back(std::move(ring));
   }
   return made;
@@ -113,7 +113,7 @@ void RingTransport::start(const ServingLoop::Options& options) {
 
 void RingTransport::serve(Ring& ring) {
   if (await_agreement() != Agreed::Yes) return;
-  const Status begun = ring.queue->begin(session_, kMaxReplyBytes);
+  const Status begun = ring.queue->begin(session_);
   note_begun(begun);
   if (begun) ring.loop->run();
 }
