@@ -120,7 +120,7 @@ bool ServingLoop::better_beside(std::size_t bytes) {
          milliseconds(Clock::now()) < small_until_.load(std::memory_order_relaxed);
 }
 
-// Only the leader writes these.
+// Only the leader calls it and writes these fields.
 void ServingLoop::note_small(const Worker& me, std::int64_t received) {
   if (me.large || me.client <= 0 || me.client == large_client_.load(std::memory_order_relaxed)) return;
   const bool in_row = received < small_until_.load(std::memory_order_relaxed);

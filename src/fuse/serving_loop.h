@@ -62,8 +62,8 @@ class ServingLoop {
     // The leader runs on this processor if it is allowed to, except after long replies. Without a value it
     // runs where its client does, if that is quickest.
     std::optional<int> processor{};
-    std::chrono::milliseconds between_small{
-        50};                         // requests of other clients that are in a row (better_beside)
+    // The longest time between small requests of other clients that count as in a row (better_beside).
+    std::chrono::milliseconds between_small{50};
     std::function<void()> on_end{};  // called once when the channel has ended; requests may still be answered
   };
   static constexpr unsigned kMaxReplaced = 448;
@@ -175,7 +175,7 @@ class ServingLoop {
   unsigned ended_ H5_GUARDED_BY(mutex_) = 0;     // threads among workers_ that have ended, or are about to
   std::vector<Worker*> idle_ H5_GUARDED_BY(mutex_);      // the last one is woken first
   Worker* leader_ H5_GUARDED_BY(mutex_) = nullptr;       // null: none of the threads is free
-  std::deque<Deferred> deferred_ H5_GUARDED_BY(mutex_);  // and jobs that are to run beside
+  std::deque<Deferred> deferred_ H5_GUARDED_BY(mutex_);  // also the jobs of run_beside
   bool refused_ H5_GUARDED_BY(mutex_) = false;           // it was logged that no thread could be started
   bool stop_ H5_GUARDED_BY(mutex_) = false;
   int result_ H5_GUARDED_BY(mutex_) = 0;

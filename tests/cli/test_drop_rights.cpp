@@ -40,7 +40,7 @@ int first_wrong() {
   if (!earlier_is_restricted) return 1;
   if (!is_refused([&] { return ::execve(program, words, nullptr); })) return 2;
   if (!is_refused([] { return ::socket(AF_INET6, SOCK_DGRAM, 0); })) return 3;
-  if (!is_refused([&] { return ::process_vm_readv(::getppid(), &to, 1, &from, 1, 0); })) return 4;
+  if (!is_refused([&] { return ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0); })) return 4;
   if (!is_refused([] { return ::mount("none", "/nowhere", "tmpfs", 0, nullptr); })) return 5;
   if (!is_refused([&] { return ::fchmod(null, 0600); })) return 6;
   if (!is_refused([] { return ::chmod("/nowhere", 0600); })) return 7;
