@@ -312,8 +312,7 @@ class Checker {
     constexpr std::uint64_t kCacheBytes = 64U << 20;
     ++files_;
     if (!files) {
-      const ErrorCode code = files.error().code();
-      if (code == ErrorCode::Io || code == ErrorCode::NotFound || code == ErrorCode::AccessDenied) {
+      if (cannot_be_read(files.error())) {
         ++sum_.unchecked;
         return complain(source, files.error());
       }

@@ -284,9 +284,13 @@ Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, co
   return fail(told ? why : with_salvage_named(files.error(), why));
 }
 
+bool cannot_be_read(const Error& error) {
+  return error.code() == ErrorCode::Io || error.code() == ErrorCode::NotFound ||
+         error.code() == ErrorCode::AccessDenied;
+}
+
 int exit_code_of(const Error& error) {
-  return error.code() == ErrorCode::Io || error.code() == ErrorCode::NotFound ? kExitUnreadable
-                                                                              : kExitBadFile;
+  return cannot_be_read(error) ? kExitUnreadable : kExitBadFile;
 }
 
 std::shared_ptr<cache::BlockCache> make_cache(const MountOptions& options) {

@@ -1,11 +1,15 @@
 // Opens local files: the one that the user names, or a set of them, and those that files name.
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 
 #include "file_access.h"
+#include "h5mount/format/superblock.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/object/readers.h"
 #include "member_files.h"
@@ -15,11 +19,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Whether only a lock tells that a writer has the file open: superblocks of version 3 have status flags for
+// it (specification, section II.A), and an empty file has nothing that a writer could have begun to change.
+bool lock_tells_of_writers(int fd) {
+  constexpr std::size_t kVersion = format::kFormatSignature.size();
+  std::array<char, kVersion + 1> begin{};
+  const ssize_t got = ::pread(fd, begin.data(), begin.size(), 0);
+  if (got != static_cast<ssize_t>(begin.size())) return got != 0;
+  return !std::string_view(begin.data(), begin.size()).starts_with(format::kFormatSignature) ||
+         begin[kVersion] < 3;
+}
+
 // Fails if a writer holds an exclusive lock. If a lock cannot be acquired for any other reason, that is not
 // an error. The lock is released at once: a long mount must not block writers; from then on the superblock's
-// status flags and change detection are used.
+// status flags and change detection are used. A writer that opens the file in that instant is refused its own
+// lock, so none is tried where the file itself tells.
 Status check_lock(int fd, const std::string& name, bool force) {
-  if (force) return {};
+  if (force || !lock_tells_of_writers(fd)) return {};
   if (::flock(fd, LOCK_SH | LOCK_NB) == 0) {
     ::flock(fd, LOCK_UN);
     return {};

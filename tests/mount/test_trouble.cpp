@@ -1,4 +1,6 @@
 // What is told when a mount cannot be: one line, the right exit code, nothing left behind.
+#include <sys/file.h>
+
 #include "command.h"
 
 namespace h5mount::test {
@@ -62,6 +64,15 @@ TEST_F(TroubleTest, ATruncatedTailIsToldAndTheRestIsThere) {
 
 TEST_F(TroubleTest, NoSuchFile) {
   expect_refused(mount.mount("/nowhere/x.h5"), 1, "no such file");
+}
+
+TEST_F(TroubleTest, AFileThatAWriterHasLockedIsRefusedUnlessForced) {
+  const auto path = file_of("locked.h5", slurp(example()));
+  const int writer = ::open(path.c_str(), O_RDWR);
+  ASSERT_EQ(::flock(writer, LOCK_EX | LOCK_NB), 0);
+  expect_refused(mount.mount(path), 1, "is locked by a writer");
+  EXPECT_EQ(mount.mount(path, "-o force").code, 0);
+  ::close(writer);
 }
 
 TEST_F(TroubleTest, AFifoDoesNotHang) {

@@ -1,5 +1,6 @@
 // A mount over a file that a real SWMR writer appends to, with the tools people use on it.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/xattr.h>
 
@@ -38,6 +39,20 @@ INSTANTIATE_TEST_SUITE_P(Indexes, Followed,
                          ::testing::Values(Kind{"ea", "none", 4}, Kind{"ea", "deflate", 50},
                                            Kind{"bt2", "none", 7}, Kind{"bt2", "deflate", 3},
                                            Kind{"fa", "none", 5}, Kind{"fa", "deflate", 16}));
+
+// Whether a file of superblock version 3 has a writer is told by its flags. No lock is tried, as a writer
+// that opens the file at that moment would be refused its own.
+TEST(Follow, NoLockIsTriedOnAFileWithStatusFlags) {
+  H5MOUNT_NEEDS_FUSE();
+  const auto file = scratch() / "unlocked.h5";
+  const Writer writer(file, "frames=10");
+  const int locked = ::open(file.c_str(), O_RDWR);
+  ASSERT_EQ(::flock(locked, LOCK_EX | LOCK_NB), 0);
+  const MountPoint mount;
+  EXPECT_EQ(mount.mount(file).err, "");
+  EXPECT_TRUE(mount.mounted());
+  ::close(locked);
+}
 
 // One descriptor, held: what was read stays, what is appended comes, by read, by mapping and by the size.
 TEST(Follow, HeldDescriptor) {
