@@ -46,6 +46,7 @@ Result<std::unique_ptr<IoUring>> IoUring::make(unsigned commands) {
     return fail({ErrorCode::UnsupportedFeature, "the kernel's io_uring is too old"});
   H5_TRY(made->map(params));
   H5_TRY(made->restrict_to_commands());
+  if (made->call_kernel(0, 0, 0) != 0) return fail(refused("io_uring_enter"));
   return made;
 }
 
@@ -106,14 +107,22 @@ void IoUring::push(const Command& command) {
   store(tail_, tail + 1);
 }
 
+long IoUring::call_kernel(std::uint32_t submitted, std::uint32_t awaited, unsigned flags) const {
+  return ::syscall(SYS_io_uring_enter, ring_.get(), submitted, awaited, flags, nullptr, 0);
+}
+
 // If another thread submits at the same time, the kernel finds fewer commands than it is told and does not
 // wait; a caller that wants to wait then calls again.
 int IoUring::enter(bool wait) {
   const std::uint32_t pushed = load(tail_) - load(head_);
   if (pushed == 0 && !wait) return 0;
-  const long entered = ::syscall(SYS_io_uring_enter, ring_.get(), pushed, wait ? 1 : 0,
-                                 wait ? IORING_ENTER_GETEVENTS : 0, nullptr, 0);
-  return entered < 0 ? -errno : 0;
+  return call_kernel(pushed, wait ? 1 : 0, wait ? IORING_ENTER_GETEVENTS : 0) < 0 ? -errno : 0;
+}
+
+bool IoUring::submit() {
+  const std::uint32_t pushed = load(tail_);
+  enter(false);
+  return static_cast<std::int32_t>(load(head_) - pushed) >= 0;
 }
 
 bool IoUring::ready() const {

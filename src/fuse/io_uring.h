@@ -34,7 +34,8 @@ class IoUring {
     std::int32_t result;
   };
 
-  // At most `commands` may wait for their submission, or for their completion.
+  // At most `commands` may wait for their submission, or for their completion. Fails if this process may not
+  // make or use one.
   static Result<std::unique_ptr<IoUring>> make(unsigned commands);
   ~IoUring();  // the kernel cancels what is not complete
   IoUring(const IoUring&) = delete;
@@ -43,10 +44,13 @@ class IoUring {
   // May be called from any thread. A command is submitted by the next call of `enter`, whichever thread makes
   // it.
   void push(const Command& command);
-  // Submits, and waits for a completion if `wait` is set. Returns 0, or -errno. May be called from any
-  // thread, but with `wait` from one only. A command is completed by the thread that submitted it: the kernel
-  // interrupts that thread to do so.
+  // Submits, and waits for a completion if `wait` is set. Returns 0, or -errno; the kernel may also have
+  // submitted less, and has then not waited. May be called from any thread, but with `wait` from one only. A
+  // command is completed by the thread that submitted it: the kernel interrupts that thread to do so.
   int enter(bool wait);
+  // Submits without waiting. Returns whether all that was pushed before the call is submitted now: the kernel
+  // may be short of memory.
+  bool submit();
   // To be called by the thread that waits.
   bool ready() const;
   std::optional<Completion> take();
@@ -55,6 +59,7 @@ class IoUring {
   IoUring() = default;
   Status map(const io_uring_params& params);
   Status restrict_to_commands() const;
+  long call_kernel(std::uint32_t submitted, std::uint32_t awaited, unsigned flags) const;
 
   struct Mapping {
     std::byte* at = nullptr;

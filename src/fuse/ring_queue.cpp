@@ -70,7 +70,7 @@ Status RingQueue::begin(fuse_session* session) {
   session_ = session;
   for (const Entry& entry : entries_) register_entry(entry);
   alive_ = entries_.size();
-  H5_TRY(submit_entries());
+  submit();
   // If the kernel refuses a command, it does so at once.
   while (const auto completion = ring_->take()) {
     if (completion->result < 0)
@@ -80,16 +80,11 @@ Status RingQueue::begin(fuse_session* session) {
   return {};
 }
 
-// The kernel may be short of memory for a while.
-Status RingQueue::submit_entries() {
-  constexpr int kMaxAttempts = 500;
+// While the kernel is short of memory it submits nothing, and clients wait for what was pushed. Nobody else
+// would submit it: the leader may wait for the next request.
+void RingQueue::submit() {
   constexpr std::chrono::milliseconds kBetween{10};
-  for (int attempt = 1;; ++attempt) {
-    const int error = ring_->enter(false);
-    if (error == 0) return {};
-    if (attempt == kMaxAttempts) return fail(io_error(-error, "io_uring_enter"));
-    std::this_thread::sleep_for(kBetween);
-  }
+  while (!ring_->submit() && !ended()) std::this_thread::sleep_for(kBetween);
 }
 
 void RingQueue::register_entry(const Entry& entry) {
@@ -215,7 +210,7 @@ void RingQueue::give_back(Entry& entry, const fuse_out_header& header, std::size
                .operation = kUringCommitAndFetch,
                .user_data = number_of(entry),
                .argument = std::as_bytes(std::span(&command, 1))});
-  if (!ServingLoop::leads(*this)) ring_->enter(false);
+  if (!ServingLoop::leads(*this)) submit();
 }
 
 }  // namespace h5mount::fuse

@@ -47,7 +47,7 @@ class RingQueue final : public RequestChannel {
   void process(const fuse_buf& buffer) noexcept override;
   bool ended() const override { return fuse_session_exited(session_) != 0; }
   pid_t client_of(const fuse_buf& buffer) const override;
-  void flush() override { ring_->enter(false); }
+  void flush() override { submit(); }
 
   // The queue of the request that this thread processes; null if that came by no ring.
   static RingQueue* current();
@@ -71,7 +71,7 @@ class RingQueue final : public RequestChannel {
 
   explicit RingQueue(std::size_t entries) : entries_(entries) {}
   Status map_entries(std::size_t payload_bytes);
-  Status submit_entries();
+  void submit();
   void register_entry(const Entry& entry);
   std::uint64_t number_of(const Entry& entry) const {
     return static_cast<std::uint64_t>(&entry - entries_.data());

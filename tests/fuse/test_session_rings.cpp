@@ -1,13 +1,17 @@
 // Requests by io_uring. What the other tests of sessions hold holds here too: they use it where the kernel's
 // parameter is set.
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <array>
+#include <cstdarg>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +19,26 @@
 #include "h5mount/io/byte_source.h"
 #include "session_fixture.h"
 #include "support/rings_allowed.h"
+
+namespace {
+std::atomic<int> submissions_refused = 0;  // of the next ones, as if the kernel were short of memory
+}
+
+// In place of libc's, for all of this program.
+extern "C" long syscall(long number, ...) noexcept {
+  std::array<long, 6> words{};
+  va_list list;
+  va_start(list, number);
+  for (long& word : words) word = va_arg(list, long);
+  va_end(list);
+  if (number == SYS_io_uring_enter && words[1] > 0 && submissions_refused > 0) {
+    --submissions_refused;
+    errno = EAGAIN;
+    return -1;
+  }
+  static const auto call = reinterpret_cast<long (*)(long, ...)>(::dlsym(RTLD_NEXT, "syscall"));
+  return call(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
 
 namespace h5mount::test {
 namespace {
@@ -133,6 +157,24 @@ TEST_F(SessionRingsTest, LargeReadsAreServedBesideSmallRequestsOfOthers) {
   for (auto& reader : readers) reader.join();
   done = true;
   other.join();
+}
+
+// Each answer of another thread than the leader is refused some times: nobody else submits it.
+TEST_F(SessionRingsTest, AKernelShortOfMemoryIsAskedAgain) {
+  const RingsAllowed allowed;
+  H5MOUNT_NEEDS_RINGS(allowed);
+  hold_reads();
+  submissions_refused = 20;
+  const Mounted mount(tree, noting());
+  EXPECT_TRUE(used);
+  EXPECT_EQ(submissions_refused, 0);
+  std::vector<pid_t> readers;
+  for (int i = 0; i < 3; ++i) readers.push_back(start_reader(mount.path("big"), O_DIRECT, i * 4096));
+  for (int i = 0; i < 1000 && waiting < 3; ++i) ::usleep(10'000);
+  submissions_refused = 9;
+  release = true;
+  for (const pid_t reader : readers) EXPECT_TRUE(ends_within_ten_seconds(reader));
+  EXPECT_EQ(submissions_refused, 0);
 }
 
 TEST_F(SessionRingsTest, AFileCutShortBehindItsMappingIsEio) {
