@@ -6,6 +6,7 @@ import argparse
 import os
 import random
 import subprocess
+import sys
 import time
 from statistics import median
 
@@ -192,10 +193,14 @@ def main():
             for name, (commands, rings) in all_of_them[first:] + all_of_them[:first]:
                 with open(PARAMETER, 'w') as file:
                     file.write('Y' if rings else 'N')
+                begin = time.monotonic()
                 for row, seconds in one(commands, f'{options.directory}/mnt-transports').items():
                     measured.setdefault(row, {}).setdefault(name, []).append(seconds)
+                print(f'round {number + 1} of {options.rounds}: {name}, {time.monotonic() - begin:.0f} s', file=sys.stderr)
             for row, readers in (('random, one reader', 1), ('random, four', 4)):
                 measured[row].setdefault('h5py', []).append(at_random(data['plain'], readers))
+    except KeyboardInterrupt:
+        pass  # what is measured so far is reported
     finally:
         with open(PARAMETER, 'w') as file:
             file.write(before)
