@@ -12,7 +12,7 @@ sparse/, filters/frames/    from tests/data: no library of Debian writes them
 expected_chunks.txt         chunks of every chunked dataset: file, path, number of chunks, then up to six of them as
                             element-offsets:address:stored-size:filter-mask, separated by tabs
 """
-import ctypes, glob, hashlib, json, os, shutil, sys, tempfile
+import argparse, ctypes, glob, hashlib, json, os, shutil, sys, tempfile
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 OLD, V18, LATEST = ("earliest", "v108"), ("v108", "v108"), ("latest", "latest")
@@ -366,11 +366,15 @@ def load_h5py():
 
 
 def main():
-    if sys.argv[1] == "--cached":
-        print(cached(sys.argv[2]))
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--cached", action="store_true", help="once for this version of the script")
+    words.add_argument("directory")
+    given = words.parse_args()
+    if given.cached:
+        print(cached(given.directory))
     else:
         load_h5py()
-        write_all(sys.argv[1])
+        write_all(given.directory)
 
 
 if __name__ == "__main__":
