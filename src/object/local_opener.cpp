@@ -6,7 +6,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <string_view>
 
 #include "file_access.h"
 #include "h5mount/format/superblock.h"
@@ -19,15 +18,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether only a lock tells that a writer has the file open: superblocks of version 3 have status flags for
-// it (specification, section II.A), and an empty file has nothing that a writer could have begun to change.
+// Whether a lock tells more of writers than the file does. Superblocks of version 3 have status flags for
+// them (specification, section II.A), which a writer that died has left. An empty file has nothing that a
+// writer could have begun to change.
 bool lock_tells_of_writers(int fd) {
-  constexpr std::size_t kVersion = format::kFormatSignature.size();
-  std::array<char, kVersion + 1> begin{};
+  std::array<std::byte, format::kMaxSuperblockBytes> begin{};
   const ssize_t got = ::pread(fd, begin.data(), begin.size(), 0);
-  if (got != static_cast<ssize_t>(begin.size())) return got != 0;
-  return !std::string_view(begin.data(), begin.size()).starts_with(format::kFormatSignature) ||
-         begin[kVersion] < 3;
+  if (got <= 0) return got < 0;
+  const ByteSpan read = ByteSpan(begin).first(static_cast<std::size_t>(got));
+  format::Cursor cursor(read, 0, "Superblock", {});
+  const auto superblock = format::decode_superblock(cursor);
+  return !superblock || superblock->version < 3 ||
+         (superblock->open_for_writing() && !superblock->open_for_swmr_writing());
 }
 
 // Fails if a writer holds an exclusive lock. If a lock cannot be acquired for any other reason, that is not

@@ -33,6 +33,12 @@ class SalvageCommands : public testing::Test {
     std::ofstream out(scratch() / "files" / name, std::ios::binary);
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
+  // A file whose writer died: its flags say that it is open for writing.
+  static void leave_open(const std::string& name) {
+    const std::string script = "import h5py, os; f = h5py.File('" + name +
+                               "', 'w', libver='latest'); f['x'] = 1; f.flush(); os._exit(0)";
+    ASSERT_EQ(in_files("/usr/bin/python3 -c \"" + script + "\"").code, 0);
+  }
   // `command` has the directory of the files as its working directory.
   static Outcome in_files(const std::string& command) {
     return run("cd " + (scratch() / "files").string() + " && " + command);
@@ -90,8 +96,9 @@ TEST_F(SalvageCommands, AFileThatAWriterHasOpenIsNotSalvagedUnlessForced) {
   const Outcome refused = in_files("exec 3<>damaged.h5 && $H5MOUNT --cat -o salvage damaged.h5 /g/packed");
   EXPECT_NE(refused.code, 0);
   EXPECT_TRUE(says(refused.err, "is open for writing by process")) << refused.err;
+  leave_open("left.h5");
   const Outcome locked =
-      in_files("exec 3<>damaged.h5 && flock -x 3 && $H5MOUNT --cat -o salvage damaged.h5 /plain 3>&-");
+      in_files("exec 3<>left.h5 && flock -x 3 && $H5MOUNT --cat -o salvage left.h5 /x 3>&-");
   EXPECT_NE(locked.code, 0);
   EXPECT_TRUE(says(locked.err, "is open for writing by process")) << locked.err;
   const Outcome forced =
@@ -100,6 +107,20 @@ TEST_F(SalvageCommands, AFileThatAWriterHasOpenIsNotSalvagedUnlessForced) {
   EXPECT_EQ(forced.out.size(), 32'000U);
   const Outcome plain = in_files("exec 3<>damaged.h5 && $H5MOUNT --cat -o salvage damaged.h5 /plain");
   EXPECT_EQ(plain.code, 0) << plain.err;
+}
+
+// A writer of another container is not among the processes that can be seen. The flags say that it has the
+// file open, or that it died.
+TEST_F(SalvageCommands, ALockTellsOfAWriterThatCannotBeSeen) {
+  const std::string apart = "unshare --pid --fork --mount-proc ";
+  if (run(apart + "true").code != 0) GTEST_SKIP() << "no namespace of processes can be made";
+  leave_open("left.h5");
+  const std::string salvage = apart + "$H5MOUNT --cat -o salvage left.h5 /x";
+  const Outcome left = in_files(salvage);
+  EXPECT_EQ(left.out.size(), 8U) << left.err;
+  const Outcome locked = in_files("exec 3<>left.h5 && flock -x 3 && " + salvage + " 3>&- | cat");
+  EXPECT_TRUE(says(locked.err, "is locked by a writer")) << locked.err;
+  EXPECT_EQ(locked.out, "");
 }
 
 }  // namespace
