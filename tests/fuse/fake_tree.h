@@ -61,7 +61,10 @@ class FakeTree final : public tree::Tree {
       on_read;  // instead of the content
   std::function<void()> on_lookup;
   std::uint32_t uid = 0, gid = 0;
-  std::shared_ptr<tree::KernelPages> kernel;
+  std::shared_ptr<tree::KernelPages> kernel() const {
+    const std::lock_guard lock(kernel_mutex_);
+    return kernel_;
+  }
 
   Result<tree::Entry> lookup(tree::NodeId parent, std::string_view name, RequestBudget&) override {
     ++lookups;
@@ -79,7 +82,10 @@ class FakeTree final : public tree::Tree {
     return std::vector<tree::NodeSource>{};
   }
   std::string_view media_type(tree::NodeId) override { return tree::kPlainBytes; }
-  void set_kernel(std::shared_ptr<tree::KernelPages> pages) override { kernel = std::move(pages); }
+  void set_kernel(std::shared_ptr<tree::KernelPages> pages) override {
+    const std::lock_guard lock(kernel_mutex_);
+    kernel_ = std::move(pages);
+  }
   void file_changed() override {}
   std::vector<std::string> watchable() const override { return {}; }
   void when_more_to_watch(std::function<void()> /*notify*/) override {}
@@ -199,6 +205,8 @@ class FakeTree final : public tree::Tree {
     return children_[id];
   }
 
+  mutable std::mutex kernel_mutex_;
+  std::shared_ptr<tree::KernelPages> kernel_;
   mutable std::mutex nodes_mutex_;  // nodes are added to a tree that is mounted
   std::map<tree::NodeId, FakeNode> nodes_;
   std::map<tree::NodeId, std::vector<tree::NodeId>> children_;

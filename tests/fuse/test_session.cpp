@@ -180,7 +180,7 @@ TEST_F(SessionTest, PagesHandedOnAreReadWithoutAsking) {
     return fail(io_error(EIO, "nobody should ask"));
   };
   Mounted mount(tree);
-  const std::shared_ptr<tree::KernelPages> kernel = tree->kernel;
+  const std::shared_ptr<tree::KernelPages> kernel = tree->kernel();
   ASSERT_NE(kernel, nullptr);
   const int fd = ::open(mount.path("big").c_str(), O_RDONLY);
   ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);

@@ -58,7 +58,7 @@ TEST_F(SessionDirectoryTest, TheKernelKeepsAListingThatLastsAndAsksForNoOther) {
   EXPECT_EQ(tree->listings, 1);
   EXPECT_EQ(list(mount, "dir"), 4U);
   EXPECT_EQ(tree->listings, 1);
-  tree->kernel->invalidate(directory, {{0, format::kUnlimited}});
+  tree->kernel()->invalidate(directory, {{0, format::kUnlimited}});
   for (int i = 0; i < 500 && tree->listings == 1; ++i) {
     EXPECT_EQ(list(mount, "dir"), 4U);
     ::usleep(10'000);

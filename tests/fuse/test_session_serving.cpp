@@ -68,7 +68,7 @@ TEST_F(SessionTest, AKilledReaderIsGoneWhileItsReadHangs) {
 // The descriptor's number may then be another file's.
 TEST_F(SessionTest, NothingIsWrittenToTheKernelAfterTheEnd) {
   Mounted mount(tree);
-  const std::shared_ptr<tree::KernelPages> kernel = tree->kernel;
+  const std::shared_ptr<tree::KernelPages> kernel = tree->kernel();
   ASSERT_NE(kernel, nullptr);
   EXPECT_EQ(slurp(mount.path("small")), "hello\n");
   const std::string page(4096, 'x');
