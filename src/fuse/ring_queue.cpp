@@ -110,7 +110,10 @@ int RingQueue::receive(fuse_buf& buffer) {
     }
     if (alive_ == 0) return 0;  // the mount has ended
     const int error = ring_->enter(true);
-    if (error < 0 && error != -EAGAIN && error != -EBUSY) return error;
+    if (error == -EAGAIN)
+      submit();
+    else if (error < 0 && error != -EBUSY)
+      return error;
   }
 }
 
