@@ -12,7 +12,7 @@ sparse/, filters/frames/    from tests/data: no library of Debian writes them
 expected_chunks.txt         chunks of every chunked dataset: file, path, number of chunks, then up to six of them as
                             element-offsets:address:stored-size:filter-mask, separated by tabs
 """
-import argparse, ctypes, glob, hashlib, json, os, shutil, sys, tempfile
+import argparse, ctypes, glob, hashlib, json, os, shutil, tempfile
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 OLD, V18, LATEST = ("earliest", "v108"), ("v108", "v108"), ("latest", "latest")

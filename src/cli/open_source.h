@@ -30,7 +30,8 @@ struct OpenOptions {
   remote::Options remote;
 };
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const OpenOptions& how);
-// Whether FILE, with such an error, was not read at all: nothing is known of its bytes.
+// Whether such an error of opening FILE says nothing of its content: it could not be read, or had better not
+// be.
 bool cannot_be_read(const Error& error);
 // The exit code of a program that ends with such an error.
 int exit_code_of(const Error& error);

@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether a lock tells more of writers than the file does. Superblocks of version 3 have status flags for
-// them (specification, section II.A), which a writer that died has left. An empty file has nothing that a
-// writer could have begun to change.
+// Whether a lock tells more of writers than the file does. Superblocks of version 3 have status flags that a
+// writer sets when it opens the file (specification, section II.A); they stay set if it dies, so a lock is
+// needed where they are set. An empty file has nothing that a writer could have begun to change.
 bool lock_tells_of_writers(int fd) {
   std::array<std::byte, format::kMaxSuperblockBytes> begin{};
   const ssize_t got = ::pread(fd, begin.data(), begin.size(), 0);

@@ -49,7 +49,8 @@ class Mounted:
     def __init__(self, command, place):
         self.place, self.outside = place, os.stat(os.path.dirname(place)).st_dev
         os.makedirs(place, exist_ok=True)
-        self.process = subprocess.Popen(['env', *command, place], stderr=subprocess.DEVNULL)
+        # In a session of its own, so that Ctrl-C does not end the mount before it is left.
+        self.process = subprocess.Popen(['env', *command, place], stderr=subprocess.DEVNULL, start_new_session=True)
 
     def __enter__(self):
         while os.stat(self.place).st_dev == self.outside:

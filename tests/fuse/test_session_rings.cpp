@@ -24,7 +24,7 @@ namespace {
 std::atomic<int> submissions_refused = 0;  // of the next ones, as if the kernel were short of memory
 }
 
-// In place of libc's, for all of this program.
+// Replaces libc's function in all of this program, as IoUring calls the kernel by it.
 extern "C" long syscall(long number, ...) noexcept {
   std::array<long, 6> words{};
   va_list list;
@@ -161,7 +161,7 @@ TEST_F(SessionRingsTest, LargeReadsAreServedBesideSmallRequestsOfOthers) {
   other.join();
 }
 
-// Each answer of another thread than the leader is refused some times: nobody else submits it.
+// First the entries are refused, then answers of threads that do not lead: each has to submit its own again.
 TEST_F(SessionRingsTest, AKernelShortOfMemoryIsAskedAgain) {
   const RingsAllowed allowed;
   H5MOUNT_NEEDS_RINGS(allowed);

@@ -230,11 +230,16 @@ TEST_F(CommandTest, WhereIoUringIsForbiddenTheMountIsServedAsEver) {
   H5MOUNT_NEEDS_ROOT();
   const RingsAllowed allowed;
   H5MOUNT_NEEDS_RINGS(allowed);
-  const std::string forbidding = (source_root() / "tests/mount/without_io_uring.py").string() + " ";
-  for (const auto& [option, said] :
-       {std::pair("auto", ""), std::pair("on", "not from io_uring: io_uring_setup:")}) {
-    const Outcome mounted =
-        run(forbidding + "$H5MOUNT -o io_uring=" + option + " " + example().string() + " " + mount.path());
+  const std::string script = (source_root() / "tests/mount/without_io_uring.py").string();
+  struct Case {
+    std::string forbidden, option, said;
+  };
+  for (const auto& [forbidden, option, said] : {Case{"setup", "auto", ""},
+                                                {"setup", "on", "not from io_uring: io_uring_setup:"},
+                                                {"enter", "auto", ""},
+                                                {"enter", "on", "not from io_uring: io_uring_enter:"}}) {
+    const Outcome mounted = run(script + " " + forbidden + " $H5MOUNT -o io_uring=" + option + " " +
+                                example().string() + " " + mount.path());
     EXPECT_EQ(mounted.code, 0) << mounted.err;
     EXPECT_NE(mounted.err.find(said), std::string::npos) << mounted.err;
     EXPECT_EQ(mount.in("grep transport: .h5/status").out, "transport: /dev/fuse\n");
