@@ -12,6 +12,7 @@
 #include "support/every_index.h"
 #include "support/faulty_source.h"
 #include "support/h5py_file.h"
+#include "test_paths.h"
 
 namespace h5mount::test {
 namespace {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "checked.h"
+#include "test_paths.h"
 
 namespace h5mount::test {
 namespace {

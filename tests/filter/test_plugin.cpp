@@ -10,6 +10,7 @@
 
 #include "h5mount/filter/filter.h"
 #include "h5mount/filter/plugins.h"
+#include "test_paths.h"
 
 namespace h5mount::test {
 namespace {

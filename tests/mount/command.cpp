@@ -1,4 +1,5 @@
 #include "mount/command.h"
+#include "test_paths.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "support/rings_allowed.h"
+#include "test_paths.h"
 
 namespace h5mount::test {
 namespace {

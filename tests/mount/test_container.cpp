@@ -1,6 +1,7 @@
 // Mounts in containers: a descriptor that another process mounted, a fusermount3 that mounts for those who
 // have no /dev/fuse, and neither.
 #include "command.h"
+#include "test_paths.h"
 
 namespace h5mount::test {
 namespace {

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "command.h"
+#include "test_paths.h"
 
 namespace h5mount::test {
 namespace {

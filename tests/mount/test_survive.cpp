@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include "command.h"
+#include "test_paths.h"
 
 namespace h5mount::test {
 namespace {

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "h5py_directory.h"
+#include "test_paths.h"
 
 namespace h5mount::test {
 namespace {

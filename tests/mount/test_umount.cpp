@@ -1,5 +1,6 @@
 // What can be done as soon as umount has come back.
 #include "command.h"
+#include "test_paths.h"
 
 namespace h5mount::test {
 namespace {

@@ -1,4 +1,5 @@
 #include "support/corpus.h"
+#include "test_paths.h"
 
 #include <array>
 #include <cstdio>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "support/h5py_file.h"
+#include "test_paths.h"
 
 namespace h5mount::test {
 

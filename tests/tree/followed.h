@@ -15,6 +15,7 @@
 #include "h5mount/tree/tree.h"
 #include "support/h5py_file.h"
 #include "support/written_source.h"
+#include "test_paths.h"
 
 namespace h5mount::test {
 

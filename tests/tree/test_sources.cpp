@@ -10,6 +10,7 @@
 #include "h5mount/tree/hidden_entries.h"
 #include "h5mount/view/view.h"
 #include "support/h5py_file.h"
+#include "test_paths.h"
 
 namespace h5mount::test {
 namespace {
