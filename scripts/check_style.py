@@ -4,7 +4,7 @@
     check_style.py [--rules RULE,…]
 
 Rules: includes (only along the arrows of MAY_USE and MAY_USE_FOLDERS, without circles), lengths (files of at most 500 lines, functions of at most 70),
-columns (lines of at most 110), locks (annotated ones only), citations (documents cited in comments exist), dead
+columns (lines of at most 110), locks (annotated ones only), reads (sources fill by fill_whole), citations (documents cited in comments exist), dead
 (functions that a header declares and nothing uses), names (sources of tests are test_x.cpp), joined (names of unnamed namespaces that two sources of a module
 have, or that hide a function of its headers: they are compiled together), promise (docs/promise.md names tests that exist), python (programs in Python stand in files, not in strings of tests). Prints `file:line: message`; exit
 code 1 where there is any.
@@ -258,6 +258,18 @@ def check_locks(name, text):
             yield number, f"{found[0]}: clang cannot check its use; base/thread_annotations.h has ones that it can"
 
 
+SOURCE_CLASS = re.compile(r"^class (\w+)[^;{]*:[^;{]*\b(?:io::)?ByteSource\b[^;{]*\{", re.MULTILINE)
+WHOLE_READ = "Status read_at(std::uint64_t offset, MutableByteSpan out) const override {\n    return "
+
+
+def check_reads(text):
+    """A source counts what it fills: io::fill_whole is all that its read_at consists of."""
+    for found in SOURCE_CLASS.finditer(text):
+        at = text.find(WHOLE_READ, found.end())
+        if at < 0 or not text.startswith(("fill_whole(", "io::fill_whole("), at + len(WHOLE_READ)):
+            yield text.count("\n", 0, found.start()) + 1, f"{found[1]}::read_at does not return fill_whole(…)"
+
+
 # ---- citations -----------------------------------------------------------------------------------------------------
 
 DOCUMENT = re.compile(r"(?<![\w./%-])((?:[\w.-]+/)*[\w-]+\.(?:md|py|sh))\b")
@@ -448,6 +460,7 @@ def findings():
         yield from ((f"src/{module}/meson.build", number, "includes", words) for number, words in check_links(module))
     for name in sources:
         yield from ((name, number, "locks", words) for number, words in check_locks(name, texts[name]))
+        yield from ((name, number, "reads", words) for number, words in check_reads(texts[name]))
     for name in sources + tests:
         yield from ((name, number, "lengths", words) for number, words in check_lengths(name, texts[name]))
         yield from ((name, number, "columns", words) for number, words in check_columns(texts[name]))
@@ -468,7 +481,7 @@ def findings():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rules", help="some of includes,lengths,columns,locks,citations,promise,dead,joined,names,python")
+    parser.add_argument("--rules", help="some of includes,lengths,columns,locks,reads,citations,promise,dead,joined,names,python")
     args = parser.parse_args()
     found = [finding for finding in findings() if args.rules is None or finding[2] in args.rules.split(",")]
     for name, number, _, words in found:

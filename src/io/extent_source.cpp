@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "h5mount/base/checked.h"
-#include "h5mount/io/byte_source.h"
+#include "h5mount/io/read_target.h"
 
 namespace h5mount::io {
 namespace {
@@ -62,19 +62,7 @@ class ExtentSource final : public ByteSource {
   }
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
-    while (!out.empty()) {
-      const SourceExtent* extent = find(offset);
-      if (extent == nullptr)
-        return fail(
-            Error(ErrorCode::Truncated, "FileSet", "bytes", offset).with_detail("no member file holds this"));
-      const std::uint64_t inner = offset - extent->start;
-      const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), extent->length - inner));
-      if (auto read = extent->source->read_at(inner, out.first(part)); !read)
-        return fail(read.error().within("member " + extent->source->name()));
-      out = out.subspan(part);
-      offset += part;
-    }
-    return {};
+    return fill_whole(offset, out, [&](ReadTarget& to) { return fill_from(offset, to); });
   }
 
   std::uint64_t size() const override {
@@ -129,6 +117,21 @@ class ExtentSource final : public ByteSource {
   std::string name() const override { return name_; }
 
  private:
+  Status fill_from(std::uint64_t offset, ReadTarget& to) const {
+    while (to.left() > 0) {
+      const SourceExtent* extent = find(offset);
+      if (extent == nullptr)
+        return fail(
+            Error(ErrorCode::Truncated, "FileSet", "bytes", offset).with_detail("no member file holds this"));
+      const std::uint64_t inner = offset - extent->start;
+      const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(to.left(), extent->length - inner));
+      if (auto read = to.read(*extent->source, inner, part); !read)
+        return fail(read.error().within("member " + extent->source->name()));
+      offset += part;
+    }
+    return {};
+  }
+
   const SourceExtent* find(std::uint64_t offset) const {
     const auto after = std::ranges::upper_bound(extents_, offset, {}, &SourceExtent::start);
     if (after == extents_.begin()) return nullptr;

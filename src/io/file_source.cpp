@@ -18,7 +18,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/long_work.h"
 #include "h5mount/base/thread_annotations.h"
-#include "h5mount/io/byte_source.h"
+#include "h5mount/io/read_target.h"
 
 namespace h5mount::io {
 namespace {
@@ -99,20 +99,7 @@ class FileSource final : public ByteSource, private SourceState {
   }
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
-    H5_ASSIGN(const DescriptorLease open, use());
-    // A read that is interrupted every time would otherwise be repeated for ever.
-    constexpr unsigned kMaxInterruptions = 1000;
-    unsigned interruptions = 0;
-    while (!out.empty()) {
-      if (offset > static_cast<std::uint64_t>(INT64_MAX)) return ends_before(offset);
-      const ssize_t got = ::pread(open->get(), out.data(), out.size(), static_cast<off_t>(offset));
-      if (got < 0 && errno == EINTR && ++interruptions < kMaxInterruptions) continue;
-      if (got < 0) return fail(io_error(errno, "reading " + name_));
-      if (got == 0) return ends_before(offset);
-      out = out.subspan(static_cast<std::size_t>(got));
-      offset += static_cast<std::uint64_t>(got);
-    }
-    return {};
+    return fill_whole(offset, out, [&](ReadTarget& to) { return fill_from(offset, to); });
   }
 
   Result<std::size_t> read_cached(std::uint64_t offset, MutableByteSpan out) const override {
@@ -176,6 +163,23 @@ class FileSource final : public ByteSource, private SourceState {
   std::string name() const override { return name_; }
 
  private:
+  Status fill_from(std::uint64_t offset, ReadTarget& to) const {
+    H5_ASSIGN(const DescriptorLease open, use());
+    // A read that is interrupted every time would otherwise be repeated for ever.
+    constexpr unsigned kMaxInterruptions = 1000;
+    unsigned interruptions = 0;
+    while (to.left() > 0) {
+      if (offset > static_cast<std::uint64_t>(INT64_MAX)) return ends_before(offset);
+      const ssize_t got = ::pread(open->get(), to.rest().data(), to.left(), static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR && ++interruptions < kMaxInterruptions) continue;
+      if (got < 0) return fail(io_error(errno, "reading " + name_));
+      if (got == 0) return ends_before(offset);
+      to.filled(static_cast<std::size_t>(got));
+      offset += static_cast<std::uint64_t>(got);
+    }
+    return {};
+  }
+
   static std::int64_t nanoseconds(const struct timespec& time) {
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
   }

@@ -1,5 +1,5 @@
 #include "h5mount/base/checked.h"
-#include "h5mount/io/byte_source.h"
+#include "h5mount/io/read_target.h"
 
 namespace h5mount::io {
 namespace {
@@ -10,10 +10,7 @@ class MemorySource final : public ByteSource {
       : bytes_(std::move(bytes)), name_(std::move(name)) {}
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
-    if (!range_within(offset, out.size(), bytes_.size()))
-      return fail(Error(ErrorCode::Truncated, "Memory", "bytes", offset).with_detail("the file ends before"));
-    if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
-    return {};
+    return fill_whole(offset, out, [&](ReadTarget& to) { return fill_from(offset, to); });
   }
   std::uint64_t size() const override { return bytes_.size(); }
   ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const override {
@@ -23,6 +20,13 @@ class MemorySource final : public ByteSource {
   std::string name() const override { return name_; }
 
  private:
+  Status fill_from(std::uint64_t offset, ReadTarget& to) const {
+    if (!range_within(offset, to.left(), bytes_.size()))
+      return fail(Error(ErrorCode::Truncated, "Memory", "bytes", offset).with_detail("the file ends before"));
+    to.copy(ByteSpan(bytes_).subspan(static_cast<std::size_t>(offset)));
+    return {};
+  }
+
   const std::vector<std::byte> bytes_;
   const std::string name_;
 };

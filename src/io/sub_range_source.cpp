@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "h5mount/base/checked.h"
-#include "h5mount/io/byte_source.h"
+#include "h5mount/io/read_target.h"
 
 namespace h5mount::io {
 namespace {
@@ -13,11 +13,7 @@ class SubRangeSource final : public ByteSource {
       : parent_(std::move(parent)), start_(start), length_(length) {}
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
-    const auto absolute = inside(offset, out.size());
-    if (!absolute)
-      return fail(
-          Error(ErrorCode::Truncated, "SubRange", "bytes", offset).with_detail("the part ends before"));
-    return parent_->read_at(*absolute, out);
+    return fill_whole(offset, out, [&](ReadTarget& to) { return fill_from(offset, to); });
   }
   Result<std::size_t> read_cached(std::uint64_t offset, MutableByteSpan out) const override {
     const auto absolute = inside(offset, out.size());
@@ -49,6 +45,14 @@ class SubRangeSource final : public ByteSource {
   std::string name() const override { return parent_->name(); }
 
  private:
+  Status fill_from(std::uint64_t offset, ReadTarget& to) const {
+    const auto absolute = inside(offset, to.left());
+    if (!absolute)
+      return fail(
+          Error(ErrorCode::Truncated, "SubRange", "bytes", offset).with_detail("the part ends before"));
+    return to.read(*parent_, *absolute, to.left());
+  }
+
   // The offset in the parent; the parent itself checks its own end.
   std::optional<std::uint64_t> inside(std::uint64_t offset, std::uint64_t length) const {
     if (length_ && !range_within(offset, length, *length_)) return std::nullopt;

@@ -7,6 +7,8 @@
 namespace h5mount::remote {
 namespace {
 
+constexpr auto kMaxLength = static_cast<std::uint64_t>(INT64_MAX);
+
 std::string text_of(const HttpAnswer& answer, std::string_view name) {
   const std::string* const found = answer.field(name);
   return found == nullptr ? std::string() : *found;
@@ -95,6 +97,10 @@ Judged judge_bytes(const Wanted& wanted, long status, const HttpAnswer& answer) 
     range = {0, *length, *length};
   }
   version.length = range.length;
+  if (range.length > kMaxLength)
+    return {Verdict::Refused,
+            fmt::format("the server claims {} bytes, more than a file can have", range.length),
+            {}};
   if (const auto changed = judge_version(wanted, version)) return *changed;
   if (range.begin != wanted.begin || range.end != std::min(wanted.end, range.length))
     return again("another range than was asked for");

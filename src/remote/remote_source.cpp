@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "bucket_listing.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/io/read_target.h"
 #include "late_curl.h"
 #include "object_identity.h"
 #include "segments.h"
@@ -92,26 +92,7 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
   }
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
-    if (!range_within(offset, out.size(), size_))
-      return fail(
-          Error(ErrorCode::Truncated, "Object", "bytes", offset).with_detail("the object ends before"));
-    if (out.empty()) return {};
-    used_.store(true, std::memory_order_relaxed);
-    if (out.size() > kMaxPiece) return read_pieces(offset, out);
-    const ByteRange range{offset, offset + out.size()};
-    const bool little = out.size() < kBlockBytes;
-    ByteRange wanted = little ? in_blocks(range) : range;
-    const Segments::Found found = segments_.look(range);
-    ByteRange ahead = found == Segments::Found::There ? ByteRange{0, 0} : readers_.next(wanted);
-    // What follows a block that is missing comes with it, in one request.
-    if (little && found == Segments::Found::Missing && ahead.begin == wanted.end &&
-        ahead.end - wanted.begin <= kMaxWindow)
-      wanted.end = std::exchange(ahead, {0, 0}).end;
-    const std::vector<SegmentPtr> parts = segments_.cover(range, wanted);
-    ask_ahead(ahead);
-    for (const SegmentPtr& part : parts) H5_TRY(copy(part, range, out));
-    if (object_->stale()) return fail(object_->stale_error());
-    return {};
+    return io::fill_whole(offset, out, [&](io::ReadTarget& to) { return fill_from(offset, to); });
   }
 
   void will_read(std::span<const ByteRange> ranges) const override { segments_.ask(ranges, false); }
@@ -145,21 +126,45 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     fetch(object_, 0, 1, false, [](const Result<std::string>&) {});
   }
 
-  // Reads a range that may be larger than the bytes that are kept, piece by piece.
-  Status read_pieces(std::uint64_t offset, MutableByteSpan out) const {
-    while (!out.empty()) {
-      const ByteRange rest{offset, offset + out.size()};
-      segments_.ask({&rest, 1}, false);
-      const std::size_t piece = std::min(out.size(), kMaxPiece);
-      H5_TRY(read_at(offset, out.first(piece)));
+  // A range that is larger than the bytes that are kept is read piece by piece.
+  Status fill_from(std::uint64_t offset, io::ReadTarget& to) const {
+    if (!range_within(offset, to.left(), size_))
+      return fail(
+          Error(ErrorCode::Truncated, "Object", "bytes", offset).with_detail("the object ends before"));
+    const std::uint64_t end = offset + to.left();
+    const bool pieces = to.left() > kMaxPiece;
+    while (offset < end) {
+      const ByteRange rest{offset, end};
+      if (pieces) segments_.ask({&rest, 1}, false);
+      const std::uint64_t piece = std::min<std::uint64_t>(end - offset, kMaxPiece);
+      H5_TRY(read_piece({offset, offset + piece}, to));
       offset += piece;
-      out = out.subspan(piece);
     }
     return {};
   }
 
-  static ByteRange in_blocks(ByteRange range) {
-    return {range.begin / kBlockBytes * kBlockBytes, divide_up(range.end, kBlockBytes) * kBlockBytes};
+  Status read_piece(ByteRange range, io::ReadTarget& to) const {
+    used_.store(true, std::memory_order_relaxed);
+    const bool little = range.end - range.begin < kBlockBytes;
+    ByteRange wanted = little ? in_blocks(range) : range;
+    const Segments::Found found = segments_.look(range);
+    ByteRange ahead = found == Segments::Found::There ? ByteRange{0, 0} : readers_.next(wanted);
+    // What follows a block that is missing comes with it, in one request.
+    if (little && found == Segments::Found::Missing && ahead.begin == wanted.end &&
+        ahead.end - wanted.begin <= kMaxWindow)
+      wanted.end = std::exchange(ahead, {0, 0}).end;
+    const std::vector<SegmentPtr> parts = segments_.cover(range, wanted);
+    ask_ahead(ahead);
+    for (const SegmentPtr& part : parts) H5_TRY(copy(part, range, to));
+    if (object_->stale()) return fail(object_->stale_error());
+    return {};
+  }
+
+  // Blocks end at the object's end.
+  ByteRange in_blocks(ByteRange range) const {
+    const std::uint64_t blocks = divide_up(range.end, kBlockBytes);
+    return {range.begin / kBlockBytes * kBlockBytes,
+            blocks > size_ / kBlockBytes ? size_ : blocks * kBlockBytes};
   }
 
   void ask_ahead(ByteRange ahead) const {
@@ -171,13 +176,12 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
 
   // Copies a segment's part of the range. If the segment was dropped since it came, after many other reads,
   // its bytes are asked for again.
-  Status copy(const SegmentPtr& part, ByteRange range, MutableByteSpan out) const {
+  Status copy(const SegmentPtr& part, ByteRange range, io::ReadTarget& to) const {
     const std::uint64_t begin = std::max(part->begin, range.begin), end = std::min(part->end, range.end);
     H5_ASSIGN(const auto bytes, segments_.wait(part, end - begin));
-    const MutableByteSpan place =
-        out.subspan(static_cast<std::size_t>(begin - range.begin), static_cast<std::size_t>(end - begin));
-    if (!bytes) return read_at(begin, place);
-    std::memcpy(place.data(), bytes->data() + (begin - part->begin), place.size());
+    to.copy(
+        std::as_bytes(std::span(*bytes))
+            .subspan(static_cast<std::size_t>(begin - part->begin), static_cast<std::size_t>(end - begin)));
     return {};
   }
 

@@ -73,8 +73,8 @@ std::optional<std::uint64_t> MadeSource::lost(std::uint64_t bytes) {
   return add_part(0, bytes, {{0, bytes}}, {});
 }
 
-Status MadeSource::read_at(std::uint64_t offset, MutableByteSpan out) const {
-  while (!out.empty()) {
+Status MadeSource::fill_from(std::uint64_t offset, io::ReadTarget& to) const {
+  for (std::size_t left = to.left(), part = 0; left > 0; left -= part, offset += part) {
     auto next = segments_.upper_bound(offset);
     std::uint64_t end = next == segments_.end() ? ~std::uint64_t{0} : next->first;
     const Segment* segment = nullptr;
@@ -87,62 +87,62 @@ Status MadeSource::read_at(std::uint64_t offset, MutableByteSpan out) const {
         end = start + segment->bytes;
       }
     }
-    const auto part = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), end - offset)));
-    H5_TRY(segment != nullptr ? read_segment(*segment, start, offset - start, part) : read_own(offset, part));
-    out = out.subspan(part.size());
-    offset += part.size();
+    part = static_cast<std::size_t>(std::min<std::uint64_t>(left, end - offset));
+    if (part == 0) return fail(lost_bytes(offset));
+    H5_TRY(segment != nullptr ? read_segment(*segment, start, offset - start, part, to)
+                              : read_own(offset, part, to));
   }
   return {};
 }
 
 Status MadeSource::read_segment(const Segment& segment, std::uint64_t start, std::uint64_t at,
-                                MutableByteSpan out) const {
+                                std::size_t bytes, io::ReadTarget& to) const {
   if (segment.made) {
-    std::copy_n(segment.made->begin() + static_cast<std::ptrdiff_t>(at), out.size(), out.begin());
+    to.copy(ByteSpan(*segment.made).subspan(static_cast<std::size_t>(at), bytes));
     return {};
   }
   auto lost = std::ranges::upper_bound(segment.lost, at, {}, &Lost::end);
-  while (!out.empty()) {
+  for (std::size_t part = 0; bytes > 0; bytes -= part, at += part) {
     const bool inside = lost != segment.lost.end() && lost->begin <= at;
     const std::uint64_t end = lost == segment.lost.end() ? segment.bytes : inside ? lost->end : lost->begin;
-    const auto part = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), end - at)));
-    if (inside) {
-      if (segment.fill.empty()) return fail(lost_bytes(start + at));
-      for (std::size_t i = 0; i < part.size(); ++i)
-        part[i] = segment.fill[static_cast<std::size_t>((at + i) % segment.fill.size())];
-      if (at + part.size() == lost->end) ++lost;
-    } else {
-      H5_TRY(read_own(segment.address + at, part));
+    part = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, end - at));
+    if (!inside) {
+      H5_TRY(read_own(segment.address + at, part, to));
+      continue;
     }
-    out = out.subspan(part.size());
-    at += part.size();
+    if (segment.fill.empty()) return fail(lost_bytes(start + at));
+    const MutableByteSpan place = to.rest().first(part);
+    for (std::size_t i = 0; i < part; ++i)
+      place[i] = segment.fill[static_cast<std::size_t>((at + i) % segment.fill.size())];
+    to.filled(part);
+    if (at + part == lost->end) ++lost;
   }
   return {};
 }
 
-Status MadeSource::read_own(std::uint64_t address, MutableByteSpan out) const {
+Status MadeSource::read_own(std::uint64_t address, std::size_t bytes, io::ReadTarget& to) const {
   const std::uint64_t end = own_end();
   const auto cut = static_cast<std::uint64_t>(base_ < 0 ? -base_ : 0);
-  const auto uncovered = [&](std::uint64_t from, MutableByteSpan part) -> Status {
-    if (part.empty()) return {};
-    if (from < cut || !range_within(from, part.size(), end)) return fail(lost_bytes(from));
-    return file_->read_at(file_offset(from), part);
+  const auto uncovered = [&](std::uint64_t from, std::uint64_t upto) -> Status {
+    if (from == upto) return {};
+    if (from < cut || !range_within(from, upto - from, end)) return fail(lost_bytes(from));
+    return to.read(*file_, file_offset(from), static_cast<std::size_t>(upto - from));
   };
   auto over = over_.upper_bound(address);
   if (over != over_.begin()) --over;
-  const std::uint64_t stop = address + out.size();
+  const std::uint64_t stop = address + bytes;
   std::uint64_t at = address;
   for (; over != over_.end() && over->first < stop; ++over) {
     const std::uint64_t over_end = over->first + over->second.size();
     if (over_end <= at) continue;
-    const std::uint64_t from = std::max(at, over->first), to = std::min(stop, over_end);
-    H5_TRY(uncovered(
-        at, out.subspan(static_cast<std::size_t>(at - address), static_cast<std::size_t>(from - at))));
-    std::copy_n(over->second.begin() + static_cast<std::ptrdiff_t>(from - over->first), to - from,
-                out.begin() + static_cast<std::ptrdiff_t>(from - address));
-    at = to;
+    const std::uint64_t from = std::max(at, over->first), upto = std::min(stop, over_end);
+    H5_TRY(uncovered(at, from));
+    to.copy(
+        ByteSpan(over->second)
+            .subspan(static_cast<std::size_t>(from - over->first), static_cast<std::size_t>(upto - from)));
+    at = upto;
   }
-  return uncovered(at, out.subspan(static_cast<std::size_t>(at - address)));
+  return uncovered(at, stop);
 }
 
 // Parts of the file that were given another address are not announced to the source: they are read one by

@@ -14,7 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "h5mount/io/byte_source.h"
+#include "h5mount/io/read_target.h"
 #include "h5mount/io/remarks.h"
 
 namespace h5mount::salvage {
@@ -61,7 +61,9 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
 
   // ---- a ByteSource
 
-  Status read_at(std::uint64_t offset, MutableByteSpan out) const override;
+  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
+    return io::fill_whole(offset, out, [&](io::ReadTarget& to) { return fill_from(offset, to); });
+  }
   std::uint64_t size() const override { return end_; }
   std::uint64_t stored_bytes() const override { return file_->stored_bytes() + made_bytes_; }
   void will_read(std::span<const ByteRange> ranges) const override;
@@ -73,6 +75,7 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
   bool lacks_bytes(std::uint64_t address) const override { return missing_.contains(address); }
 
  private:
+  Status fill_from(std::uint64_t offset, io::ReadTarget& to) const;
   struct Segment {
     std::uint64_t bytes = 0;
     std::optional<std::vector<std::byte>> made;  // nullopt: the segment is a part of the file
@@ -84,9 +87,10 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(address) + base_);
   }
   std::optional<std::uint64_t> place(std::uint64_t bytes);
-  Status read_own(std::uint64_t address, MutableByteSpan out) const;
-  Status read_segment(const Segment& segment, std::uint64_t start, std::uint64_t at,
-                      MutableByteSpan out) const;
+  // Fill the next `bytes` bytes of `to`, at most `left`.
+  Status read_own(std::uint64_t address, std::size_t bytes, io::ReadTarget& to) const;
+  Status read_segment(const Segment& segment, std::uint64_t start, std::uint64_t at, std::size_t bytes,
+                      io::ReadTarget& to) const;
 
   const std::shared_ptr<io::ByteSource> file_;
   const std::int64_t base_;

@@ -6,9 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "h5mount/io/byte_source.h"
+#include "h5mount/io/read_target.h"
 #include "support/corpus.h"
 #include "support/far_source.h"
+#include "support/half_source.h"
 
 namespace h5mount::io {
 namespace {
@@ -128,6 +129,50 @@ TEST(ExtentSource, JoinsAndHasHoles) {
   EXPECT_EQ(read_text(*set, 102, 2), "gh");
   EXPECT_EQ(as_text(set->mapped(101, 2)), "fg");
   EXPECT_TRUE(set->mapped(2, 4).empty());
+}
+
+// What a poisoned buffer holds after a read of `length` bytes that is to fail.
+std::string left_by_failed_read(const ByteSource& source, std::uint64_t offset, std::size_t length,
+                                ErrorCode code) {
+  std::string out(length, '?');
+  const auto read = source.read_at(offset, std::as_writable_bytes(std::span(out)));
+  EXPECT_FALSE(read) << source.name();
+  if (!read) EXPECT_EQ(read.error().code(), code) << source.name() << ": " << read.error().text();
+  return out;
+}
+
+// Each source that has another one, and each that fails on its own: a read that ends too early is an error
+// whatever the cause, and nobody sees what was in the memory before.
+TEST_F(FileSourceTest, AReadThatEndsEarlyIsAnErrorAndLeavesNothingOfTheMemory) {
+  using std::string_literals::operator""s;
+  const auto half = std::make_shared<test::HalfSource>();
+  const auto part = make_sub_range_source(half, 10, 100);
+  const auto set = make_extent_source({{0, 4, make_memory_source(bytes_of("abcd"))}, {4, 96, half}}, "set");
+  EXPECT_EQ(left_by_failed_read(*half, 7, 8, ErrorCode::Internal), "xxxx\0\0\0\0"s);
+  EXPECT_EQ(left_by_failed_read(*half, 7, 1, ErrorCode::Internal), "\0"s);
+  EXPECT_EQ(left_by_failed_read(*part, 0, 4, ErrorCode::Internal), "\0\0\0\0"s);
+  EXPECT_EQ(left_by_failed_read(*set, 2, 6, ErrorCode::Internal), "cd\0\0\0\0"s);
+  EXPECT_EQ(left_by_failed_read(*set, 3, 2, ErrorCode::Internal), "d\0"s);
+  const auto file = *open_file_source(path_);
+  EXPECT_EQ(left_by_failed_read(*file, 8, 4, ErrorCode::Truncated), "89\0\0"s);
+  const auto memory = make_memory_source(bytes_of("abc"));
+  EXPECT_EQ(left_by_failed_read(*memory, 1, 3, ErrorCode::Truncated), "\0\0\0"s);
+  const auto refused = make_refused_source(Error(ErrorCode::AccessDenied, "no"), 10, "refused");
+  EXPECT_EQ(left_by_failed_read(*refused, 1, 3, ErrorCode::AccessDenied), "\0\0\0"s);
+  EXPECT_TRUE(half->read_at(0, {})) << "nothing is all of nothing";
+}
+
+TEST(ReadTarget, TakesNoMoreThanItHasRoomFor) {
+  std::string out(4, '?');
+  ReadTarget to(std::as_writable_bytes(std::span(out)));
+  to.copy(bytes_of("ab"));
+  EXPECT_EQ(to.left(), 2U);
+  to.copy(bytes_of("cdefgh"));
+  EXPECT_EQ(to.left(), 0U);
+  EXPECT_EQ(out, "abcd");
+  to.filled(100);
+  EXPECT_TRUE(to.read(*make_memory_source(bytes_of("x")), 0, 100));
+  EXPECT_EQ(out, "abcd");
 }
 
 using Ranges = std::vector<ByteRange>;

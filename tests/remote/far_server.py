@@ -228,7 +228,7 @@ class Handler(BaseHTTPRequestHandler):
                 return self.answer(416, b"", Content_Range=f"bytes */{size}")
             moved = 1 if "shifted" in faults else 0
             fields["Content_Range"] = f"bytes {begin + moved}-{end - 1}/{'*' if 'star' in faults else size}"
-        file.seek(begin)
+        file.seek(min(begin, stat.st_size))  # behind its end are zeros
         body = file.read(end - begin)
         body += bytes(end - begin - len(body))
         if "long" in faults:

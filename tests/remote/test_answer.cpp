@@ -66,6 +66,19 @@ TEST(RemoteAnswer, TheFirstOneTellsLengthAndVersion) {
   EXPECT_EQ(verdict(416, fields("bytes */0"), false, std::nullopt, 0, 999), Verdict::Refused);
 }
 
+// A file is smaller than 2^63 bytes, so whoever claims more lies, and sums of offsets would overflow.
+TEST(RemoteAnswer, ClaimsNoMoreThanAFileCanHave) {
+  const auto first = [](const std::string& length) {
+    return verdict(206, fields("bytes 0-99/" + length), false, std::nullopt, 0, 100);
+  };
+  EXPECT_EQ(first("9223372036854775807"), Verdict::Bytes);
+  EXPECT_EQ(first("9223372036854775808"), Verdict::Refused);
+  EXPECT_EQ(first("18446744073709551614"), Verdict::Refused);
+  EXPECT_EQ(first("18446744073709551615"), Verdict::Refused);
+  EXPECT_EQ(first("18446744073709551616"), Verdict::Again);
+  EXPECT_EQ(first("-1"), Verdict::Again);
+}
+
 TEST(RemoteAnswer, TellsWhetherAskingAgainMayHelp) {
   for (const long status : {408L, 429L, 500L, 502L, 503L, 504L})
     EXPECT_EQ(verdict(status, {}), Verdict::Again) << status;

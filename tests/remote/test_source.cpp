@@ -45,9 +45,9 @@ class RemoteSourceTest : public ::testing::Test {
     return client_->open(url);
   }
 
-  // "right", "wrong", or the error's name.
+  // "right", "wrong", or the error's name. The memory is poisoned before, so that what was not read is wrong.
   std::string read(const io::ByteSource& source, std::uint64_t offset, std::size_t length) const {
-    std::string got(length, '\0');
+    std::string got(length, '\xA5');
     const Status done = source.read_at(offset, {reinterpret_cast<std::byte*>(got.data()), length});
     if (!done) return std::string(error_code_name(done.error().code()));
     return got == bytes_.substr(offset, length) ? "right" : "wrong";
@@ -70,6 +70,48 @@ TEST_F(RemoteSourceTest, TheFirstRequestBringsLengthAndTheFirstMebibyte) {
   std::byte some[20];
   EXPECT_FALSE((*source)->read_at(kSize - 10, some));
   EXPECT_EQ(server_->count(), 2);
+}
+
+// Near the largest length that is believed: every read asks the server, and gets what it says (zeros here).
+TEST_F(RemoteSourceTest, AnObjectThatClaimsMuchIsReadToItsEndOrRefused) {
+  constexpr std::uint64_t kMost = INT64_MAX;
+  const std::string most = std::to_string(kMost);
+  const auto source = open("!length=" + most + "/object");
+  ASSERT_TRUE(source) << source.error().text();
+  EXPECT_EQ((*source)->size(), kMost);
+  for (const std::uint64_t length : {1, 8, 504, 4095, 65535, 65536, 70'000, 200'000}) {
+    for (const std::uint64_t before : {0, 1, 65535, 65536}) {
+      std::string got(static_cast<std::size_t>(length), '\xA5');
+      const Status done = (*source)->read_at(kMost - before - length, std::as_writable_bytes(std::span(got)));
+      ASSERT_TRUE(done) << done.error().text();
+      ASSERT_EQ(got.find_first_not_of('\0'), std::string::npos)
+          << length << " bytes, " << before << " before";
+    }
+  }
+  EXPECT_NE(server_->requests().find(std::to_string(kMost - 1)), std::string::npos) << "the last byte";
+  std::byte some[8];
+  for (const std::uint64_t offset : {kMost - 7, kMost, kMost + 1, ~std::uint64_t{0} - 7, ~std::uint64_t{0}})
+    EXPECT_FALSE((*source)->read_at(offset, some)) << offset;
+  for (const char* length : {"9223372036854775808", "18446744073709551551", "18446744073709551615"}) {
+    const auto liar = open("!length=" + std::string(length) + "/object", 3);
+    ASSERT_FALSE(liar) << length;
+    EXPECT_NE(liar.error().text().find("more than a file can have"), std::string::npos);
+  }
+}
+
+// Reads of any length at any place, most of them across the borders of blocks and requests.
+TEST_F(RemoteSourceTest, AReadFillsAllOfItsMemory) {
+  const auto source = open();
+  ASSERT_TRUE(source);
+  std::mt19937_64 random{3};
+  for (int i = 0; i < 300; ++i) {
+    const std::size_t length = random() % (i % 20 == 0 ? 9U << 20 : 140'000) + 1;
+    const std::uint64_t border = random() % (kSize >> 16) << 16;
+    const std::uint64_t at = std::min(border - std::min<std::uint64_t>(border, random() % 3), kSize - length);
+    ASSERT_EQ(read(**source, at, length), "right") << at << ", " << length;
+  }
+  for (const std::size_t length : {1U, 100U, 65535U, 65536U, 100'000U})
+    EXPECT_EQ(read(**source, kSize - length, length), "right") << "the last " << length;
 }
 
 TEST_F(RemoteSourceTest, RangesThatAreWantedTogetherAreFetchedTogether) {

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Writes the files of the tests of programs that read from a far server into ./www."""
 import os
+import struct
 
 import h5py
 import numpy as np
@@ -23,3 +24,14 @@ for name in ('www/deep/other.h5', 'www/deep/er/other.h5', 'www/other.h5'):
         f['d'] = np.arange(10, dtype='u1')
 with open('www/note.txt', 'w') as f:
     f.write('not HDF5' * 1000)
+
+# Data that lie at the end of the longest object that a server may claim to have.
+with h5py.File('www/end.h5', 'w') as f:
+    f['d'] = np.full(500, 0x4141414141414141)
+    place, size = f['d'].id.get_offset(), 4000
+with open('www/end.h5', 'rb') as f:
+    whole, stored = f.read(), struct.pack('<QQ', place, size)
+assert whole.count(stored) == 1
+for name, end in (('www/end.h5', 2**63 - 1), ('www/beyond.h5', 2**64 - 1)):
+    with open(name, 'wb') as f:
+        f.write(whole.replace(stored, struct.pack('<QQ', end - size - 16, size)))

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/half_source.h"
+
 namespace h5mount::salvage {
 namespace {
 
@@ -70,6 +72,25 @@ TEST(MadeSource, PartsLackWhatIsLost) {
   auto expected = numbers(20, 40);
   for (std::size_t i = 4; i < 8; ++i) expected[i] = static_cast<std::byte>(1 + i % 2);
   EXPECT_EQ(*read(source, *filled, 20), expected);
+}
+
+TEST(MadeSource, AReadThatEndsEarlyIsAnErrorAndLeavesNothingOfTheMemory) {
+  MadeSource source(std::make_shared<test::HalfSource>(), 0);
+  source.lay_over(4, numbers(2, 1));
+  std::vector<std::byte> out(8, std::byte{0xA5});
+  const auto code = [&](std::uint64_t at, std::size_t count) {
+    return source.read_at(at, MutableByteSpan(out).first(count)).error().code();
+  };
+  EXPECT_EQ(code(0, 8), ErrorCode::Internal);
+  EXPECT_EQ(out, std::vector<std::byte>(8));
+  source.begin_behind(2000, 8);
+  const auto part = source.add_part(40, 20, {{4, 8}}, numbers(1, 7));
+  ASSERT_TRUE(part);
+  std::ranges::fill(out, std::byte{0xA5});
+  EXPECT_EQ(code(*part + 6, 6), ErrorCode::Internal);
+  EXPECT_EQ(out, (std::vector<std::byte>{std::byte{7}, std::byte{7}, {}, {}, {}, {}, std::byte{0xA5},
+                                         std::byte{0xA5}}));
+  EXPECT_TRUE(source.read_at(*part + 4, MutableByteSpan(out).first(4))) << "nothing of the half is in it";
 }
 
 TEST(MadeSource, Remarks) {
