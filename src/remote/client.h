@@ -24,6 +24,7 @@ struct Segment {
   std::shared_ptr<const std::string> bytes;  // null: being fetched, failed, or dropped
   std::optional<Error> error;
   bool done = false;
+  unsigned readers = 0;                                // those that will copy of it; it is not dropped before
   std::uint64_t read = 0;                              // bytes that readers took of it, at most its length
   std::chrono::steady_clock::time_point came_at;       // valid while `bytes`
   std::list<std::shared_ptr<Segment>>::iterator kept;  // valid while `bytes`

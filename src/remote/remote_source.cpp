@@ -153,9 +153,9 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     if (little && found == Segments::Found::Missing && ahead.begin == wanted.end &&
         ahead.end - wanted.begin <= kMaxWindow)
       wanted.end = std::exchange(ahead, {0, 0}).end;
-    const std::vector<SegmentPtr> parts = segments_.cover(range, wanted);
+    const Segments::Covered covered = segments_.cover(range, wanted);
     ask_ahead(ahead);
-    for (const SegmentPtr& part : parts) H5_TRY(copy(part, range, to));
+    for (const SegmentPtr& part : covered.parts()) H5_TRY(copy(part, range, to));
     if (object_->stale()) return fail(object_->stale_error());
     return {};
   }
@@ -174,8 +174,6 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     for (const ByteRange& part : parts) segments_.ask({&part, 1}, true);
   }
 
-  // Copies a segment's part of the range. If the segment was dropped since it came, after many other reads,
-  // its bytes are asked for again.
   Status copy(const SegmentPtr& part, ByteRange range, io::ReadTarget& to) const {
     const std::uint64_t begin = std::max(part->begin, range.begin), end = std::min(part->end, range.end);
     H5_ASSIGN(const auto bytes, segments_.wait(part, end - begin));

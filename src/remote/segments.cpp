@@ -22,14 +22,15 @@ constexpr std::chrono::seconds kForgottenAfter{5};
 constexpr std::uint64_t kDataRequest = 1U << 20;
 constexpr std::uint64_t kRoomForStructures = 8U << 20;
 
-// Until no more than `most` bytes are held, as far as they have come. Where nobody waits (not `urgent`), what
-// has come and is about to be read stays: dropping it would fetch it twice.
+// Until no more than `most` bytes are held, as far as they have come. What a reader will copy stays, and
+// where nobody waits (not `urgent`), what has come and is about to be read: dropping it would fetch it twice.
 void drop_oldest(ClientParts& client, std::uint64_t most, bool urgent) H5_REQUIRES(client.mutex) {
   if (client.held_bytes <= most) return;
   const auto forgotten = Clock::now() - kForgottenAfter;
   for (auto at = client.kept.begin(); client.held_bytes > most && at != client.kept.end();) {
     Segment& oldest = **at;
-    if (!urgent && oldest.read < oldest.end - oldest.begin && oldest.came_at > forgotten) {
+    if (oldest.readers > 0 ||
+        (!urgent && oldest.read < oldest.end - oldest.begin && oldest.came_at > forgotten)) {
       ++at;
       continue;
     }
@@ -213,14 +214,34 @@ std::vector<SegmentPtr> Segments::overlapping(ByteRange range) const {
   return out;
 }
 
-std::vector<SegmentPtr> Segments::cover(ByteRange range, ByteRange wanted) {
-  std::vector<SegmentPtr> made, out;
+void Segments::hold(const std::vector<SegmentPtr>& more, Covered& in) {
+  in.parts_.insert(in.parts_.end(), more.begin(), more.end());
+  for (const SegmentPtr& segment : more) ++segment->readers;
+}
+
+void Segments::Covered::release() {
+  if (parts_.empty()) return;
+  const MutexLock lock(client_.mutex);
+  for (const SegmentPtr& segment : parts_) --segment->readers;
+  drop_oldest(client_, ClientParts::kMaxKeptBytes, true);
+}
+
+// What is there is held before room is made for what is missing.
+Segments::Covered Segments::cover(ByteRange range, ByteRange wanted) {
+  Covered out(client_);
+  std::vector<SegmentPtr> made;
   if (disk_ && !has(range)) load(wanted);
   {
     const MutexLock lock(client_.mutex);
-    made = make(is_there(range) ? Missing{} : missing_in(wanted), false, true);
-    out = overlapping(range);
+    const Missing missing = is_there(range) ? Missing{} : missing_in(wanted);
+    hold(overlapping(range), out);
+    made = make(missing, false, true);
+    std::vector<SegmentPtr> more;
+    for (const SegmentPtr& segment : made)
+      if (segment->begin < range.end && segment->end > range.begin) more.push_back(segment);
+    hold(more, out);
   }
+  std::ranges::sort(out.parts_, {}, &Segment::begin);
   start(made, true);
   return out;
 }

@@ -24,15 +24,31 @@ class Segments {
   // Whether the range has come or is under way, and whether for somebody who had not asked for it (Ahead).
   enum class Found : std::uint8_t { There, Ahead, Missing };
   Found look(ByteRange range);
-  // Those that cover the range, in order; where anything is missing, what is missing of `wanted`, which
-  // contains it, comes from the disk cache, or is asked for in requests of at most kMaxRequest.
-  std::vector<SegmentPtr> cover(ByteRange range, ByteRange wanted);
+  // The segments of a read, in order. None is dropped as long as this lives.
+  class Covered {
+   public:
+    explicit Covered(ClientParts& client) : client_(client) {}
+    ~Covered() { release(); }
+    Covered(Covered&&) = default;
+    Covered& operator=(Covered&&) = delete;
+    const std::vector<SegmentPtr>& parts() const { return parts_; }
+
+   private:
+    friend class Segments;
+    void release();
+
+    ClientParts& client_;
+    std::vector<SegmentPtr> parts_;
+  };
+  // Those that cover the range; where anything is missing, what is missing of `wanted`, which contains it,
+  // comes from the disk cache, or is asked for in requests of at most kMaxRequest.
+  Covered cover(ByteRange range, ByteRange wanted);
   // Asks for what is missing of the ranges, neighbours in one request, as long as the bound allows without
   // dropping what was asked for before and is not read yet.
   void ask(std::span<const ByteRange> ranges, bool ahead);
   void add(std::uint64_t begin, const std::shared_ptr<const std::string>& bytes);
 
-  // Waits for the segment, of which `bytes` will be read. Errors: of its fetch.
+  // Waits for a segment of a Covered, of which `bytes` will be read. Errors: of its fetch.
   Result<std::shared_ptr<const std::string>> wait(const SegmentPtr& segment, std::uint64_t bytes);
 
  private:
@@ -46,6 +62,7 @@ class Segments {
   void start(const std::vector<SegmentPtr>& made, bool urgent);
   static void take(const FarObject& object, DiskObject* disk, const SegmentPtr& segment,
                    Result<std::string> bytes);
+  void hold(const std::vector<SegmentPtr>& more, Covered& in) H5_REQUIRES(client_.mutex);
   void load(ByteRange range);
   void add_loaded(std::uint64_t begin, const std::string& bytes);
   static void note_read(ClientParts& client, const SegmentPtr& segment, std::uint64_t bytes)
