@@ -114,6 +114,7 @@ class Keeper {
   [[noreturn]] void become_server(int socket) const;
   void take_messages();
   void take_signal(int number);
+  int wait_at_most();
   bool await_server(Ended& ended);
   std::optional<int> go_on(const Ended& ended);
   std::optional<int> again(fuse::Blame blame);
@@ -134,6 +135,7 @@ class Keeper {
   bool ready_ = false;       // the server that runs
   bool ever_ready_ = false;  // a server was
   bool ending_ = false, replacing_ = false;
+  bool given_up_ = false;  // the server that runs: it is killed, as it did not begin to serve
   unsigned failures_ = 0;
 };
 
@@ -178,7 +180,7 @@ Status Keeper::start(fuse::Blame blame) {
   if (server_ < 0) return fail(io_error(errno, "fork"));
   if (server_ == 0) become_server(servers.get());
   started_ = Clock::now();
-  ready_ = false;
+  ready_ = given_up_ = false;
   std::vector<int> handed{memory_.get()};
   if (device_) handed.push_back(device_.get());
   (void)send_message(socket_.get(), KeeperWord::Begin, static_cast<unsigned char>(blame), handed);
@@ -226,10 +228,25 @@ void Keeper::take_signal(int number) {
   }
 }
 
+// How long the keeper may wait, in milliseconds; -1: without a limit. An installed program that does not
+// serve in time is killed, and this one, which the mount was made with, goes on: until then every request
+// waits.
+int Keeper::wait_at_most() {
+  if (server_ <= 0 || ready_ || given_up_ || program_ == kOwnProgram) return -1;
+  const auto left = started_ + command_.options.patience - Clock::now();
+  if (left > Clock::duration::zero())
+    return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
+  log(LogLevel::Error, "{} serves nothing after {} s, and is killed", program_,
+      command_.options.patience.count());
+  given_up_ = true;
+  ::kill(server_, SIGKILL);
+  return -1;
+}
+
 // Waits until the server ends; returns false if it woke up for another reason.
 bool Keeper::await_server(Ended& ended) {
   std::array<pollfd, 2> what{pollfd{signals_.get(), POLLIN, 0}, pollfd{socket_.get(), POLLIN, 0}};
-  if (::poll(what.data(), what.size(), -1) < 0) return false;
+  if (::poll(what.data(), what.size(), wait_at_most()) < 0) return false;
   take_messages();
   if ((what[0].revents & POLLIN) == 0) return false;
   signalfd_siginfo signal = {};

@@ -168,6 +168,11 @@ std::optional<std::chrono::seconds> parse_timeout(Value text) {
                                                    : std::nullopt;
 }
 
+bool take_survive(Value text, MountOptions& out) {
+  out.survive = true;
+  return text.empty() || assign(parse_timeout(text), out.patience);
+}
+
 bool take_validate(Value text, MountOptions& out) {
   out.remote.validate_size = text == "size";
   return text == "size" || text == "etag";
@@ -291,11 +296,10 @@ constexpr Option kOptions[] = {
      take_salvage},
     {"reload", "", "", "switch to the new file when the mounted one is replaced",
      [](Value, MountOptions& o) { return o.reload = true; }},
-    {"survive", "", "",
+    {"survive", "[=SECONDS]", "a number of seconds from 1 to 3600, or without a value",
      "the mount outlives its server: where that is killed or upgraded another one goes on, and open files "
-     "stay "
-     "valid",
-     [](Value, MountOptions& o) { return o.survive = true; }},
+     "stay valid; SECONDS (30) are what an installed program has until it serves",
+     take_survive},
     {"max_open", "N", "a number of 1 or more",
      "source files open at once; half of the limit of open files by default",
      [](Value v, MountOptions& o) { return assign(parse_max_open(v), o.max_open); }},

@@ -2,6 +2,7 @@
 // backslash.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,8 +38,9 @@ struct MountOptions {
   bool force = false;
   SalvageMode salvage = SalvageMode::Off;
   bool salvage_far = false;
-  bool survive = false;                 // another process goes on when this one ends
-  bool reload = false;                  // a replaced file is reopened
+  bool survive = false;               // another process goes on when this one ends
+  std::chrono::seconds patience{30};  // with survive, after an upgrade: how long until the new program serves
+  bool reload = false;                // a replaced file is reopened
   std::optional<std::size_t> max_open;  // source files that are open at once
   bool passthrough = false;             // of a directory, other files are shown too
   std::string catalogue;                // directory, absolute: what is remembered of files; empty: nothing

@@ -91,6 +91,17 @@ TEST(MountOptionsTest, ExternalTakesAWordOrDirectories) {
   EXPECT_NE(trouble("external=any:/usr").find("existing directories"), std::string::npos);
 }
 
+TEST(MountOptionsTest, SurviveMayNameTheSecondsThatAnUpgradeMayTake) {
+  EXPECT_TRUE(parsed({"survive"}).survive);
+  EXPECT_EQ(parsed({"survive"}).patience, std::chrono::seconds(30));
+  EXPECT_TRUE(parsed({"survive=5"}).survive);
+  EXPECT_EQ(parsed({"survive=5"}).patience, std::chrono::seconds(5));
+  for (const std::string wrong : {"survive=0", "survive=", "survive=3601", "survive=5s"})
+    EXPECT_NE(trouble(wrong).find("a number of seconds from 1 to 3600") == std::string::npos,
+              trouble(wrong).find("needs a value") == std::string::npos)
+        << wrong;
+}
+
 TEST(MountOptionsTest, AllowOtherIsPassedOnAndRemembered) {
   const MountOptions options = parsed({"allow_other,auto_unmount"});
   EXPECT_TRUE(options.allow_other);

@@ -123,6 +123,49 @@ TEST_F(SurviveTest, AServerThatIsAskedToIsReplacedByTheInstalledProgram) {
   EXPECT_EQ(slurp(path), before);
 }
 
+// The program that made the mount is another one than the installed one by then, and goes on from its own
+// file.
+TEST_F(SurviveTest, AnInstalledProgramThatHangsIsLeftForTheOwnOne) {
+  const std::filesystem::path program = scratch() / "h5mount-of-its-own", sleeping = scratch() / "sleeping";
+  ASSERT_EQ(run("cp $H5MOUNT '" + program.string() + "'").code, 0);
+  const Outcome mounted =
+      run("'" + program.string() + "' -o survive=1 '" + example().string() + "' " + mount.path());
+  ASSERT_EQ(mounted.code, 0) << mounted.err;
+  server = server_of(mount.path());
+  keeper = parent_of(server);
+  const std::string path = some_file(), before = slurp(path);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(run("printf '#!/bin/sh\nexec sleep 60\n' > '" + sleeping.string() + "' && chmod +x '" +
+                sleeping.string() + "' && mv '" + sleeping.string() + "' '" + program.string() + "'")
+                .code,
+            0);
+  ::kill(keeper, SIGUSR2);
+  for (int i = 0; i < 500 && server_of(mount.path()) == server; ++i) ::usleep(10'000);
+  ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+  std::string now(before.size(), '\0');
+  EXPECT_EQ(::pread(file, now.data(), now.size(), 0), static_cast<ssize_t>(now.size()))
+      << std::strerror(errno);
+  EXPECT_EQ(now, before);
+  ::close(file);
+  const pid_t next = server_of(mount.path());
+  EXPECT_NE(next, server);
+  EXPECT_EQ(parent_of(next), keeper);
+  EXPECT_EQ(words_of(next).find("sleep"), std::string::npos);
+}
+
+TEST_F(SurviveTest, FiveServersThatEndBeforeTheyServeEndTheMount) {
+  begin(example());
+  const std::string children =
+      "/proc/" + std::to_string(keeper) + "/task/" + std::to_string(keeper) + "/children";
+  for (int i = 0; i < 100'000 && mount.mounted(); ++i) {
+    if (const pid_t child = std::atoi(slurp(children).c_str()); child > 0) ::kill(child, SIGKILL);
+    ::usleep(200);
+  }
+  EXPECT_TRUE(mount.gone());
+  EXPECT_TRUE(keeper_is_gone());
+}
+
 TEST_F(SurviveTest, ASourceThatWasRewrittenWhileNoServerRanIsStale) {
   const auto file = own_copy("survive_rewritten.h5");
   begin(file);
