@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "../core/inode_numbers.h"
 #include "h5mount/tree/names.h"
@@ -59,7 +60,7 @@ PlaceTable::Adopted PlaceTable::adopt(const FolderPtr& in, std::string_view name
       return out;
     }
     out.detached = *known;
-    names_.erase(known);
+    take_name(place);
     stored.detached = true;
     if (stored.lookups == 0) {
       dropped = std::move(stored.content);
@@ -69,8 +70,8 @@ PlaceTable::Adopted PlaceTable::adopt(const FolderPtr& in, std::string_view name
   auto text = std::make_unique<char[]>(name.size() + 1);
   std::memcpy(text.get(), name.data(), name.size());
   out.id = next_++;
-  places_.emplace(out.id, Stored{in, std::move(text), identity, nullptr, 1, kind, false});
-  names_.insert(out.id);
+  const auto made = places_.emplace(out.id, Stored{in, std::move(text), identity, nullptr, 1, kind, false});
+  give_name(made.first);
   return out;
 }
 
@@ -89,8 +90,22 @@ void PlaceTable::forget(NodeId id, std::uint64_t count) {
   places_.erase(found);
 }
 
+// What a directory's names are is asked for where many directories may have changed at once, so the places of
+// each are a list: going through all places for each of them would take the product of the two.
+void PlaceTable::give_name(Places::iterator place) {
+  names_.insert(place->first);
+  NodeId& first = place->second.in->first_place;
+  place->second.after = first;
+  if (first != 0) places_.find(first)->second.before = place->first;
+  first = place->first;
+}
+
 void PlaceTable::take_name(Places::iterator place) {
-  if (!place->second.detached) names_.erase(place->first);
+  if (place->second.detached) return;
+  names_.erase(place->first);
+  const auto& [before, after] = std::pair(place->second.before, place->second.after);
+  (before != 0 ? places_.find(before)->second.after : place->second.in->first_place) = after;
+  if (after != 0) places_.find(after)->second.before = before;
 }
 
 void PlaceTable::detach(NodeId id) {
@@ -110,9 +125,17 @@ void PlaceTable::detach(NodeId id) {
 std::vector<std::string> PlaceTable::names_in(const Folder& in) const {
   std::vector<std::string> out;
   const MutexLock lock(mutex_);
-  for (const auto& [id, stored] : places_)
-    if (stored.in.get() == &in && !stored.detached) out.emplace_back(stored.name.get());
+  for (NodeId id = in.first_place; id != 0; ++looked_at_) {
+    const Stored& stored = places_.find(id)->second;
+    out.emplace_back(stored.name.get());
+    id = stored.after;
+  }
   return out;
+}
+
+std::uint64_t PlaceTable::looked_at() const {
+  const MutexLock lock(mutex_);
+  return looked_at_;
 }
 
 std::size_t PlaceTable::size() const {

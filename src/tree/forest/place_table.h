@@ -37,6 +37,7 @@ struct Folder final : PlaceContent {
   std::atomic<bool> watched = false;
   std::atomic<bool> untold = false;          // nothing tells changes of it
   std::atomic<std::uint64_t> looked_at = 0;  // for DirectoryWatch: the time of the last look
+  NodeId first_place = 0;  // for PlaceTable, under its lock: of a list of the places in it; 0: none
   std::string path_of(std::string_view name) const {
     return path.empty() ? std::string(name) : path + "/" + std::string(name);
   }
@@ -81,8 +82,10 @@ class PlaceTable {
   void release(NodeId id) { forget(id, 0); }
   void detach(NodeId id);
 
-  std::vector<std::string> names_in(const Folder& in) const;  // those known; looks at all
+  std::vector<std::string> names_in(const Folder& in) const;  // those known
   std::size_t size() const;
+  // How many places `names_in` has looked at so far.
+  std::uint64_t looked_at() const;
 
  private:
   struct Stored {
@@ -93,6 +96,7 @@ class PlaceTable {
     std::uint32_t lookups;
     ForestEntry::Kind kind;
     bool detached;
+    NodeId before = 0, after = 0;  // in the list of its directory's places; 0: it is the first, or the last
   };
   using Places = std::unordered_map<NodeId, Stored>;
 
@@ -115,12 +119,14 @@ class PlaceTable {
     bool operator()(NodeId a, const Name& b) const { return (*this)(b, a); }
   };
   Name name_of(NodeId id) const;
+  void give_name(Places::iterator place) H5_REQUIRES(mutex_);
   void take_name(Places::iterator place) H5_REQUIRES(mutex_);
 
   const FolderPtr root_;
   mutable Mutex mutex_;
   Places places_ H5_GUARDED_BY(mutex_);
   std::unordered_set<NodeId, NameHash, NameEqual> names_ H5_GUARDED_BY(mutex_);
+  mutable std::uint64_t looked_at_ H5_GUARDED_BY(mutex_) = 0;
   NodeId next_ H5_GUARDED_BY(mutex_) = 64;  // those before are the root's and the hidden directory's
 };
 
