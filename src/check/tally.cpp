@@ -1,5 +1,6 @@
 #include "tally.h"
 
+#include <cerrno>
 #include <functional>
 
 #include "h5mount/base/checksum_count.h"
@@ -9,8 +10,9 @@ namespace h5mount::check {
 
 namespace {
 
-Severity severity_of(ErrorCode code) {
-  switch (code) {
+Severity severity_of(const Error& error) {
+  if (error.system_errno() == EBUSY) return Severity::Note;  // another file, which a writer holds
+  switch (error.code()) {
     case ErrorCode::UnsupportedFeature:
     case ErrorCode::UnsupportedVersion:
     case ErrorCode::LimitExceeded:
@@ -34,7 +36,7 @@ Tally::Tally(const Options& options, Report& report)
 
 void Tally::found(const std::string& path, const Error& error) {
   if (error.code() == ErrorCode::Interrupted) return;  // the report wants no more
-  add({severity_of(error.code()), path, error});
+  add({severity_of(error), path, error});
 }
 
 void Tally::add(const Finding& finding) {
@@ -49,7 +51,7 @@ void Tally::add(const Finding& finding) {
 
 void Tally::count_unlisted(const Error& error) {
   const MutexLock lock(mutex_);
-  counter(severity_of(error.code())) += 1;
+  counter(severity_of(error)) += 1;
 }
 
 std::uint64_t& Tally::counter(Severity severity) {

@@ -288,14 +288,18 @@ class Checker {
   int check_below(const tree::ForestDirectory& directory,
                   const std::string& path,  // NOLINT(misc-no-recursion)
                   const std::string& in_mount) {
-    const auto items = directory.list();
-    if (!items) return complain(path, items.error());
+    const auto listed = directory.list();
+    if (!listed) return complain(path, listed.error());
     int code = kFsckClean;
-    for (const auto& [name, type] : *items) {
+    for (const auto& [name, type] : listed->items) {
       if (g_interrupted.load()) break;
       const std::string place = path + (path.ends_with('/') ? "" : "/") + name;
       const auto entry = directory.look(name);
-      if (!entry) continue;  // it was removed
+      if (!entry && entry.error().code() == ErrorCode::NotFound) continue;  // it was removed
+      if (!entry) {
+        code |= complain(place, entry.error());
+        continue;
+      }
       if (entry->kind == tree::ForestEntry::Kind::Hdf5)
         code |= check_file(place, in_mount + name + "/", directory.open(name));
       if (entry->kind != tree::ForestEntry::Kind::Directory) continue;

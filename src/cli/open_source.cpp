@@ -216,7 +216,7 @@ Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions&
     tree::NamedSource source{path, remote::shown_url(path)};
     H5_ASSIGN(source.directory, open_below(path, options, memory, salvage));
     if (source.directory && remote::is_url(path) && words.paths.size() == 1)
-      H5_TRY(check_prefix(path, options.remote));
+      H5_TRY(check_prefix(path, {options.match, options.passthrough}, options.remote));
     if (source.directory) {
       while (source.shown.size() > 1 && source.shown.ends_with('/')) source.shown.pop_back();
     } else if (!remote::is_url(path) && !is_there(path)) {
@@ -226,11 +226,13 @@ Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions&
   }
   if (named.size() == 1) {
     out.many = std::move(named.front().directory);
+    if (!words.far()) tree::tell_of_left_out(*out.many);
     return out;
   }
   const auto open = [how = open_options(options, options_of_many(options, memory), salvage)](
                         const std::string& path) { return open_source(path, how); };
   out.many = tree::make_named_sources(std::move(named), open);
+  if (!words.far()) tree::tell_of_left_out(*out.many);
   return out;
 }
 

@@ -156,12 +156,24 @@ Result<tree::ForestDirectoryPtr> make_prefix_directory(const std::string& url, t
   return tree::make_listed_directory(std::move(out));
 }
 
-Status check_prefix(const std::string& url, const remote::Options& options) {
+Status check_prefix(const std::string& url, const tree::ShownFiles& shown, const remote::Options& options) {
+  constexpr unsigned kNames = 1000;  // as many as come by one request
   H5_ASSIGN(const auto client, client_for(options));
   H5_ASSIGN(const remote::Url top, remote::parse_url(url));
-  const auto page = client->list(top, {.begin = {}, .next = {}, .most = 1});
+  const auto page = client->list(top, {.begin = {}, .next = {}, .most = kNames});
   if (!page) return fail(Error(ErrorCode::Io, page.error().text()));
   if (page->names.empty()) return fail(Error(ErrorCode::NotFound, "no key begins as " + top.shown()));
+  if (!page->next.empty()) return {};  // what is left out is counted when the names are listed
+  tree::ForestDirectory::LeftOut left_out;
+  bool shows = false;
+  for (const remote::ListedName& one : page->names) {
+    if (!one.directory && one.name.empty()) continue;
+    if (one.directory || shown.kind_of(one.name))
+      shows = true;
+    else
+      left_out.add(one.name);
+  }
+  tree::tell_of_left_out(top.shown(), left_out, shows ? tree::ShowsSomething::Yes : tree::ShowsSomething::No);
   return {};
 }
 

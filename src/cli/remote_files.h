@@ -27,8 +27,9 @@ void finish_remote();
 Result<tree::ForestDirectoryPtr> make_prefix_directory(const std::string& url, tree::ShownFiles shown,
                                                        const remote::Options& options, tree::OpenNamed open);
 
-// Checks with one request that there are any. Errors: NotFound, Io.
-Status check_prefix(const std::string& url, const remote::Options& options);
+// Checks with one request that there are any, and tells whether some are left out for their names. Errors:
+// NotFound, Io.
+Status check_prefix(const std::string& url, const tree::ShownFiles& shown, const remote::Options& options);
 
 // The counters of all URLs of this program; zeros if there was none.
 remote::Counters remote_counters();

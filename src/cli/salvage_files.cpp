@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -70,11 +71,10 @@ Status check_no_writer(const std::vector<std::string>& paths) {
     struct stat st = {};
     if (::stat(path.c_str(), &st) != 0) continue;
     if (const long process = writer_of(st); process != 0)
-      return fail(
-          Error(ErrorCode::AccessDenied,
-                fmt::format("{} is open for writing by process {}: what it has not written yet is not "
-                            "lost; the option force salvages it all the same",
-                            path, process)));
+      return fail(io_error(
+          EBUSY, fmt::format("{} is open for writing by process {} (what it has not written yet is not "
+                             "lost; the option force salvages it all the same)",
+                             path, process)));
   }
   return {};
 }
@@ -188,7 +188,7 @@ class SalvagingOpener final : public object::SourceOpener {
   // A writer that holds a lock is named as one that does not.
   template <class T>
   Result<T> or_writer_of(const std::string& name, Result<T> opened) const {
-    const bool locked = !opened && opened.error().code() == ErrorCode::AccessDenied;
+    const bool locked = !opened && opened.error().system_errno() == EBUSY;
     if (locked && !use_.force) H5_TRY(check_no_writer({name}));
     return opened;
   }

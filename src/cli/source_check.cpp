@@ -57,23 +57,23 @@ Error not_reached(const std::string& path, int reason) {
         path + " is on a FUSE file system whose program has ended: unmount that one (fusermount3 -uz)");
   }
   if (reason == EACCES) {
-    return unreadable(
+    return {
+        ErrorCode::AccessDenied,
         fmt::format("{} cannot be reached: a directory above it may not be searched by user {}; its owner "
                     "allows it with chmod +x",
-                    path, ::geteuid()));
+                    path, ::geteuid())};
   }
-  return unreadable(path + " cannot be reached: " + std::strerror(reason));
+  return io_error(reason, path + " cannot be reached");
 }
 
 Error not_opened(const std::string& path, const struct stat& st, int reason) {
-  if (reason != EACCES && reason != EPERM)
-    return unreadable(path + " cannot be opened: " + std::strerror(reason));
-  return unreadable(
-      fmt::format("{} cannot be opened: {} (its owner is user {}, its mode {:04o}, and this is user {})",
-                  path, std::strerror(reason), st.st_uid, st.st_mode & 07777, ::geteuid()));
+  if (reason != EACCES && reason != EPERM) return io_error(reason, path + " cannot be opened");
+  return {ErrorCode::AccessDenied,
+          fmt::format("{} cannot be opened: {} (its owner is user {}, its mode {:04o}, and this is user {})",
+                      path, std::strerror(reason), st.st_uid, st.st_mode & 07777, ::geteuid())};
 }
 
-// Errors: NotFound, Io.
+// Errors: NotFound, AccessDenied, Io.
 Status check_readable(const std::string& path) {
   const std::string file = existing(path).value_or(path);
   struct stat st = {};

@@ -6,6 +6,7 @@
 #include "h5mount/front/commands.h"
 #include "h5mount/tree/object_line.h"
 #include "tree_walk.h"
+#include "xattrs.h"
 
 namespace h5mount::front {
 namespace {
@@ -28,25 +29,6 @@ std::string describe_other(tree::Tree& tree, const FoundNode& found) {
   return fmt::format("File of {} bytes", exact ? exact->size : found.stat.size);
 }
 
-// `words` tell what is wrong with an object. If its lists, its header or the index of its chunks are damaged,
-// the error is the one about the file's bytes.
-Error damage_of(tree::Tree& tree, const FoundNode& found, const std::string& words) {
-  std::optional<Error> why;
-  if (found.stat.type == tree::NodeType::Directory) {
-    const auto listing = tree.open_directory(found.node.id());
-    if (!listing) {
-      why = listing.error();
-    } else if (const Error* damage = (*listing)->damage()) {
-      why = *damage;
-    }
-  } else if (const auto opened = tree.open(found.node.id()); !opened) {
-    why = opened.error();
-  } else if (const auto stored = tree.get_xattr(found.node.id(), "user.hdf5.storage_size"); !stored) {
-    why = stored.error();
-  }
-  return why && is_about_bytes(why->code()) ? *why : Error(ErrorCode::InvalidValue, words);
-}
-
 // The description in the form of /.h5/list.txt. Something that cannot be read also counts as a failure.
 std::string described(const Context& context, const FoundNode& found, const std::string& name,
                       bool attributes) {
@@ -59,8 +41,7 @@ std::string described(const Context& context, const FoundNode& found, const std:
   }
   const NodeXattrs xattrs(tree, found.node.id());
   const std::string object = tree::describe_object(xattrs);
-  if (const auto error = xattrs.get("user.hdf5.error"); error && !error->empty())
-    context.failed(found.path, damage_of(tree, found, *error));
+  if (const auto trouble = trouble_with(tree, found)) context.failed(found.path, *trouble);
   std::string out = tree::object_line(name, object.empty() ? describe_other(tree, found) : object);
   return attributes ? out + tree::describe_attributes(xattrs) : out;
 }

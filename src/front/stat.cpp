@@ -48,7 +48,9 @@ Status stat_one(const Context& context, const std::string& path) {
   }
   append_xattrs(context, found, line);
   line += "}\n";
-  return context.out.add(line);
+  H5_TRY(context.out.add(line));
+  if (const auto trouble = trouble_with(*context.tree, found)) context.failed(found.path, *trouble);
+  return {};
 }
 
 }  // namespace

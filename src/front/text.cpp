@@ -38,7 +38,11 @@ class TextWriter final : public Visitor {
   Result<bool> visit(FoundNode& found) override {
     const tree::NodeId id = found.node.id();
     const auto kind = context_.tree->get_xattr(id, "user.hdf5.kind");
-    std::string text = fmt::format("{} {}", as_json("/" + found.path), kind ? *kind : "link");
+    const bool directory = found.stat.type == tree::NodeType::Directory;
+    std::string text = fmt::format("{} {}", as_json("/" + found.path),
+                                   kind        ? *kind
+                                   : directory ? "directory"
+                                               : "link");
     if (found.stat.type == tree::NodeType::Symlink) {
       const auto target = context_.tree->readlink(id);
       if (target) text += " -> " + as_json(*target);

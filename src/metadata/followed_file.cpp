@@ -1,5 +1,7 @@
 #include "h5mount/metadata/followed_file.h"
 
+#include <cerrno>
+
 #include "file_snapshot.h"
 #include "file_watch.h"
 #include "h5mount/metadata/probe.h"
@@ -12,9 +14,9 @@ Result<std::shared_ptr<FollowedFile>> FollowedFile::open(std::shared_ptr<io::Byt
   H5_ASSIGN(const std::uint64_t place, locate_superblock(*file));
   H5_ASSIGN(const format::Superblock superblock, load_superblock(*file, place));
   if (superblock.open_for_writing() && !superblock.open_for_swmr_writing() && !options.force)
-    return fail(Error(ErrorCode::AccessDenied,
-                      file->name() + " is open for writing, or its writer died (superblock status flags); "
-                                     "the option force opens it, salvage also where a writer died"));
+    return fail(io_error(EBUSY, file->name() +
+                                    " is open for writing, or its writer died (superblock status flags; the "
+                                    "option force opens it, salvage also where a writer died)"));
   const auto parts = std::make_shared<SnapshotParts>(
       file, place, superblock, options.memory ? options.memory : std::make_shared<SharedCache>());
   H5_ASSIGN(FileMetadataPtr first,

@@ -43,7 +43,7 @@ Status check_lock(int fd, const std::string& name, bool force) {
     return {};
   }
   if (errno == EWOULDBLOCK)
-    return fail(Error(ErrorCode::AccessDenied, name + " is locked by a writer; the option force opens it"));
+    return fail(io_error(EBUSY, name + " is locked by a writer (the option force opens it)"));
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 
 #include "h5mount/base/checked.h"
@@ -47,6 +48,11 @@ std::vector<std::string> places_of(const std::string& path) {
   return out;
 }
 
+// Whether the member is there, and only this reader may not open it now.
+bool is_refused(const Error& why) {
+  return why.code() == ErrorCode::AccessDenied || why.system_errno() == EBUSY;
+}
+
 Error with_cure(const Error& why, const std::string& cure) {
   return {why.code(), why.text() + "; " + cure};
 }
@@ -55,7 +61,7 @@ Error with_cure(const Error& why, const std::string& cure) {
 io::OpenMember with_unreadable_members(const io::OpenMember& open, const std::string& cure) {
   return [open, cure](const std::string& path) -> Result<std::shared_ptr<io::ByteSource>> {
     auto member = open(path);
-    if (member || member.error().code() != ErrorCode::AccessDenied) return member;
+    if (member || !is_refused(member.error())) return member;
     const Error why = with_cure(member.error(), cure);
     log(LogLevel::Warning, "{}", why.text());
     return io::make_refused_source(why, ~std::uint64_t{0}, path);
@@ -133,7 +139,7 @@ Result<std::shared_ptr<io::ByteSource>> join_family(const std::string& path,
       const auto second = open(io::family_member_path(pattern, 1));
       if (second)
         return open_pattern(pattern, std::move(first), with_unreadable_members(open, cure_of(pattern)));
-      if (second.error().code() != ErrorCode::AccessDenied || refused) continue;
+      if (!is_refused(second.error()) || refused) continue;
       refused = second.error();
       refused_pattern = pattern;
     }

@@ -214,7 +214,8 @@ class CurlClient final : public Client, public std::enable_shared_from_this<Curl
     while (!first) came.wait(lock);
     if (!*first) {
       const Error& why = first->error();
-      return fail(Error(why.code() == ErrorCode::NotFound ? why.code() : ErrorCode::Io, why.text()));
+      const bool told = why.code() == ErrorCode::NotFound || why.code() == ErrorCode::AccessDenied;
+      return fail(Error(told ? why.code() : ErrorCode::Io, why.text()));
     }
     return std::make_shared<RemoteSource>(shared_from_this(), object, **std::move(first));
   }

@@ -1,5 +1,7 @@
 #include "message.h"
 
+#include <cerrno>
+
 #include "fields.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/base/log.h"
@@ -7,8 +9,9 @@
 namespace h5mount::serve {
 namespace {
 
-unsigned status_of(ErrorCode code) {
-  switch (code) {
+unsigned status_of(const Error& error) {
+  if (error.system_errno() == EBUSY) return 503;  // a writer holds the file
+  switch (error.code()) {
     case ErrorCode::NotFound:
       return 404;
     case ErrorCode::AccessDenied:
@@ -58,7 +61,7 @@ Answer plain_answer(unsigned status, std::string_view text) {
 }
 
 Answer error_answer(const Error& error, std::string_view text) {
-  Answer out = plain_answer(status_of(error.code()), text);
+  Answer out = plain_answer(status_of(error), text);
   if (out.status == 503) out.add("Retry-After", "1");
   return out;
 }

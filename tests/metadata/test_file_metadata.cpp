@@ -31,7 +31,7 @@ TEST(Superblock, Lies) {
   EXPECT_EQ(code_of(superblock({.size_of_lengths = 0})), ErrorCode::InvalidValue);
   EXPECT_EQ(code_of(superblock({.version = 4})), ErrorCode::UnsupportedVersion);
   EXPECT_EQ(code_of(superblock({.good_checksum = false})), ErrorCode::ChecksumMismatch);
-  EXPECT_EQ(code_of(superblock({.flags = 1})), ErrorCode::AccessDenied);
+  EXPECT_EQ(code_of(superblock({.flags = 1})), ErrorCode::Io);
   EXPECT_EQ(code_of(superblock({.flags = 5})), ErrorCode::Internal);  // SWMR: opens
   EXPECT_EQ(code_of(superblock({.version = 2, .flags = 1})),
             ErrorCode::Internal);  // ignored before version 3

@@ -1,5 +1,6 @@
 """The catalogue of a mount of many files: metadata.jsonl and catalogue.parquet of its own .h5."""
 import json
+import mmap
 import os
 import shutil
 import sqlite3
@@ -12,7 +13,7 @@ import numpy as np
 
 from fixtures.parquet_parts import Thrift, texts
 from many_files import ManyFilesCase, make, soon, status
-from mounting import is_mounted, read, unmount
+from mounting import inside, is_mounted, read, unmount
 from support.program import H5MOUNT, run, shell
 
 LINES, TABLE = '.h5/metadata.jsonl', '.h5/catalogue.parquet'
@@ -143,6 +144,28 @@ class CatalogueTest(ManyFilesCase):
             assert len(f.read()) == size
             f.seek(-4, 2)
             assert f.read() == b'PAR1'
+
+    def test_its_size_is_that_of_its_bytes_before_anybody_opens_it(self):
+        mnt = self.mount('src')
+        assert inside(mnt, 'ls .h5 >/dev/null').returncode == 0 and status(mnt)['catalogue_files_opened'] == '0'
+        size = os.stat(mnt + TABLE).st_size
+        opened = status(mnt)['catalogue_files_opened']
+        whole = read(mnt + TABLE)
+        assert size == len(whole) > 0 and whole.endswith(b'PAR1')
+        assert status(mnt)['catalogue_files_opened'] == opened, 'it was made once more'
+        for words in (['cp'], ['rsync'], ['dd', 'bs=%d' % size, 'count=1']):
+            to = ['if=' + mnt + TABLE, 'of=copy'] if words[0] == 'dd' else [mnt + TABLE, 'copy']
+            assert run(*words, *to).returncode == 0 and read('copy') == whole, words
+        with open(mnt + TABLE, 'rb') as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+            assert mapped[:] == whole
+            # Another state of the files: who maps the table has the one that was opened.
+            make('src/another.h5', 7)
+            soon(lambda: os.path.exists(mnt + 'another.h5'), 'added')
+            later = read(mnt + TABLE)
+            assert len(later) > len(whole) and mapped[:] == whole
+        with open(mnt + TABLE, 'rb') as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+            assert mapped[:] == later
+        assert os.stat(mnt + TABLE).st_size == len(later)
 
     def test_what_is_remembered_is_not_opened_again(self):
         for options in ('', ',max_open=2'):

@@ -327,10 +327,13 @@ TEST_F(RemoteMountTest, SeveralUrlsAreAskedForWhenTheyAreUsed) {
   ASSERT_EQ(in("$H5MOUNT @list " + mount.path()).code, 0);
   EXPECT_EQ(mount.in("ls").out, "nothing.h5\nother.h5\nother.h5 (2)\n");
   EXPECT_EQ(server->count(), 0);
-  EXPECT_EQ(
-      mount.in("od -An -tu1 other.h5/d; ls nothing.h5; getfattr -n user.hdf5.error nothing.h5 | grep -c 404")
-          .out,
-      "   0   1   2   3   4   5   6   7   8   9\n1\n");
+  EXPECT_EQ(mount.in("od -An -tu1 other.h5/d; getfattr -n user.hdf5.error nothing.h5 | grep -c 404").out,
+            "   0   1   2   3   4   5   6   7   8   9\n1\n");
+  const Outcome gone = mount.in("ls nothing.h5; ls nothing.h5/.h5");
+  EXPECT_EQ(gone.out, "");
+  EXPECT_EQ(lines_in(gone.err), 2) << gone.err;
+  EXPECT_NE(gone.err.find("Stale file handle"), std::string::npos) << gone.err;
+  EXPECT_EQ(in("$H5MOUNT --list -R @list").code, 1);
 }
 
 // Far objects' headers are asked for together: 16 requests are under way at once, where each had waited for

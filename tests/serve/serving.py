@@ -23,12 +23,14 @@ def settle(name):
 
 
 class Serve:
+    before = ()  # words of a program that starts the server
+
     def __init__(self, *words):
         for word in words:
             if os.path.exists(word):
                 settle(word)
         with open('serve.err', 'w') as said:
-            self.process = subprocess.Popen([H5MOUNT, '--serve', '0', *words], stdout=subprocess.PIPE,
+            self.process = subprocess.Popen([*self.before, H5MOUNT, '--serve', '0', *words], stdout=subprocess.PIPE,
                                             stderr=said, text=True)
         self.url = self.process.stdout.readline().strip()
         assert self.url.startswith('http://'), open('serve.err').read()

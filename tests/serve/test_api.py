@@ -327,9 +327,9 @@ class ServeApi(ServeTest):
             assert value(s, 'link.h5') == 1 and value(s, '/run42/./a.h5/') == 1
             assert [c['name'] for c in api(s, 'meta', file='run42/a.h5')['children']] == ['again', 'group']
             assert api(s, 'data', '/again/x', file='run42/a.h5') == [1] * 5
-            for file in ('', 'a.h5', 'run42', 'run42/broken.h5', 'run42/a.h5/group', 'all/run42/a.h5',
-                         '../one.h5'):
+            for file in ('', 'a.h5', 'run42', 'run42/a.h5/group', 'all/run42/a.h5', '../one.h5'):
                 message(s, '/api/meta?%s' % urllib.parse.urlencode({'file': file}), 404)
+            assert 'not an HDF5 file' in message(s, '/api/meta?file=run42/broken.h5', 500)
             message(s, '/api/meta', 404)
             views = api(s, 'views', '/group/x', file='run42/ä b/c%2F.h5')['views']
             npy = [v['href'] for v in views if v['name'] == 'npy'][0]

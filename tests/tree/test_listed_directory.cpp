@@ -53,7 +53,7 @@ class ListedDirectoryTest : public ::testing::Test {
     const auto items = of.list();
     if (!items) return items.error().text();
     std::string out;
-    for (const auto& item : *items) out += item.name + (item.type == NodeType::Directory ? "/ " : " ");
+    for (const auto& item : items->items) out += item.name + (item.type == NodeType::Directory ? "/ " : " ");
     return out;
   }
 
@@ -68,6 +68,8 @@ TEST_F(ListedDirectoryTest, ShowsFilesOfKnownKindsAndWhatKeysHaveInCommon) {
   const auto top = directory();
   EXPECT_EQ(names_of(*top), "a.h5/ sub/ z.txt/ ");
   EXPECT_EQ(names_of(**top->enter("sub")), "c.nc/ deep/ ");
+  EXPECT_EQ(top->list()->left_out.files, 1U);
+  EXPECT_EQ(top->list()->files, 1U);
   EXPECT_EQ(names_of(*directory({.passthrough = true})), "a.h5/ b.txt sub/ z.txt/ ");
   EXPECT_EQ(names_of(*directory({.pattern = "b.*"})), "b.txt/ sub/ z.txt/ ");
   EXPECT_EQ(top->look("b.txt").error().code(), ErrorCode::NotFound);
@@ -81,7 +83,7 @@ TEST_F(ListedDirectoryTest, PagesAreReadToTheEndOnceForAMinute) {
   for (int i = 0; i < 25; ++i) keys[std::to_string(100 + i) + ".h5"] = 1;
   page_size = 10;
   const auto top = directory();
-  EXPECT_EQ(top->list()->size(), 25U);
+  EXPECT_EQ(top->list()->items.size(), 25U);
   EXPECT_EQ(requests, 3U);
   for (int i = 0; i < 25; ++i) EXPECT_TRUE(top->look(std::to_string(100 + i) + ".h5"));
   EXPECT_FALSE(top->look("200.h5"));
@@ -113,9 +115,9 @@ TEST_F(ListedDirectoryTest, HostileNamesAreShownAsNamesOfLinksAre) {
   const auto top = directory();
   const auto items = top->list();
   ASSERT_TRUE(items);
-  ASSERT_EQ(items->size(), 6U);
+  ASSERT_EQ(items->items.size(), 6U);
   std::map<std::string, int> shown;
-  for (const auto& item : *items) {
+  for (const auto& item : items->items) {
     EXPECT_LE(item.name.size(), 255U);
     EXPECT_EQ(item.name.find('/'), std::string::npos);
     EXPECT_TRUE(top->look(item.name)) << item.name;

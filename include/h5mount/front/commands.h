@@ -30,7 +30,7 @@ using Paths = std::span<const std::string>;  // in the form of find_path
 Status cat(const Context& context, Paths paths);
 
 // Writes one line of JSON for each path: path, type, the values of stat(2), a symlink's target, and every
-// xattr. Symlinks are not followed.
+// xattr. Symlinks are not followed. An object with `user.hdf5.error` has its line and is passed to `failed`.
 Status stat(const Context& context, Paths paths);
 
 // Writes a text of the whole file, or of everything below each path: structure, attributes, and for each

@@ -43,7 +43,19 @@ class ForestDirectory {
     std::string name;
     NodeType type;
   };
-  virtual Result<std::vector<Item>> list() const = 0;
+  struct LeftOut {
+    std::uint64_t files = 0;
+    std::string first;  // the name of one of them
+    void add(const std::string& name) {
+      if (files++ == 0) first = name;
+    }
+  };
+  struct Listing {
+    std::vector<Item> items;
+    std::size_t files = 0;  // of the items; the others are directories of the source
+    LeftOut left_out;       // files that are not shown for their names
+  };
+  virtual Result<Listing> list() const = 0;
   // Fails with NotFound also for an entry that is not shown. An empty name stands for the directory itself.
   virtual Result<ForestEntry> look(const std::string& name) const = 0;
   virtual Result<std::shared_ptr<const ForestDirectory>> enter(const std::string& name) const = 0;
@@ -65,6 +77,16 @@ class ForestDirectory {
   virtual std::string name() const = 0;  // for messages
 };
 using ForestDirectoryPtr = std::shared_ptr<const ForestDirectory>;
+
+// Tells how many files of a directory, which has that name in messages, are not shown for their names: once
+// for each directory, in /.h5/log alone. If nothing is shown at all, that is a warning, which goes to stderr
+// too.
+enum class ShowsSomething : bool { No, Yes };
+void tell_of_left_out(const std::string& directory, const ForestDirectory::LeftOut& left_out,
+                      ShowsSomething shows);
+// The same for the top of a forest, before it is used. If the top shows no file, those below it are looked
+// for.
+void tell_of_left_out(const ForestDirectory& top);
 
 // Which files of a directory are shown: HDF5 files by their extensions, or by a pattern instead.
 struct ShownFiles {

@@ -280,7 +280,7 @@ class Tree {
     return get_xattr(node, name, own);
   }
 
-  // The file that a node belongs to; nullopt if the node is between files, or belongs to one that cannot be
+  // The file that a node belongs to; nullopt if the node is between files. Fails if the file cannot be
   // opened.
   virtual Result<std::optional<FileOfNode>> file_of(NodeId node, RequestBudget& budget) = 0;
   // The root group of that file, from which a front end goes on by HDF5's own names (tree/file_object.h).

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "h5mount/base/cures.h"
 #include "h5mount/base/limits.h"
@@ -21,8 +22,9 @@ Result<object::Object> open_whole(const metadata::FileMetadata& file, std::uint6
 }
 
 // Errors that the user can remedy, and unsupported features, are warnings; damage is an error.
-LogLevel level_of(ErrorCode code) {
-  switch (code) {
+LogLevel level_of(const Error& error) {
+  if (error.system_errno() == EBUSY) return LogLevel::Warning;  // a writer holds the file
+  switch (error.code()) {
     case ErrorCode::UnsupportedVersion:
     case ErrorCode::UnsupportedFeature:
     case ErrorCode::LimitExceeded:
@@ -150,7 +152,7 @@ void ServedFile::report(std::string_view path, const Error& error) const {
       error.structure().empty()
           ? std::string()
           : fmt::format("{}: {}: {}.{} {:#x}", file, path, error.structure(), error.field(), error.offset());
-  log_once(level_of(error.code()), fmt::format("{}: {}: {}", file, path, text_with_cure(error)),
+  log_once(level_of(error), fmt::format("{}: {}: {}", file, path, text_with_cure(error)),
            metadata()->number(), cause);
 }
 

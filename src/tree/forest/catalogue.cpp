@@ -129,26 +129,33 @@ class OpenLines final : public OpenWithoutHoles {
   bool ended_ H5_GUARDED_BY(mutex_) = false;
 };
 
-// The open catalogue.parquet.
+// The open catalogue.parquet. `cached`: the kernel may keep its pages, so that it can be mapped.
 class OpenTable final : public OpenWithoutHoles {
  public:
-  explicit OpenTable(std::shared_ptr<const Spool> image) : image_(std::move(image)) {}
+  OpenTable(std::shared_ptr<const CatalogueTable> image, bool cached)
+      : image_(std::move(image)), cached_(cached) {
+    ++image_->readers;
+  }
+  ~OpenTable() override { --image_->readers; }
+  OpenTable(const OpenTable&) = delete;
+  OpenTable& operator=(const OpenTable&) = delete;
 
   bool keeps_pages() const override { return false; }
-  bool direct() const override { return true; }
+  bool direct() const override { return !cached_; }
 
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
     std::string bytes;
-    H5_TRY(image_->read(offset, std::min(length, kMaxBytes), bytes));
+    H5_TRY(image_->bytes.read(offset, std::min(length, kMaxBytes), bytes));
     if (!bytes.empty()) add_bytes(std::move(bytes), out);
     return {};
   }
 
  private:
   static constexpr std::uint64_t kMaxBytes = 1U << 20;
-  std::uint64_t size() const override { return image_->size(); }
+  std::uint64_t size() const override { return image_->bytes.size(); }
 
-  const std::shared_ptr<const Spool> image_;
+  const std::shared_ptr<const CatalogueTable> image_;
+  const bool cached_;
 };
 
 const std::vector<ParquetRows::Column>& table_columns() {
@@ -240,7 +247,7 @@ std::shared_ptr<OpenNode> Catalogue::open_lines() {
 Result<Catalogue::Image> Catalogue::make_parquet(RequestBudget& budget) {
   note_long_work();
   H5_ASSIGN(const CatalogueWalk::Survey survey, CatalogueWalk::survey(top_, budget));
-  if (Image known = opened(); known && known->digest == survey.digest) return known;
+  if (Image before = known(); before && before->digest == survey.digest) return before;
   CatalogueWalk walk(options_, top_, progress_);
   CountedPass pass(progress_, survey.files);
   const auto image = std::make_shared<Table>();
@@ -257,7 +264,8 @@ Result<Catalogue::Image> Catalogue::make_parquet(RequestBudget& budget) {
   return image;
 }
 
-Result<std::shared_ptr<OpenNode>> Catalogue::open_parquet(RequestBudget& budget) {
+Result<Catalogue::Image> Catalogue::parquet(RequestBudget& budget) {
+  constexpr std::uint64_t kMostKept = 256U << 20;
   std::shared_ptr<OnceValue<Image>> making;
   {
     const MutexLock lock(mutex_);
@@ -267,17 +275,36 @@ Result<std::shared_ptr<OpenNode>> Catalogue::open_parquet(RequestBudget& budget)
   H5_ASSIGN(const Image image, making->get([&] { return make_parquet(budget); }, budget));
   const MutexLock lock(mutex_);
   if (making_.lock() == making) making_.reset();  // a later opening surveys the files again
-  opened_ = image;
-  return std::make_shared<OpenTable>(std::shared_ptr<const Spool>(image, &image->bytes));
+  newest_ = image;
+  kept_ = image->bytes.size() <= kMostKept ? image : nullptr;
+  return image;
 }
 
-Catalogue::Image Catalogue::opened() const {
+// The kernel keeps pages by the file's name, so only one state of it at a time may have any.
+Result<std::shared_ptr<OpenNode>> Catalogue::open_parquet(RequestBudget& budget) {
+  H5_ASSIGN(Image image, parquet(budget));
   const MutexLock lock(mutex_);
-  return opened_.lock();
+  const Image other = cached_.lock();
+  const bool cached = !other || other == image || other->readers == 0;
+  if (cached) cached_ = image;
+  return std::make_shared<OpenTable>(std::move(image), cached);
 }
 
-std::uint64_t Catalogue::parquet_size() const {
-  const Image image = opened();
+Catalogue::Image Catalogue::known() const {
+  const MutexLock lock(mutex_);
+  return newest_.lock();
+}
+
+Result<std::uint64_t> Catalogue::parquet_size(RequestBudget& budget) {
+  Image image = known();
+  if (!image || image->readers == 0) {
+    H5_ASSIGN(image, parquet(budget));
+  }
+  return image->bytes.size();
+}
+
+std::uint64_t Catalogue::known_parquet_size() const {
+  const Image image = known();
   return image ? image->bytes.size() : 0;
 }
 

@@ -180,8 +180,8 @@ Status CatalogueWalk::enter(ForestDirectoryPtr directory, std::string path) {
     if ((now.source.attributes.mode & kBoth) != kBoth)
       return fail({ErrorCode::AccessDenied, "not all users may read the directory"});
   }
-  H5_ASSIGN(auto items, directory->list());
-  levels_.push_back({std::move(directory), std::move(path), std::move(items)});
+  H5_ASSIGN(auto listed, directory->list());
+  levels_.push_back({std::move(directory), std::move(path), std::move(listed.items)});
   return {};
 }
 
@@ -258,9 +258,9 @@ Result<CatalogueWalk::Survey> CatalogueWalk::survey(ForestDirectoryPtr top, Requ
     H5_TRY(budget.check());
     const ForestDirectoryPtr directory = std::move(left.back());
     left.pop_back();
-    const auto items = directory->list();
-    if (!items) continue;
-    for (const ForestDirectory::Item& item : *items) {
+    const auto listed = directory->list();
+    if (!listed) continue;
+    for (const ForestDirectory::Item& item : listed->items) {
       const auto entry = directory->look(item.name);
       const std::uint64_t stamp = entry ? entry->source.stamp : 0;
       out.digest = mix_bits(mix_bits(out.digest ^ fnv1a(item.name)) ^ stamp);

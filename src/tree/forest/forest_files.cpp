@@ -12,7 +12,13 @@ namespace h5mount::tree {
 namespace {
 
 constexpr std::chrono::seconds kRetry{60};
-constexpr std::chrono::seconds kRetrySoon{1};  // what the system or a change may have caused
+// What may be over without a change of the file: a lock, rights of a directory above it, a server's answer.
+constexpr std::chrono::seconds kRetrySoon{1};
+
+// The name is there, so "no such file" would be taken for an entry that was removed meanwhile.
+Error of_shown_file(const Error& why) {
+  return why.code() == ErrorCode::NotFound ? Error(ErrorCode::Stale, why.text()) : why;
+}
 
 std::uint64_t rights_of(const object::FileAttributes& file) {
   return mix_bits(mix_bits(mix_bits(file.uid) ^ file.gid) ^ file.mode);
@@ -81,13 +87,16 @@ Result<OpenTreePtr> ForestFiles::open(NodeId id, const Place& place, RequestBudg
 
 // The stamp is taken before the file is opened, so that a write meanwhile counts as a change.
 Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot) {
-  H5_ASSIGN(const ForestEntry entry, place.in->source->look(place.name));
-  if (entry.source.identity != place.identity) {
+  const auto looked = place.in->source->look(place.name);
+  if (!looked && looked.error().code() != ErrorCode::NotFound) return fail(looked.error());
+  const ForestEntry entry = looked.value_or(ForestEntry{});
+  if (!looked || entry.source.identity != place.identity) {
     take_name(id, place);
     return fail({ErrorCode::Stale, "the file was replaced"});
   }
   const std::uint64_t number = trees_.take_number();
   auto tree = make_tree(id, place, number, entry);
+  if (!tree) tree = fail(of_shown_file(tree.error()));
   if (tree) {  // what was opened is what was looked at
     const auto after = place.in->source->look(place.name);
     if (!after || after->source.identity != place.identity)
@@ -98,9 +107,7 @@ Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot)
     slot.stamp = entry.source.stamp;
     slot.rights = rights_of(entry.source.attributes);
     slot.error = tree ? std::nullopt : std::optional(tree.error());
-    const bool passing =
-        !tree && (tree.error().code() == ErrorCode::Io || tree.error().code() == ErrorCode::Stale);
-    slot.retry = Slot::Clock::now() + (passing ? kRetrySoon : kRetry);
+    slot.retry = Slot::Clock::now() + (tree || is_about_bytes(tree.error().code()) ? kRetry : kRetrySoon);
   }
   if (!tree) {
     trees_.give_back(number);

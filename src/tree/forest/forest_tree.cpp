@@ -10,6 +10,7 @@
 #include "h5mount/base/log.h"
 #include "h5mount/tree/names.h"
 #include "hidden_files.h"
+#include "place_stat.h"
 #include "plain_file.h"
 
 namespace h5mount::tree {
@@ -36,15 +37,15 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     }
     if (parent == HiddenFiles::kDirectory) {
       H5_ASSIGN(const NodeId found, hidden_.find(name));
-      return Entry{found, hidden_stat(found)};
+      return hidden_entry(found, budget);
     }
     H5_ASSIGN(const Place place, place_of(parent));
-    if (place.kind == EntryKind::Directory) return look_up(folder_of(parent, place), std::string(name));
+    if (place.kind == EntryKind::Directory)
+      return look_up(folder_of(parent, place), std::string(name), budget);
     if (place.kind != EntryKind::Hdf5) return fail({ErrorCode::NotFound, "not a directory"});
     H5_TRY(check_readable(place));
-    const auto open = files_.open(parent, place, budget);
-    if (!open) return fail(nothing_below(open.error()));
-    return (*open)->tree->lookup(parent, name, budget);
+    H5_ASSIGN(const OpenTreePtr open, files_.open(parent, place, budget));
+    return open->tree->lookup(parent, name, budget);
   }
 
   Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
@@ -71,7 +72,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
       H5_ASSIGN(const OpenTreePtr open, tree_of(id));
       return open->tree->stat(id, depth, budget);
     }
-    if (hidden_.has(id)) return hidden_stat(id);
+    if (hidden_.has(id)) return hidden_stat(id, depth, budget);
     H5_ASSIGN(const Place place, place_of(id));
     if (place.in) watch_.look(place.in);
     if (place.kind == EntryKind::Directory) watch_.look(folder_of(id, place));
@@ -98,10 +99,8 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     H5_ASSIGN(const Place place, place_of(id));
     if (place.kind == EntryKind::Directory) return list(folder_of(id, place));
     H5_TRY(check_readable(place));
-    const auto open = files_.open(id, place, budget);
-    if (open) return listing_of(*open, id, budget);
-    if (is_of_request(open.error())) return fail(open.error());
-    return std::make_shared<NameList>();  // user.hdf5.error says why
+    H5_ASSIGN(const OpenTreePtr open, files_.open(id, place, budget));
+    return listing_of(open, id, budget);
   }
 
   bool lasts(NodeId id) override {
@@ -121,6 +120,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   }
 
   bool follows(NodeId id) override {
+    if (hidden_.has(id)) return id != HiddenFiles::kDirectory;  // each opening may be of another state
     const OpenTreePtr open = open_tree(id);
     return open && open->tree->follows(id);
   }
@@ -166,6 +166,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
 
   Result<std::optional<FileOfNode>> file_of(NodeId id, RequestBudget& budget) override {
     H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
+    if (wanted.error) return fail(*wanted.error);
     if (!wanted.open) return plain_file_of(id);
     H5_ASSIGN(auto file, wanted.open->tree->file_of(id, budget));
     if (!file) return file;
@@ -177,7 +178,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   Result<std::shared_ptr<const FileObject>> root_object(NodeId id, RequestBudget& budget) override {
     H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
     if (wanted.open) return wanted.open->tree->root_object(id, budget);
-    return fail(wanted.error ? nothing_below(*wanted.error) : Error(ErrorCode::NotFound, "not an HDF5 file"));
+    return fail(wanted.error.value_or(Error(ErrorCode::NotFound, "not an HDF5 file")));
   }
 
   std::string_view media_type(NodeId id) override {
@@ -190,6 +191,9 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     const bool own = OpenTrees::number_of(id) == 0 && error.code() == ErrorCode::Stale;
     if (const OpenTreePtr open = own ? nullptr : open_tree(id)) return open->tree->report(id, error);
     Counters::add(counters()->failures[static_cast<std::size_t>(error.code())]);
+    const auto place = places_.find(id);
+    const auto told = place ? files_.error_of(*place) : std::nullopt;
+    if (told && told->text() == error.text()) return;  // it was logged when the file was opened
     const bool expected = error.code() == ErrorCode::AccessDenied || error.code() == ErrorCode::Stale;
     log_once(expected ? LogLevel::Info : LogLevel::Warning, path_of(id) + ": " + text_with_cure(error));
   }
@@ -238,15 +242,6 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
  private:
   static Error forgotten() { return {ErrorCode::Stale, "a node that was forgotten"}; }
 
-  static bool is_of_request(const Error& error) {
-    return concerns_one_request(error) || error.code() == ErrorCode::Stale;
-  }
-
-  // A file that cannot be opened is an empty directory.
-  static Error nothing_below(const Error& why) {
-    return is_of_request(why) ? why : Error(ErrorCode::NotFound, "the file cannot be opened");
-  }
-
   Result<Place> place_of(NodeId id) const {
     auto place = places_.find(id);
     if (!place) return fail(forgotten());
@@ -262,6 +257,11 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     OpenTreePtr open = files_.trees().of_node(id);
     if (!open) return fail(forgotten());
     return open;
+  }
+
+  bool is_gone(NodeId id) const {
+    const auto place = places_.find(id);
+    return !place || place->detached;
   }
 
   // The open tree that a node belongs to, or that of the file at the node; null if there is none.
@@ -294,13 +294,12 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     return (now.source.attributes.mode & right) != 0 ? Status() : fail({ErrorCode::AccessDenied, missing});
   }
 
-  Result<Entry> look_up(const FolderPtr& folder, const std::string& name) {
+  Result<Entry> look_up(const FolderPtr& folder, const std::string& name, RequestBudget& budget) {
     if (!folder) return fail(forgotten());
     H5_TRY(check_folder(*folder, kOthersSearch, "not all users may search the directory"));
     watch_.look(folder);
     const auto now = folder->source->look(name);
-    if (!now && folder == root_ && name == kHiddenName)
-      return Entry{HiddenFiles::kDirectory, hidden_stat(HiddenFiles::kDirectory)};
+    if (!now && folder == root_ && name == kHiddenName) return hidden_entry(HiddenFiles::kDirectory, budget);
     if (!now) {
       if (const NodeId gone = places_.find_name(*folder, name); gone != 0) take_name(gone);
       return fail(now.error());
@@ -336,42 +335,18 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   }
 
   NodeStat stat_of(const Place& place, const ForestEntry& entry) const {
-    constexpr std::uint32_t kRead = 0444, kReadAndSearch = 0555;
-    const object::FileAttributes& source = entry.source.attributes;
-    NodeStat out;
-    out.ino = ForestFiles::ino_of(place, entry);
-    out.uid = options_.tree.uid.value_or(source.uid);
-    out.gid = options_.tree.gid.value_or(source.gid);
-    out.mtime = source.mtime;
+    NodeStat out = stat_of_place(place, entry, options_.tree);
     out.untold = place.in ? !place.in->watched : !root_->watched;
-    out.type = NodeType::File;
-    switch (entry.kind) {
-      case EntryKind::Directory:
-        out.type = NodeType::Directory;
-        out.mode = source.mode & kReadAndSearch & ~options_.tree.directory_umask;
-        break;
-      case EntryKind::Hdf5:
-        out.type = NodeType::Directory;
-        out.mode = ((source.mode & kRead) | (source.mode & kRead) >> 2) & ~options_.tree.directory_umask;
-        break;
-      case EntryKind::Plain:
-        out.mode = source.mode & kReadAndSearch & ~options_.tree.file_umask;
-        out.size = entry.source.size;
-        out.blocks = entry.source.blocks;
-        break;
-      case EntryKind::Symlink:
-        out.type = NodeType::Symlink;
-        out.mode = 0777;
-        out.size = entry.target.size();
-        break;
-      case EntryKind::Refused:
-        break;
-    }
     return out;
   }
 
-  NodeStat hidden_stat(NodeId id) const {
-    NodeStat out = hidden_.stat(id);
+  Result<Entry> hidden_entry(NodeId id, RequestBudget& budget) const {
+    H5_ASSIGN(const NodeStat stat, hidden_stat(id, StatDepth::Listing, budget));
+    return Entry{id, stat};
+  }
+
+  Result<NodeStat> hidden_stat(NodeId id, StatDepth depth, RequestBudget& budget) const {
+    H5_ASSIGN(NodeStat out, hidden_.stat(id, depth, budget));
     if (const auto top = root_->source->look({})) {
       const NodeStat root = stat_of(Place{}, *top);
       out.uid = root.uid;
@@ -386,9 +361,10 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     if (!folder) return fail(forgotten());
     H5_TRY(check_folder(*folder, kOthersRead, "not all users may read the directory"));
     watch_.look(folder);
-    H5_ASSIGN(auto items, folder->source->list());
+    H5_ASSIGN(auto listed, folder->source->list());
+    tell_of_left_out(folder->source->name(), listed.left_out, ShowsSomething::Yes);
     auto out = std::make_shared<NameList>();
-    for (ForestDirectory::Item& item : items) out->add(std::move(item.name), item.type);
+    for (ForestDirectory::Item& item : listed.items) out->add(std::move(item.name), item.type);
     return out;
   }
 
@@ -438,7 +414,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     H5_TRY(check_readable(place));
     auto open = files_.open(id, place, budget);
     if (open) return Wanted{*std::move(open), std::nullopt};
-    if (is_of_request(open.error())) return fail(open.error());
+    if (concerns_one_request(open.error()) || is_gone(id)) return fail(open.error());
     return Wanted{nullptr, open.error()};
   }
 

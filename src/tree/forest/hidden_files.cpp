@@ -19,7 +19,8 @@ constexpr std::string_view kAboutForest =
     "Each HDF5 file is a directory under its whole name. Here is what belongs to no file:\n\n"
     "catalogue.parquet          what all files hold, a row an object: SELECT file FROM 'catalogue.parquet'\n"
     "                           WHERE path = '/entry/sample/temperature' AND CAST(value AS DOUBLE) > 290;\n"
-    "                           made when it is opened; status tells how far that is\n"
+    "                           made when it is opened or its size is asked for; status tells how far that "
+    "is\n"
     "log                        the mount's last thousand messages\n"
     "metadata.jsonl             the same as lines of JSON, made file by file as it is read\n"
     "status                     the mount's counters\n\n"
@@ -29,24 +30,28 @@ constexpr std::string_view kAboutForest =
 
 HiddenFiles::HiddenFiles(std::function<std::string()> status, Catalogue& catalogue) {
   const auto readme = std::make_shared<const std::string>(std::string(kAboutForest) + hidden_entries_text());
-  files_.push_back({"README", kPlainText, [readme] { return readme->size(); },
+  files_.push_back({"README", kPlainText, [readme](StatDepth, RequestBudget&) { return readme->size(); },
                     [readme](RequestBudget&) { return open_text(readme); }, false});
   files_.push_back({"catalogue.parquet", "application/vnd.apache.parquet",
-                    [&catalogue] { return catalogue.parquet_size(); },
+                    [&catalogue](StatDepth depth, RequestBudget& budget) -> Result<std::uint64_t> {
+                      if (depth == StatDepth::Listing) return catalogue.known_parquet_size();
+                      return catalogue.parquet_size(budget);
+                    },
                     [&catalogue](RequestBudget& budget) { return catalogue.open_parquet(budget); }, true});
   files_.push_back({"log", kPlainText,
-                    [] {
+                    [](StatDepth, RequestBudget&) {
                       const KeptLog kept = kept_log();
                       return kept.end - kept.begin;
                     },
                     [](RequestBudget&) { return open_log(); }, true});
-  files_.push_back({"metadata.jsonl", "application/x-ndjson", [] { return 0; },
+  files_.push_back({"metadata.jsonl", "application/x-ndjson", [](StatDepth, RequestBudget&) { return 0; },
                     [&catalogue](RequestBudget&) { return catalogue.open_lines(); }, true});
   if (!status) return;
   const auto open = [status](RequestBudget&) {
     return open_text(std::make_shared<const std::string>(status()), false);
   };
-  files_.push_back({"status", kPlainText, [status] { return status().size(); }, open, true});
+  files_.push_back(
+      {"status", kPlainText, [status](StatDepth, RequestBudget&) { return status().size(); }, open, true});
 }
 
 Result<NodeId> HiddenFiles::find(std::string_view name) const {
@@ -62,12 +67,13 @@ std::shared_ptr<const DirectoryListing> HiddenFiles::list() const {
   return out;
 }
 
-NodeStat HiddenFiles::stat(NodeId id) const {
+Result<NodeStat> HiddenFiles::stat(NodeId id, StatDepth depth, RequestBudget& budget) const {
   NodeStat out;
   out.type = id == kDirectory ? NodeType::Directory : NodeType::File;
   out.ino = make_ino(fnv1a("hidden file"), id == kDirectory ? kHiddenName : file(id).name);
   if (id == kDirectory) return out;
-  set_size(out, file(id).size());
+  H5_ASSIGN(const std::uint64_t size, file(id).size(depth, budget));
+  set_size(out, size);
   out.complete = !file(id).changes;
   return out;
 }

@@ -24,8 +24,9 @@ class HiddenFiles {
   // Finds one of the directory's entries. Fails with NotFound.
   Result<NodeId> find(std::string_view name) const;
   std::shared_ptr<const DirectoryListing> list() const;
-  // The stat has size and inode number; the caller adds owner, mode and time.
-  NodeStat stat(NodeId id) const;
+  // The stat has size and inode number; the caller adds owner, mode and time. A size that takes long is made
+  // only where it is asked for itself, not in a listing.
+  Result<NodeStat> stat(NodeId id, StatDepth depth, RequestBudget& budget) const;
   Result<std::shared_ptr<OpenNode>> open(NodeId id, RequestBudget& budget) const;
   std::string_view media_type(NodeId id) const {
     return id == kDirectory ? kPlainBytes : file(id).media_type;
@@ -34,7 +35,7 @@ class HiddenFiles {
  private:
   struct File {
     std::string_view name, media_type;
-    std::function<std::uint64_t()> size;
+    std::function<Result<std::uint64_t>(StatDepth depth, RequestBudget& budget)> size;
     std::function<Result<std::shared_ptr<OpenNode>>(RequestBudget& budget)> open;
     bool changes;
   };

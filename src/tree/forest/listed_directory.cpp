@@ -36,6 +36,7 @@ struct ShownName {
 struct Level {
   std::string directory;
   std::vector<ShownName> names;
+  ForestDirectory::LeftOut left_out = {};
   ListClock::time_point until = ListClock::now() + kHolds;
 
   const ShownName* find(std::string_view name) const {
@@ -77,12 +78,16 @@ class ListedDirectory final : public ForestDirectory {
   ListedDirectory(std::shared_ptr<const Shared> shared, std::string directory)
       : shared_(std::move(shared)), directory_(std::move(directory)) {}
 
-  Result<std::vector<Item>> list() const override {
+  Result<Listing> list() const override {
     H5_ASSIGN(const LevelPtr level, whole_level());
-    std::vector<Item> out;
-    for (const ShownName& one : level->names)
-      out.push_back(
-          {one.name, kind_of(one.listed) == ForestEntry::Kind::Plain ? NodeType::File : NodeType::Directory});
+    Listing out;
+    out.left_out = level->left_out;
+    for (const ShownName& one : level->names) {
+      const auto kind = kind_of(one.listed);
+      out.items.push_back(
+          {one.name, kind == ForestEntry::Kind::Plain ? NodeType::File : NodeType::Directory});
+      if (kind != ForestEntry::Kind::Directory) ++out.files;
+    }
     return out;
   }
 
@@ -187,7 +192,10 @@ class ListedDirectory final : public ForestDirectory {
       empty = page.names.empty() ? empty + 1 : 0;
       seen += page.names.size();
       for (ListedName& one : page.names) {
-        if (!kind_of(one)) continue;
+        if (!kind_of(one)) {
+          if (!one.name.empty()) level->left_out.add(one.name);
+          continue;
+        }
         bytes += bytes_of(one);
         level->names.push_back({encode_name(one.name), std::move(one)});
       }

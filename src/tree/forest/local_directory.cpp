@@ -20,8 +20,14 @@ namespace {
 using Kind = ForestEntry::Kind;
 using SourceKind = object::SourceEntry::Kind;
 
-constexpr std::array<std::string_view, 13> kExtensions = {"h5",  "hdf5", "hdf",  "he5", "nc",   "nc4",  "nxs",
-                                                          "nwb", "h5ad", "loom", "mat", "jld2", "keras"};
+// Those of HDF5 itself and of the libraries above it, then those that the formats of single fields have. The
+// manual (MANY FILES) and the completions of shells have the same.
+constexpr std::array<std::string_view, 50> kExtensions = {
+    "h5",    "hdf5",    "hdf",    "hd5",    "he5",  "nc",    "nc4",  "nxs",  "nxspe",    "nwb",
+    "mat",   "jld",     "jld2",   "keras",  "h5ad", "h5mu",  "loom", "biom", "h5seurat", "cool",
+    "mcool", "fast5",   "mz5",    "mzmlb",  "slp",  "snirf", "sofa", "cgns", "med",      "h5m",
+    "exo",   "vtkhdf",  "h5part", "athdf",  "phdf", "rhdf",  "ims",  "emd",  "hspy",     "mnc",
+    "cxi",   "dream3d", "h5oina", "edaxh5", "oh5",  "kea",   "bag",  "ndf",  "geoh5",    "uvh5"};
 
 std::string joined_below(std::string_view directory, std::string_view name) {
   if (directory.empty()) return std::string(name);
@@ -39,19 +45,27 @@ class LocalDirectory final : public ForestDirectory {
   LocalDirectory(std::shared_ptr<const Shared> shared, std::string below)
       : shared_(std::move(shared)), below_(std::move(below)) {}
 
-  Result<std::vector<Item>> list() const override {
-    std::vector<Item> out;
+  Result<Listing> list() const override {
+    Listing out;
+    const auto add = [&out](const std::string& name, Kind kind) {
+      out.items.push_back({name, type_of(kind)});
+      if (kind != Kind::Directory) ++out.files;
+    };
     H5_TRY(top().for_each(below_, [&](std::string_view name, SourceKind kind) {
       const std::string own(name);
       // Any other entry is looked at: a symlink, a directory that may be a mount, and an entry whose type the
       // listing does not tell.
       if (kind == SourceKind::File) {
-        if (const auto shown = file_kind(own)) out.push_back({own, type_of(*shown)});
+        const auto shown = file_kind(own);
+        if (!shown) return out.left_out.add(own);
+        add(own, *shown);
       } else if (const auto entry = look(own)) {
-        out.push_back({own, type_of(entry->kind)});
+        add(own, entry->kind);
+      } else if (is_left_out(own)) {
+        out.left_out.add(own);
       }
     }));
-    std::ranges::sort(out, {}, &Item::name);
+    std::ranges::sort(out.items, {}, &Item::name);
     return out;
   }
 
@@ -125,6 +139,12 @@ class LocalDirectory final : public ForestDirectory {
   }
 
   std::optional<Kind> file_kind(const std::string& name) const { return shared_->shown.kind_of(name); }
+
+  // Whether an entry that is not shown is a file, or a symlink to one. The listing did not tell.
+  bool is_left_out(const std::string& name) const {
+    const auto entry = top().look(below_, name);
+    return entry && (entry->kind == SourceKind::File || entry->kind == SourceKind::Symlink);
+  }
 
   Result<object::SourceEntry> look_at(const std::string& path) const {
     const std::size_t slash = path.rfind('/');

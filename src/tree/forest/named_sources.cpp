@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <unordered_map>
 #include <unordered_set>
@@ -54,9 +55,11 @@ class NamedSources final : public ForestDirectory, public std::enable_shared_fro
     }
   }
 
-  Result<std::vector<Item>> list() const override {
-    std::vector<Item> out;
-    for (const std::string& name : names_) out.push_back({name, NodeType::Directory});
+  Result<Listing> list() const override {
+    Listing out;
+    for (const std::string& name : names_) out.items.push_back({name, NodeType::Directory});
+    const auto is_file = [](const NamedSource& source) { return source.directory == nullptr; };
+    out.files = static_cast<std::size_t>(std::ranges::count_if(sources_, is_file));
     return out;
   }
 
