@@ -323,9 +323,10 @@ TEST_F(RemoteMountTest, AnObjectThatIsReplacedIsStaleAndTakenUpByReload) {
 TEST_F(RemoteMountTest, SeveralUrlsAreAskedForWhenTheyAreUsed) {
   std::ofstream(place / "list") << server->url("deep/other.h5?sig=hidden") << "\n# a comment\n"
                                 << server->url("nothing.h5") << "\n"
+                                << server->url("!login=user:word/private.h5") << "\n"
                                 << (place / "www/other.h5").string() << "\n";
   ASSERT_EQ(in("$H5MOUNT @list " + mount.path()).code, 0);
-  EXPECT_EQ(mount.in("ls").out, "nothing.h5\nother.h5\nother.h5 (2)\n");
+  EXPECT_EQ(mount.in("ls").out, "nothing.h5\nother.h5\nother.h5 (2)\nprivate.h5\n");
   EXPECT_EQ(server->count(), 0);
   EXPECT_EQ(mount.in("od -An -tu1 other.h5/d; getfattr -n user.hdf5.error nothing.h5 | grep -c 404").out,
             "   0   1   2   3   4   5   6   7   8   9\n1\n");
@@ -333,7 +334,15 @@ TEST_F(RemoteMountTest, SeveralUrlsAreAskedForWhenTheyAreUsed) {
   EXPECT_EQ(gone.out, "");
   EXPECT_EQ(lines_in(gone.err), 2) << gone.err;
   EXPECT_NE(gone.err.find("Stale file handle"), std::string::npos) << gone.err;
-  EXPECT_EQ(in("$H5MOUNT --list -R @list").code, 1);
+  const Outcome refused = mount.in("ls private.h5");
+  EXPECT_NE(refused.err.find("Permission denied"), std::string::npos) << refused.err;
+  const Outcome all = in("$H5MOUNT --list -R @list");
+  EXPECT_EQ(all.code, 1);
+  EXPECT_NE(all.err.find("nothing.h5"), std::string::npos) << all.err;
+  EXPECT_NE(all.err.find("private.h5"), std::string::npos) << all.err;
+  ASSERT_EQ(in("cp www/other.h5 www/nothing.h5").code, 0);
+  const Outcome there = mount.in("sleep 1.1; ls nothing.h5");
+  EXPECT_EQ(there.out, "d\n") << there.err;
 }
 
 // Far objects' headers are asked for together: 16 requests are under way at once, where each had waited for
