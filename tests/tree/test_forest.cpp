@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -77,6 +78,29 @@ TEST_F(UnopenedForest, IsListedWithoutOpeningAndFailsWithItsReasonBelow) {
     EXPECT_EQ(*tree->list_xattrs(file->node), std::vector<std::string>{"user.hdf5.error"});
     EXPECT_NE(tree->get_xattr(file->node, "user.hdf5.error")->find(why.text()), std::string::npos);
   }
+}
+
+// Names of a server are asked for when they are listed, so what is left out is told then.
+TEST(FarForest, AnEmptyTopIsNeverSilent) {
+  ListedFiles files;
+  files.name = "s3://others/";
+  files.list = [](const std::string& directory, const std::string&, const std::string&, unsigned) {
+    ListedPage out;
+    for (const char* name : {"a.one", "b.two", "c.three"})
+      out.names.push_back({directory + name, false, 10, 1000, 1});
+    return Result<ListedPage>(out);
+  };
+  const auto tree = Forest::make(make_listed_directory(std::move(files)), {});
+  const KeptLog before = kept_log();
+  for (int again = 0; again < 2; ++again) {
+    const auto listed = tree->open_directory(kRootNode);
+    ASSERT_TRUE(listed);
+    EXPECT_EQ((*listed)->size(), 0U);
+  }
+  const std::string told = read_kept_log(before.end, 10'000).value_or("");
+  EXPECT_NE(told.find("warning: s3://others/: nothing is shown: 3 files are left out"), std::string::npos)
+      << told;
+  EXPECT_EQ(std::ranges::count(told, '\n'), 1) << told;
 }
 
 class LocalForest : public ::testing::Test {

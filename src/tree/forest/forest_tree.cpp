@@ -362,7 +362,9 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     H5_TRY(check_folder(*folder, kOthersRead, "not all users may read the directory"));
     watch_.look(folder);
     H5_ASSIGN(auto listed, folder->source->list());
-    tell_of_left_out(folder->source->name(), listed.left_out, ShowsSomething::Yes);
+    const bool empty_mount = folder == root_ && listed.items.empty();
+    tell_of_left_out(folder->source->name(), listed.left_out,
+                     empty_mount ? ShowsSomething::No : ShowsSomething::Yes);
     auto out = std::make_shared<NameList>();
     for (ForestDirectory::Item& item : listed.items) out->add(std::move(item.name), item.type);
     return out;
