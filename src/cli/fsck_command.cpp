@@ -371,16 +371,17 @@ class Checker {
   std::uint64_t files_ = 0;
 };
 
-// The sources as they were written, with lists replaced by the names in them.
-Result<std::vector<std::string>> sources_of(const FsckCommand& command) {
+// The sources as they were written, with lists replaced by the names in them. What does not exist of a list
+// is `missing`.
+Result<std::vector<std::string>> sources_of(const FsckCommand& command, std::vector<Error>& missing) {
   std::vector<std::string> out;
   for (const std::string& word : command.sources) {
     if (!word.starts_with('@')) {
       out.push_back(word);
       continue;
     }
-    H5_ASSIGN(const SourceWords named, read_source_words({word}));
-    out.insert(out.end(), named.paths.begin(), named.paths.end());
+    H5_ASSIGN(const auto named, read_source_list(word.substr(1), missing));
+    out.insert(out.end(), named.begin(), named.end());
   }
   return out;
 }
@@ -399,8 +400,9 @@ int run_fsck(int count, const char* const* words) {
     return kFsckClean;
   }
   auto options = parse_mount_options(command->options, false);
+  std::vector<Error> missing;
   const auto sources =
-      options ? sources_of(*command) : Result<std::vector<std::string>>(fail(options.error()));
+      options ? sources_of(*command, missing) : Result<std::vector<std::string>>(fail(options.error()));
   if (!sources) {
     fmt::print(stderr, "fsck.h5: {}\n", sources.error().text());
     return sources.error().code() == ErrorCode::InvalidValue ? kFsckUsage : kFsckCouldNotRun;
@@ -411,7 +413,8 @@ int run_fsck(int count, const char* const* words) {
   options->swmr = Swmr::Off;
   cancel_on_signals();
   Checker checker(*command, *options);
-  int code = kFsckClean;
+  int code = missing.empty() ? kFsckClean : kFsckCouldNotRun;
+  for (const Error& error : missing) fmt::print(stderr, "fsck.h5: {}\n", error.text());
   for (const std::string& source : *sources) {
     code |= checker.check(source);
     if (g_interrupted.load()) return code | kFsckCancelled;

@@ -277,11 +277,14 @@ Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, co
 }
 
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const OpenOptions& how) {
-  H5_ASSIGN(auto opener, make_opener(file, how));
-  auto files =
-      object::FileSet::open(file, make_salvaging_opener(std::move(opener), how.salvage), how.metadata);
-  if (files) return files;
-  const Error why = remote::is_url(file) ? files.error() : why_not_opened(file, files.error());
+  H5_ASSIGN(const auto opener, make_opener(file, how));
+  auto files = object::FileSet::open(file, make_salvaging_opener(opener, how.salvage), how.metadata);
+  if (files) {
+    warn_of_versions(*opener);
+    return files;
+  }
+  const Error why =
+      remote::is_url(file) ? why_not_opened(*opener, files.error()) : why_not_opened(file, files.error());
   const bool told = why.text() != files.error().text();
   return fail(told ? why : with_salvage_named(files.error(), why));
 }

@@ -3,8 +3,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
+#include "h5mount/base/foreign_format.h"
+#include "h5mount/base/log.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/sign/percent.h"
@@ -67,7 +71,8 @@ class RemoteOpener final : public object::SourceOpener {
 
   Result<object::FoundSource> find_main(const std::string& name) override {
     H5_ASSIGN(main_, remote::parse_url(name));
-    return find(main_);
+    H5_ASSIGN(main_source_, client_->open(main_));
+    return found(main_, main_source_);
   }
 
   Result<object::FoundSource> find_named(const object::OpenedFile& from, std::string_view name,
@@ -80,12 +85,39 @@ class RemoteOpener final : public object::SourceOpener {
     remote::Url url = main_;
     const std::string path = url.target.substr(0, url.target.find('?'));
     url.target = directory_of(path) + (url.scheme == "s3" ? below : sign::encode_path(below));
-    return find(url);
+    H5_ASSIGN(auto source, client_->open(url));
+    warn_of_versions(*source);
+    return found(url, std::move(source));
+  }
+
+  void warn_of_versions() const {
+    if (main_source_) warn_of_versions(*main_source_);
+  }
+
+  // What the main object is if it is no HDF5 file but known.
+  std::optional<std::string> foreign() const {
+    if (!main_source_) return std::nullopt;
+    std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(main_source_->size(), kForeignHead)),
+                     '\0');
+    if (!main_source_->read_at(0, std::as_writable_bytes(std::span(head)))) return std::nullopt;
+    const auto format = foreign_content(head);
+    return format ? std::optional(main_.shown() + " is " + *format) : std::nullopt;
   }
 
  private:
-  Result<object::FoundSource> find(const remote::Url& url) const {
-    H5_ASSIGN(auto source, client_->open(url));
+  // Once for a server, as all that it has is alike.
+  void warn_of_versions(const io::ByteSource& source) const {
+    if (!client_->versions_unknown(source)) return;
+    log_once(
+        LogLevel::Warning,
+        source.name() +
+            ": the server says nothing that tells its versions apart (no strong ETag, no time older than "
+            "a minute): if it is replaced, what is read may be mixed of both; validate=size says that "
+            "this is known",
+        0, "versions at " + main_.origin());
+  }
+
+  static Result<object::FoundSource> found(const remote::Url& url, std::shared_ptr<io::ByteSource> source) {
     H5_ASSIGN(const io::SourceStamp stamp, source->state().stamp());
     object::FileAttributes attributes{::geteuid(), ::getegid(), 0444, stamp.modified / 1'000'000'000};
     return object::FoundSource{
@@ -102,6 +134,7 @@ class RemoteOpener final : public object::SourceOpener {
   const object::ExternalAccess access_;
   const std::shared_ptr<remote::Client> client_;
   remote::Url main_;
+  std::shared_ptr<io::ByteSource> main_source_;
 };
 
 }  // namespace
@@ -123,6 +156,17 @@ Result<std::shared_ptr<object::SourceOpener>> make_remote_opener(const object::E
                                                                  const remote::Options& options) {
   H5_ASSIGN(auto client, client_for(options));
   return std::make_shared<RemoteOpener>(access, std::move(client));
+}
+
+Error why_not_opened(const object::SourceOpener& opener, const Error& error) {
+  const auto* const far = dynamic_cast<const RemoteOpener*>(&opener);
+  if (far == nullptr || error.code() != ErrorCode::BadSignature) return error;
+  const auto format = far->foreign();
+  return format ? Error(ErrorCode::BadSignature, *format) : error;
+}
+
+void warn_of_versions(const object::SourceOpener& opener) {
+  if (const auto* const far = dynamic_cast<const RemoteOpener*>(&opener)) far->warn_of_versions();
 }
 
 void finish_remote() {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "foreign_format.h"
+#include "h5mount/base/foreign_format.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/io/drivers.h"
 

@@ -25,9 +25,13 @@ bool has_files_below(const std::string& path);
 
 // Each word is a path, a URL, `@FILE`, which stands for the sources that FILE names, one on each line, or
 // `@-`, which reads them from standard input; empty lines and lines that begin with `#` are ignored. Relative
-// paths are relative to the working directory. Fails with NotFound or Io if a list cannot be read, and with
-// InvalidValue for a URL that cannot be parsed, or if nothing is named.
+// paths are relative to the working directory. Fails with NotFound or Io if a list cannot be read, is no
+// regular file, or names a file that does not exist (whose name is not told), and with InvalidValue for a URL
+// that cannot be parsed, for what is no list, or if nothing is named.
 Result<SourceWords> read_source_words(const std::vector<std::string>& words);
+
+// The sources of the list `@FILE` that exist, and an error for each that does not.
+Result<std::vector<std::string>> read_source_list(const std::string& file, std::vector<Error>& missing);
 
 // The name of the mount point that is made for a source in the working directory if none is given: the
 // source's last name, without the extension if it is a file. `.mount` is appended if a file has no extension,

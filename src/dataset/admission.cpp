@@ -37,7 +37,10 @@ Admission& Admission::decodes() {
 // that one source which hangs does not hold up others.
 Admission& Admission::fetches() {
   constexpr unsigned kRequests = 16;
-  static auto* const fetches = new Admission(kRequests, std::chrono::seconds(2));
+  static auto* const fetches = new Admission(kRequests, {.small = kSmallFetch,
+                                                         .hangs_after = std::chrono::seconds(2),
+                                                         .least_rate = 4U << 20,
+                                                         .most_given = kFetchBytes});
   return *fetches;
 }
 
@@ -50,12 +53,12 @@ void Admission::allow(unsigned leases) {
 }
 
 bool Admission::fits(const DecodeMemory& memory) const {
-  if (memory.bytes <= kSmall) return free_ > 0;
+  if (!is_large(memory)) return free_ > 0;
   return in_flight_ == 0 || in_flight_ + memory.bytes <= memory.together;
 }
 
 void Admission::wait_for_place(const DecodeMemory& memory, Line line, MutexLock& lock) {
-  const bool large = memory.bytes > kSmall;
+  const bool large = is_large(memory);
   FairTurns& turns = large ? large_ : small_;
   if (large) note_long_work();
   if (!fits(memory) || turns.longest_wait() > kPatience) {
@@ -76,11 +79,11 @@ void Admission::wait_for_place(const DecodeMemory& memory, Line line, MutexLock&
 }
 
 void Admission::give_place(const DecodeMemory& memory) {
-  if (memory.bytes > kSmall)
+  if (is_large(memory))
     in_flight_ -= memory.bytes;
   else
     ++free_;
-  (memory.bytes > kSmall ? large_ : small_).wake_next();
+  (is_large(memory) ? large_ : small_).wake_next();
 }
 
 std::unique_ptr<DecodeScratch> Admission::take(const DecodeMemory& memory) {
@@ -88,7 +91,7 @@ std::unique_ptr<DecodeScratch> Admission::take(const DecodeMemory& memory) {
   // Nothing after the wait may fail, or a place would be lost.
   leased_.reserve(leased_.size() + small_.waiting() + large_.waiting() + 1);
   std::unique_ptr<DecodeScratch> scratch;
-  if (memory.bytes > kSmall || kept_.empty()) {
+  if (is_large(memory) || kept_.empty()) {
     scratch = std::make_unique<DecodeScratch>();
   } else {
     scratch = std::move(kept_.back());
@@ -103,11 +106,14 @@ std::unique_ptr<DecodeScratch> Admission::take(const DecodeMemory& memory) {
 }
 
 void Admission::give(std::unique_ptr<DecodeScratch> scratch) {
-  const bool large = scratch->memory_.bytes > kSmall;
+  const bool large = is_large(scratch->memory_);
   if (!large) scratch->trim(kKeepBytes);
   const MutexLock lock(mutex_);
   std::erase(leased_, scratch.get());
-  if (scratch->place_given_) return;
+  if (scratch->place_given_) {
+    if (large) given_ -= scratch->memory_.bytes;
+    return;
+  }
   give_place(scratch->memory_);
   if (!large && kept_.size() < leases_) kept_.push_back(std::move(scratch));
 }
@@ -116,7 +122,7 @@ void Admission::give(std::unique_ptr<DecodeScratch> scratch) {
 void Admission::look_for_hanging() {
   if (check_) return check_->wake();
   try {
-    check_.emplace(hangs_after_, [this](Watchdog::Clock::time_point) {
+    check_.emplace(bounds_.hangs_after, [this](Watchdog::Clock::time_point) {
       const MutexLock lock(mutex_);
       if (small_.waiting() + large_.waiting() == 0) return false;
       give_places_of_hanging();
@@ -126,12 +132,22 @@ void Admission::look_for_hanging() {
   }
 }
 
+bool Admission::hangs(const DecodeScratch& scratch, std::int64_t now) const {
+  const std::int64_t since = scratch.reading_since_.load();
+  const std::chrono::duration<double> takes(static_cast<double>(scratch.memory_.bytes) /
+                                            static_cast<double>(bounds_.least_rate));
+  const std::chrono::nanoseconds may_take =
+      bounds_.hangs_after + std::chrono::duration_cast<std::chrono::nanoseconds>(takes);
+  return since != 0 && since <= now - may_take.count();
+}
+
 void Admission::give_places_of_hanging() {
-  const std::int64_t began_before =
-      nanoseconds_now() - std::chrono::duration_cast<std::chrono::nanoseconds>(hangs_after_).count();
+  const std::int64_t now = nanoseconds_now();
   for (DecodeScratch* const scratch : leased_) {
-    const std::int64_t since = scratch->reading_since_.load();
-    if (since == 0 || since > began_before || scratch->place_given_.exchange(true)) continue;
+    const std::uint64_t bytes = is_large(scratch->memory_) ? scratch->memory_.bytes : 0;
+    if (scratch->place_given_ || bytes > bounds_.most_given - given_ || !hangs(*scratch, now)) continue;
+    scratch->place_given_ = true;
+    given_ += bytes;
     give_place(scratch->memory_);
   }
 }
@@ -140,6 +156,7 @@ void Admission::take_place_again(DecodeScratch& scratch) {
   MutexLock lock(mutex_);
   wait_for_place(scratch.memory_, Line::First, lock);
   scratch.place_given_ = false;
+  if (is_large(scratch.memory_)) given_ -= scratch.memory_.bytes;
 }
 
 Status DecodeScratch::read(const io::ByteSource& source, std::uint64_t address, MutableByteSpan out) {

@@ -1,6 +1,6 @@
 // Admission: places for work on chunks, and the memory for it: buffers for stored bytes and for the steps
 // between filters. Decodes have places of their own, and so have reads of far sources (chunk_decode.h).
-// Decodes that need little memory are admitted by number; others by their bytes, so that a few large chunks
+// What needs little memory are admitted by number; others by their bytes, so that a few large chunks
 // cannot take all memory, and small chunks never wait for large ones. Datasets whose decodes wait take turns:
 // one with many slow chunks holds up another for one of them. A thread that runs may pass those that have
 // waited for a short time only.
@@ -60,13 +60,27 @@ class Admission {
   // Decodes of at most this many bytes are admitted by number.
   static constexpr std::uint64_t kSmall = 8U << 20;
 
+  // Reads of far sources of at most this many bytes are admitted by number, others by their bytes, which
+  // may be no more than that together.
+  static constexpr std::uint64_t kSmallFetch = 1U << 20;
+  static constexpr std::uint64_t kFetchBytes = 32U << 20;
+
   static Admission& decodes();
-  // The places for reads of far sources, which bound the requests in flight.
+  // The places for reads of far sources, which bound the requests in flight and the memory for their bytes.
   static Admission& fetches();
-  // `hangs_after`: how long a source may take to answer until its reader's place is given to another decode.
-  explicit Admission(unsigned small_decodes,
-                     std::chrono::milliseconds hangs_after = std::chrono::milliseconds(500))
-      : hangs_after_(hangs_after), leases_(small_decodes), free_(small_decodes) {
+
+  struct Bounds {
+    std::uint64_t small = kSmall;  // work that needs at most this many bytes is admitted by number
+    // How long a source may take to answer until its reader's place is given to another decode: so long, and
+    // the time that its bytes take at this rate, in bytes a second.
+    std::chrono::milliseconds hangs_after{500};
+    std::uint64_t least_rate = UINT64_MAX;
+    // The bytes of large work whose place is given away, so that slow sources do not take all memory.
+    std::uint64_t most_given = UINT64_MAX;
+  };
+  explicit Admission(unsigned small_decodes) : Admission(small_decodes, Bounds()) {}
+  Admission(unsigned small_decodes, const Bounds& bounds)
+      : bounds_(bounds), leases_(small_decodes), free_(small_decodes) {
     kept_.reserve(leases_);
   }
 
@@ -104,8 +118,10 @@ class Admission {
   void look_for_hanging() H5_REQUIRES(mutex_);
   void give_places_of_hanging() H5_REQUIRES(mutex_);
   bool fits(const DecodeMemory& memory) const H5_REQUIRES(mutex_);
+  bool is_large(const DecodeMemory& memory) const { return memory.bytes > bounds_.small; }
+  bool hangs(const DecodeScratch& scratch, std::int64_t now) const;
 
-  const std::chrono::milliseconds hangs_after_;
+  const Bounds bounds_;
   mutable Mutex mutex_;
   FairTurns small_ H5_GUARDED_BY(mutex_), large_ H5_GUARDED_BY(mutex_);
   unsigned leases_ H5_GUARDED_BY(mutex_);
@@ -114,7 +130,8 @@ class Admission {
   std::vector<DecodeScratch*> leased_ H5_GUARDED_BY(mutex_);
   std::uint64_t in_flight_ H5_GUARDED_BY(mutex_) = 0;  // bytes of the large decodes that run
   std::uint64_t most_in_flight_ H5_GUARDED_BY(mutex_) = 0;
-  std::optional<Watchdog::Check> check_;  // exists once a decode has waited
+  std::uint64_t given_ H5_GUARDED_BY(mutex_) = 0;  // bytes of the large decodes whose place is given away
+  std::optional<Watchdog::Check> check_;           // exists once a decode has waited
 };
 
 }  // namespace h5mount::dataset

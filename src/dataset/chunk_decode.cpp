@@ -16,7 +16,7 @@ Result<ByteSpan> ChunkDecode::fetch(std::uint64_t address, std::size_t bytes) {
   if (far_) {
     decoding_.reset();
     fetched_.reset();
-    fetched_.emplace(Admission::fetches(), DecodeMemory{bytes, memory_.together, memory_.owner});
+    fetched_.emplace(Admission::fetches(), DecodeMemory{bytes, Admission::kFetchBytes, memory_.owner});
   }
   Admission::Lease& lease = far_ ? *fetched_ : *decoding_;
   const MutableByteSpan stored = lease->stored(bytes);
@@ -29,7 +29,7 @@ Status ChunkDecode::fetch_into(std::uint64_t address, MutableByteSpan out) {
   if (!far_) return (*decoding_)->read(source_, address, out);
   decoding_.reset();
   fetched_.reset();
-  fetched_.emplace(Admission::fetches(), DecodeMemory{0, memory_.together, memory_.owner});
+  fetched_.emplace(Admission::fetches(), DecodeMemory{out.size(), Admission::kFetchBytes, memory_.owner});
   Status done = (*fetched_)->read(source_, address, out);
   fetched_.reset();
   return done;

@@ -1,5 +1,7 @@
 #include "answer.h"
 
+#include <strings.h>
+
 #include <charconv>
 
 #include <fmt/format.h>
@@ -28,13 +30,24 @@ bool take(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
+// Names of range units and of content codings are compared without case (RFC 9110, 14.1 and 8.4.1).
+bool take_word(std::string_view& text, std::string_view word) {
+  if (text.size() < word.size() || ::strncasecmp(text.data(), word.data(), word.size()) != 0) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+bool is_word(std::string_view text, std::string_view word) {
+  return text.size() == word.size() && take_word(text, word);
+}
+
 struct ContentRange {
   std::uint64_t begin, end, length;
 };
 
 // Reads, for example, "bytes 0-1048575/73400320".
 std::optional<ContentRange> parse_content_range(std::string_view text) {
-  if (!take(text, "bytes ")) return {};
+  if (!take_word(text, "bytes ")) return {};
   const auto first = take_number(text);
   if (!first || !take(text, "-")) return {};
   const auto last = take_number(text);
@@ -46,7 +59,7 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
 
 // Reads, for example, "bytes */73400320".
 std::optional<std::uint64_t> length_of_unsatisfied(std::string_view text) {
-  if (!take(text, "bytes */")) return {};
+  if (!take_word(text, "bytes ") || !take(text, "*/")) return {};
   return take_number(text);
 }
 
@@ -81,7 +94,7 @@ std::optional<Judged> judge_version(const Wanted& wanted, const Version& now) {
 
 Judged judge_bytes(const Wanted& wanted, long status, const HttpAnswer& answer) {
   const std::string encoding = text_of(answer, "content-encoding");
-  if (!encoding.empty() && encoding != "identity")
+  if (!encoding.empty() && !is_word(encoding, "identity"))
     return again("the answer is encoded (" + encoding.substr(0, 20) + "), which was not asked for");
   Version version{0, text_of(answer, "etag"), text_of(answer, "last-modified")};
   ContentRange range{0, 0, 0};
@@ -109,7 +122,11 @@ Judged judge_bytes(const Wanted& wanted, long status, const HttpAnswer& answer) 
 
 Judged judge_unsatisfied(const Wanted& wanted, const HttpAnswer& answer) {
   const auto length = length_of_unsatisfied(text_of(answer, "content-range"));
-  if (!wanted.known && length == 0) return {Verdict::Refused, "it is empty", {}};
+  // Only an empty object has no first byte, so that is what a server answers to the first request for one.
+  // Some servers of S3 do not say the length with it.
+  const bool unsaid = answer.field("content-range") == nullptr;
+  if (!wanted.known && wanted.begin == 0 && (length == 0 || unsaid))
+    return {Verdict::Empty, "", {0, text_of(answer, "etag"), text_of(answer, "last-modified")}};
   if (wanted.known && length && *length != wanted.known->length)
     return {Verdict::Changed, fmt::format("it has {} bytes, not {}", *length, wanted.known->length), {}};
   return again("416: no such range");

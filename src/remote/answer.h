@@ -23,6 +23,7 @@ struct Wanted {
 
 enum class Verdict : std::uint8_t {
   Bytes,     // the answer's body is what was asked for
+  Empty,     // the object has no bytes; the answer's body is none of it
   Again,     // the answer is broken, or the server cannot answer now
   Redirect,  // the answer leads elsewhere
   Denied,    // 401, 403
@@ -35,7 +36,7 @@ enum class Verdict : std::uint8_t {
 struct Judged {
   Verdict verdict;
   std::string why;  // for people; empty if the answer has what was asked for
-  Version version;  // only for Bytes
+  Version version;  // only for Bytes and Empty
 };
 
 // Judges an answer by status and fields alone.

@@ -1,5 +1,7 @@
 #include "aws_identity.h"
 
+#include <algorithm>
+
 #include "h5mount/sign/percent.h"
 
 namespace h5mount::remote {
@@ -9,6 +11,14 @@ std::string first_of(std::initializer_list<std::string> texts) {
   for (const std::string& text : texts)
     if (!text.empty()) return text;
   return {};
+}
+
+// A region becomes a part of a host's name, so it must not lead to another host.
+bool is_region(const std::string& text) {
+  constexpr std::size_t kMaxLabel = 63;
+  return !text.empty() && text.size() <= kMaxLabel && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+  });
 }
 
 }  // namespace
@@ -31,7 +41,7 @@ bool AwsIdentity::take_region(const HttpAnswer& answer) {
   if (answer.status != 301 && answer.status != 307 && answer.status != 400 && answer.status != 403)
     return false;
   const std::string* const named = answer.field("x-amz-bucket-region");
-  if (named == nullptr || *named == region()) return false;
+  if (named == nullptr || *named == region() || !is_region(*named)) return false;
   const MutexLock lock(mutex_);
   region_ = *named;
   return true;

@@ -85,7 +85,7 @@ class Listing {
     again_ = true;
     if (!answer.trouble.empty()) return fail(failure(ErrorCode::Io, answer.trouble));
     if (answer.status == 200) {
-      auto page = parse_listing(answer.body, whole_);
+      auto page = parse_listing(answer.body, whole_, query_.most);
       if (!page) return fail(failure(ErrorCode::Io, page.error().text()));
       for (ListedName& one : page->names) one.name.insert(0, query_.begin);
       return page;

@@ -3,6 +3,7 @@
 
 #include "answer.h"
 #include "far_object.h"
+#include "h5mount/base/foreign_format.h"
 #include "h5mount/base/log.h"
 #include "tries.h"
 
@@ -43,7 +44,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     if (!request) return finish(std::unexpected(request.error()));
     const auto left = std::max(time_left(), std::chrono::milliseconds(100));
     const auto third = std::chrono::duration_cast<std::chrono::milliseconds>(client_.options.timeout) / 3;
-    request->silence = std::min(object_->silent() ? std::min(third, kShortTry) : third, left);
+    request->silence = silence_ = std::min(object_->silent() ? std::min(third, kShortTry) : third, left);
     client_.requests.fetch_add(1, std::memory_order_relaxed);
     sent_at_ = Clock::now();
     client_.transfers.start(
@@ -56,9 +57,24 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     return {begin_ + body_.size(), end_, object_->version(), client_.options.validate_size};
   }
 
+  // As long as something useful may still come. All silence of the tries together has a bound too: a server
+  // that sends a piece of the body each time, and then nothing, would be waited for again and again.
   std::chrono::milliseconds time_left() const {
-    const auto until = useful_at_ + client_.options.timeout;
-    return std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    const std::chrono::milliseconds timeout = client_.options.timeout;
+    const auto until = useful_at_ + timeout;
+    return std::min(std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()),
+                    timeout * 4 / 3 - silent_for_);
+  }
+
+  // At the end of a try, which has been silent since the end of what it got, but for at most as long as it
+  // may be.
+  void note_silence(const HttpAnswer& answer) {
+    const auto now = Clock::now();
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(now - sent_at_);
+    const auto silent = answer.trouble.empty() && !answer.body.empty() ? std::chrono::milliseconds(0)
+                                                                       : std::min(took, silence_);
+    silent_for_ += silent;
+    if (!answer.body.empty()) useful_at_ = std::max(useful_at_, now - silent);
   }
 
   Result<HttpRequest> request_to(const Url& at) {
@@ -75,10 +91,12 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
       H5_ASSIGN(const auto signed_fields, client_.identity.sign(at, used_, std::time(nullptr)));
       out.headers.insert(out.headers.end(), signed_fields.begin(), signed_fields.end());
     }
+    // The beginning of what is sent in place of a range tells what it is.
     out.on_fields = [range](long status, const sign::Fields& fields) {
       HttpAnswer answer;
       answer.fields = fields;
-      return judge(range, status, answer).verdict == Verdict::Bytes;
+      const Verdict verdict = judge(range, status, answer).verdict;
+      return verdict == Verdict::Bytes || (verdict == Verdict::NoRanges && !range.known);
     };
     return out;
   }
@@ -95,6 +113,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   void answered(const Url& at, HttpAnswer answer) {
     note_answer(answer);
     client_.bytes.fetch_add(answer.body.size(), std::memory_order_relaxed);
+    note_silence(answer);
     if (answer.refused_private)
       return finish(
           std::unexpected(io_failure("a redirect from a public to a private address is not followed")));
@@ -104,6 +123,9 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     switch (judged.verdict) {
       case Verdict::Bytes:
         return take(judged, answer);
+      case Verdict::Empty:
+        object_->set_version(judged.version);
+        return finish(std::string());
       case Verdict::Again:
         return again(answer, judged.why);
       case Verdict::Redirect:
@@ -119,6 +141,9 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
         object_->make_stale();
         return finish(fail(object_->stale_error()));
       case Verdict::NoRanges:
+        if (const auto format = foreign_format(answer.body))
+          return finish(fail(Error(ErrorCode::BadSignature, object_->shown() + " is " + *format)));
+        return finish(fail(io_failure(judged.why)));
       case Verdict::Refused:
         return finish(fail(io_failure(judged.why)));
     }
@@ -128,10 +153,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   void take(const Judged& judged, HttpAnswer& answer) {
     if (!object_->version()) object_->set_version(judged.version);
     end_ = std::min(end_, judged.version.length);
-    if (!answer.body.empty()) {
-      useful_at_ = Clock::now();
-      object_->set_silent(false);
-    }
+    if (!answer.body.empty()) object_->set_silent(false);
     if (body_.empty())
       body_ = std::move(answer.body);
     else
@@ -149,11 +171,13 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
       if (answer.status == 0) object_->set_silent(true);  // the remaining time is too short for another try
       return give_up();
     }
+    silent_for_ += pause;
     client_.transfers.later(pause, [self = shared_from_this()] { self->attempt(); });
   }
 
   void give_up() {
-    if (time_left() <= std::chrono::milliseconds(0)) object_->set_silent(true);
+    if (time_left() <= std::chrono::milliseconds(0) || silent_for_ >= client_.options.timeout)
+      object_->set_silent(true);
     finish(fail(io_failure(why_.empty() ? "no answer" : why_)));
   }
 
@@ -165,7 +189,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   void follow(const Url& at, const HttpAnswer& answer) {
     if (++hops_ > kMaxHops) return finish(fail(io_failure("more than ten redirects")));
     const auto next = resolve(at, *answer.field("location"));
-    if (!next) return finish(fail(io_failure("a redirect to what is no URL")));
+    if (!next) return finish(fail(io_failure("a redirect that is not followed: " + next.error().text())));
     hop_is_public_ = hop_is_public_ || !is_private_address(answer.address);
     object_->set_location(*next, hop_is_public_);
     attempt();
@@ -201,6 +225,8 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   unsigned tries_ = 0, hops_ = 0;
   bool renewed_ = false, asked_anew_ = false, hop_is_public_ = false;
   Clock::time_point useful_at_ = Clock::now(), sent_at_;
+  std::chrono::milliseconds silence_{0};     // how long the last try might be silent
+  std::chrono::milliseconds silent_for_{0};  // all tries and pauses together
 };
 
 }  // namespace

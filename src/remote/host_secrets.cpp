@@ -2,12 +2,14 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 namespace h5mount::remote {
 namespace {
+
+constexpr std::size_t kMaxNetrcBytes = 1U << 20;
 
 std::string netrc_path() {
   if (const char* named = std::getenv("NETRC"); named != nullptr && *named != '\0') return named;
@@ -28,23 +30,12 @@ Result<HostSecrets> HostSecrets::load(const std::string& headers_file) {
   return out;
 }
 
-// Reads entries "machine HOST login USER password SECRET", with the last two in any order. A `default` entry
-// is not used, as it would be sent to any host that a redirect names.
 void HostSecrets::read_netrc() {
   std::ifstream file(netrc_path());
-  std::string word, host;
-  while (file >> word) {
-    if (word == "machine") {
-      file >> host;
-    } else if (word == "default") {
-      host.clear();
-    } else if (word == "macdef") {
-      for (std::string line; std::getline(file, line) && !line.empty();) {
-      }
-    } else if (std::string value; (word == "login" || word == "password") && file >> value && !host.empty()) {
-      (word == "login" ? logins_[host].user : logins_[host].password) = value;
-    }
-  }
+  std::string text(kMaxNetrcBytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  logins_ = parse_netrc(text);
 }
 
 Status HostSecrets::read_headers(const std::string& file) {
@@ -69,17 +60,20 @@ Status HostSecrets::read_headers(const std::string& file) {
   return {};
 }
 
+// A secret goes over TLS, or to the host that the user's own URL names by http: no server's answer sends it
+// in the clear to where the user would have used https.
 void HostSecrets::add(const Url& asked, const Url& hop, HttpRequest& out) const {
   if (!asked.user.empty() && asked.origin() == hop.origin()) {
     out.user = asked.user;
     out.password = asked.password;
-  } else if (asked.scheme == "http" || hop.scheme == "https") {  // a secret of https is not sent in the clear
+  }
+  if (hop.scheme != "https" && (asked.scheme != "http" || asked.host != hop.host)) return;
+  if (out.user.empty()) {
     if (const auto found = logins_.find(without_brackets(hop.host)); found != logins_.end()) {
       out.user = found->second.user;
       out.password = found->second.password;
     }
   }
-  if (asked.scheme != "http" && hop.scheme != "https") return;
   for (const std::string& name : {hop.host, hop.host + ":" + hop.port}) {
     const auto [first, last] = headers_.equal_range(name);
     for (auto at = first; at != last; ++at) out.headers.push_back(at->second);

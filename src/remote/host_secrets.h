@@ -8,6 +8,7 @@
 
 #include "h5mount/base/error.h"
 #include "h5mount/remote/url.h"
+#include "netrc.h"
 #include "transfers.h"
 
 namespace h5mount::remote {
@@ -23,13 +24,10 @@ class HostSecrets {
   void add(const Url& asked, const Url& hop, HttpRequest& out) const;
 
  private:
-  struct Login {
-    std::string user, password;
-  };
   Status read_headers(const std::string& file);
   void read_netrc();
 
-  std::map<std::string, Login> logins_;                                      // by host
+  NetrcLogins logins_;
   std::multimap<std::string, std::pair<std::string, std::string>> headers_;  // by host, or host:port
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <fmt/format.h>
+
 #include "h5mount/sign/percent.h"
 #include "iso_time.h"
 #include "xml_reader.h"
@@ -22,7 +24,7 @@ std::string decode_form(std::string text) {
 
 class PageParser {
  public:
-  explicit PageParser(std::string_view prefix) : prefix_(prefix) {}
+  PageParser(std::string_view prefix, std::size_t most) : prefix_(prefix), most_(most) {}
 
   Result<ListedPage> parse(std::string_view xml) {
     const XmlHandler handler{
@@ -30,6 +32,8 @@ class PageParser {
         [this](int depth, std::string_view name, const std::string& text) { end(depth, name, text); }};
     if (const Status read = read_xml(xml, handler); !read) return fail(no_page(read.error().text()));
     if (!listing_) return fail(no_page("it is another document"));
+    if (names_.size() > most_)
+      return fail(no_page(fmt::format("it has more than the {} names asked for", most_)));
     if (goes_on_ && page_.next.empty()) return fail(no_page("it does not say where it goes on"));
     if (!goes_on_) page_.next.clear();
     if (encoding_ == "url")
@@ -49,7 +53,9 @@ class PageParser {
     if (depth == 1) listing_ = element == "ListBucketResult";
     if (depth != 2) return;
     part_ = element;
-    if (element == "Contents" || element == "CommonPrefixes") names_.emplace_back();
+    // One name too many suffices to refuse the page.
+    if ((element == "Contents" || element == "CommonPrefixes") && names_.size() <= most_)
+      names_.emplace_back();
   }
 
   void end(int depth, std::string_view element, const std::string& text) {
@@ -89,6 +95,7 @@ class PageParser {
   }
 
   const std::string prefix_;
+  const std::size_t most_;
   ListedPage page_;
   std::vector<Named> names_;
   std::string part_, encoding_;
@@ -97,8 +104,8 @@ class PageParser {
 
 }  // namespace
 
-Result<ListedPage> parse_listing(std::string_view xml, std::string_view prefix) {
-  return PageParser(prefix).parse(xml);
+Result<ListedPage> parse_listing(std::string_view xml, std::string_view prefix, std::size_t most) {
+  return PageParser(prefix, most).parse(xml);
 }
 
 }  // namespace h5mount::remote

@@ -7,7 +7,8 @@
 
 namespace h5mount::remote {
 
-// `prefix` is the requested one, with which all keys must begin. Fails with Io if the text is no such page.
-Result<ListedPage> parse_listing(std::string_view xml, std::string_view prefix);
+// `prefix` is the requested one, with which all keys must begin, and `most` the largest number of names that
+// was asked for. Fails with Io if the text is no such page, or has more names.
+Result<ListedPage> parse_listing(std::string_view xml, std::string_view prefix, std::size_t most);
 
 }  // namespace h5mount::remote

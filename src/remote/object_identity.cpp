@@ -68,13 +68,15 @@ std::string unsigned_url(const Url& url) {
   return fmt::format("{}{}?{}", url.origin(), url.target.substr(0, query), fmt::join(parameters, "&"));
 }
 
+bool tells_versions(const Version& version) {
+  if (!version.entity_tag.empty() && !version.entity_tag.starts_with("W/")) return true;
+  const std::time_t modified = ::curl_getdate(version.modified.c_str(), nullptr);
+  return modified >= 0 && modified <= std::time(nullptr) - kSettledSeconds;
+}
+
 std::string object_identity(const FarObject& object) {
   const Version version = *object.version();
-  const bool tagged = !version.entity_tag.empty() && !version.entity_tag.starts_with("W/");
-  if (!tagged) {
-    const std::time_t modified = ::curl_getdate(version.modified.c_str(), nullptr);
-    if (modified < 0 || modified > std::time(nullptr) - kSettledSeconds) return {};
-  }
+  if (!tells_versions(version)) return {};
   const bool by_size = object.client().options.validate_size;
   const Url& asked = object.asked();
   return fmt::format("{}\n{}\n{}\n{}\n{}",

@@ -95,6 +95,12 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     return io::fill_whole(offset, out, [&](io::ReadTarget& to) { return fill_from(offset, to); });
   }
 
+  // RFC 9110 lets nobody combine parts of what only a weak validator, or none, tells apart. Few servers are
+  // like that, and what they have seldom changes, so it is read, and said.
+  bool versions_unknown() const {
+    return !object_->client().options.validate_size && !tells_versions(*object_->version());
+  }
+
   void will_read(std::span<const ByteRange> ranges) const override { segments_.ask(ranges, false); }
   bool far() const override { return true; }
   std::uint64_t size() const override { return size_; }
@@ -214,7 +220,8 @@ class CurlClient final : public Client, public std::enable_shared_from_this<Curl
     while (!first) came.wait(lock);
     if (!*first) {
       const Error& why = first->error();
-      const bool told = why.code() == ErrorCode::NotFound || why.code() == ErrorCode::AccessDenied;
+      const bool told = why.code() == ErrorCode::NotFound || why.code() == ErrorCode::AccessDenied ||
+                        why.code() == ErrorCode::BadSignature;
       return fail(Error(told ? why.code() : ErrorCode::Io, why.text()));
     }
     return std::make_shared<RemoteSource>(shared_from_this(), object, **std::move(first));
@@ -222,6 +229,11 @@ class CurlClient final : public Client, public std::enable_shared_from_this<Curl
 
   Result<ListedPage> list(const Url& prefix, const ListQuery& query) override {
     return list_bucket(parts_, prefix, query);
+  }
+
+  bool versions_unknown(const io::ByteSource& source) const override {
+    const auto* const own = dynamic_cast<const RemoteSource*>(&source);
+    return own != nullptr && own->versions_unknown();
   }
 
   Counters counters() const override {

@@ -18,6 +18,10 @@ Error bad_url(std::string_view why) {
   return Error(ErrorCode::InvalidValue, "not a URL that can be read: " + std::string(why));
 }
 
+Error bad_scheme(const std::string& scheme) {
+  return bad_url("its scheme is " + scheme + ":, and none of https:, http: and s3:");
+}
+
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -88,6 +92,17 @@ Result<Url> parse_s3(std::string_view rest) {
   return out;
 }
 
+// The scheme that a reference begins with, which then is not relative (RFC 3986, 4.2); empty without one.
+std::string_view scheme_of(std::string_view reference) {
+  const std::size_t colon = reference.find_first_of(":/?#");
+  if (colon == std::string_view::npos || colon == 0 || reference[colon] != ':') return {};
+  const std::string_view scheme = reference.substr(0, colon);
+  const bool sound = is_letter(scheme.front()) && std::ranges::all_of(scheme, [](char c) {
+                       return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+                     });
+  return sound ? scheme : std::string_view();
+}
+
 std::string without_dots(std::string_view path) {
   std::vector<std::string_view> parts;
   std::string_view rest = path;
@@ -139,8 +154,7 @@ Result<Url> parse_url(std::string_view text) {
   out.scheme = lower(text.substr(0, colon));
   const std::string_view rest = text.substr(colon + 3);
   if (out.scheme == "s3") return parse_s3(rest);
-  if (out.scheme != "http" && out.scheme != "https")
-    return fail(bad_url(out.scheme + ":// is none of https://, http:// and s3://"));
+  if (out.scheme != "http" && out.scheme != "https") return fail(bad_scheme(out.scheme));
   const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
   H5_TRY(take_authority(rest.substr(0, end), out));
   out.target = sendable(rest.substr(end));
@@ -160,6 +174,8 @@ Result<Url> resolve(const Url& base, std::string_view reference) {
     if (out && out->scheme == "s3") return fail(bad_url("a server's answer leads to s3://"));
     return out;
   }
+  if (const std::string scheme = lower(scheme_of(reference)); !scheme.empty())
+    return fail(scheme == "http" || scheme == "https" ? bad_url("it names no host") : bad_scheme(scheme));
   if (reference.starts_with("//")) return resolve(base, base.scheme + ":" + std::string(reference));
   Url out = base;
   out.user.clear(), out.password.clear();

@@ -1,6 +1,7 @@
 #include "command_line.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <regex>
 #include <set>
@@ -132,11 +133,35 @@ TEST(CommandLine, SeveralSourcesAndThoseThatAListNames) {
   EXPECT_EQ(several.mountpoint, "/m");
   EXPECT_TRUE(several.sources.many());
   const auto list = std::filesystem::temp_directory_path() / "h5mount-list";
-  std::ofstream(list) << "# two of them\n/x.h5\n\n/y z.h5\r\n";
+  std::ofstream(list) << "# two of them\n/usr\n\n/usr/../etc/passwd\r\nhttp://host/x";
   const std::string word = "@" + list.string();
   EXPECT_EQ(command({"h5mount", word.c_str(), "/m"}).sources.paths,
-            (std::vector<std::string>{"/x.h5", "/y z.h5"}));
+            (std::vector<std::string>{"/usr", "/etc/passwd", "http://host/x"}));
   std::filesystem::remove(list);
+}
+
+// As root `@/etc/shadow` would show a line of it, and @/dev/zero would be read for ever.
+TEST(CommandLine, WhatIsNoListOfSourcesIsRefusedAndNotShown) {
+  const auto list = std::filesystem::temp_directory_path() / "h5mount-no-list";
+  const std::string word = "@" + list.string();
+  const auto told = [&](const std::string& text) {
+    std::ofstream(list, std::ios::binary) << text;
+    const std::string out = refusal({"h5mount", word.c_str(), "/m"});
+    EXPECT_EQ(out.find("secret"), std::string::npos) << out;
+    return out;
+  };
+  EXPECT_NE(told("# one\nroot:secret:19000:0:99999:7:::\n").find("line 2: no such file"), std::string::npos);
+  EXPECT_NE(told("/usr\nsecret").find("line 2: no such file"), std::string::npos);
+  EXPECT_NE(told("/usr\nftp://me:secret@host/\n").find("line 2: "), std::string::npos);
+  EXPECT_NE(told(std::string("secret\0\n", 8)).find("line 1: "), std::string::npos);
+  EXPECT_NE(told("/usr\n" + std::string(200'000, '\0')).find("line 2: "), std::string::npos);
+  EXPECT_NE(told(std::string(100'000, '#')).find("longer"), std::string::npos);
+  std::filesystem::remove(list);
+  ASSERT_EQ(::mkfifo(list.c_str(), 0600), 0);
+  EXPECT_NE(refusal({"h5mount", word.c_str(), "/m"}).find("no regular file"), std::string::npos);
+  std::filesystem::remove(list);
+  for (const char* device : {"@/dev/zero", "@/dev/null", "@/dev/tty"})
+    EXPECT_FALSE(refusal({"h5mount", device, "/m"}).empty()) << device;
 }
 
 TEST(CommandLine, AMountPointIsNamedAfterItsSource) {

@@ -1,5 +1,5 @@
 // Messages about files that are not HDF5.
-#include "foreign_format.h"
+#include "h5mount/base/foreign_format.h"
 
 #include <gtest/gtest.h>
 

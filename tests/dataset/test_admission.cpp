@@ -120,7 +120,7 @@ class HangingSource final : public io::ByteSource {
 // Decodes that wait for a source that hangs give their places to others, and take places again behind it.
 TEST(Admission, DecodesWhoseSourceHangsHoldUpNobody) {
   for (const std::uint64_t bytes : {Admission::kSmall, kLarge}) {
-    Admission pool(2, std::chrono::milliseconds(20));
+    Admission pool(2, {.hangs_after = std::chrono::milliseconds(20)});
     HangingSource source;
     std::atomic<int> running = 0, most = 0;
     std::vector<std::jthread> threads;
@@ -143,6 +143,42 @@ TEST(Admission, DecodesWhoseSourceHangsHoldUpNobody) {
     EXPECT_LE(most, bytes > Admission::kSmall ? 2 : 4);
     const Admission::Lease all(pool, {bytes, kLarge});
   }
+}
+
+// A source that is slow is not one that hangs: so many bytes are under way, and only as many more of those
+// whose place was given away.
+TEST(Admission, LargeReadsAreBoundedByTheirBytesAlsoWhereTheyHang) {
+  constexpr std::uint64_t kBytes = 2000;
+  Admission pool(16, {.small = 1000, .hangs_after = std::chrono::milliseconds(20), .most_given = 3 * kBytes});
+  HangingSource source;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      Admission::Lease lease(pool, {kBytes, 2 * kBytes});
+      EXPECT_TRUE(lease->read(source, 0, {}));
+    });
+  while (source.reading < 5) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(source.reading, 5);
+  EXPECT_LE(pool.most_bytes_in_flight(), 2 * kBytes);
+  const Admission::Lease little(pool, {1000, 2 * kBytes});  // has a place of its own
+  source.release.set_value();
+  threads.clear();
+  EXPECT_EQ(source.reading, 8);
+}
+
+TEST(Admission, AReadMayTakeTheTimeThatItsBytesTake) {
+  Admission pool(1, {.hangs_after = std::chrono::milliseconds(20), .least_rate = Admission::kSmall / 1000});
+  HangingSource source;
+  std::jthread reads([&] {
+    Admission::Lease lease(pool, {Admission::kSmall, 0});
+    EXPECT_TRUE(lease->read(source, 0, {}));
+  });
+  while (source.reading == 0) std::this_thread::yield();
+  std::jthread waits([&] { const Admission::Lease lease(pool, {1, 0}); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(pool.waiting(), 1U) << "eight megabytes may take a thousand seconds";
+  source.release.set_value();
 }
 
 }  // namespace

@@ -18,7 +18,9 @@ the path's first part, /!WHAT[=VALUE][,WHAT…]/PATH, or for all that follow by 
     long            more bytes than it says             gone         404
     login=USER:PW   401 but for that user           page=N      N keys a page at most
     deny=N:STATUS   as fail, for lists only         unsaid      no Content-Length, the connection ends
-    star            no length in Content-Range
+    star            no length in Content-Range          unit=TEXT    the range's unit, bytes else
+    stall=BYTES     each body ends after BYTES, and the connection does not
+    html=HOW        200 with a login page: sized, chunked, closed (ended by the connection) or large
 """
 import argparse, base64, datetime, hashlib, hmac, json, os, socket, threading, time, urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -190,6 +192,8 @@ class Handler(BaseHTTPRequestHandler):
             named = self.headers.get("Authorization", "")
             extra = {} if f"/{ARGS.region}/" in named else {"x_amz_bucket_region": ARGS.region}
             return self.answer(403, b"", **extra)
+        if "html" in faults:
+            return self.send_page(faults["html"])
         name = os.path.join(ARGS.directory, urllib.parse.unquote(path).lstrip("/"))
         query = dict(p.split(b"=", 1) for p in map(urllib.parse.unquote_to_bytes, self.path.partition("?")[2].split("&"))
                      if b"=" in p)
@@ -227,13 +231,27 @@ class Handler(BaseHTTPRequestHandler):
             if begin >= size:
                 return self.answer(416, b"", Content_Range=f"bytes */{size}")
             moved = 1 if "shifted" in faults else 0
-            fields["Content_Range"] = f"bytes {begin + moved}-{end - 1}/{'*' if 'star' in faults else size}"
+            fields["Content_Range"] = f"{faults.get('unit', 'bytes')} {begin + moved}-{end - 1}/{'*' if 'star' in faults else size}"
         file.seek(min(begin, stat.st_size))  # behind its end are zeros
         body = file.read(end - begin)
         body += bytes(end - begin - len(body))
         if "long" in faults:
             body += b"x" * 100
         self.send_body(status, body, fields, faults)
+
+    def send_page(self, how):
+        page = b"<!DOCTYPE html><html><head><title>Log in</title></head><body>Please log in.</body></html>"
+        page += b" " * (3 << 20) if how == "large" else b""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        if how in ("sized", "large"):
+            self.send_header("Content-Length", str(len(page)))
+        elif how == "chunked":
+            self.send_header("Transfer-Encoding", "chunked")
+            page = b"%x\r\n%s\r\n0\r\n\r\n" % (len(page), page)
+        self.close_connection = how == "closed"
+        self.end_headers()
+        self.wfile.write(page)
 
     def send_body(self, status, body, fields, faults):
         cut = self.once(faults, "reset", "0")
@@ -254,6 +272,11 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        if "stall" in faults:
+            self.wfile.write(body[:int(faults["stall"])])
+            self.close_connection = True
+            self.rfile.read(1)  # until the client hangs up
             return
         if "trickle" not in faults:
             self.send_whole(body)

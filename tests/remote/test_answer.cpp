@@ -63,7 +63,26 @@ TEST(RemoteAnswer, TheFirstOneTellsLengthAndVersion) {
   EXPECT_EQ(verdict(200, small, false, std::nullopt, 0, 1U << 20), Verdict::Bytes);
   EXPECT_EQ(verdict(200, small, false, std::nullopt, 0, 999), Verdict::NoRanges);
   EXPECT_EQ(verdict(200, fields(""), false, std::nullopt, 0, 999), Verdict::NoRanges);
-  EXPECT_EQ(verdict(416, fields("bytes */0"), false, std::nullopt, 0, 999), Verdict::Refused);
+  EXPECT_EQ(verdict(416, fields("bytes */0"), false, std::nullopt, 0, 999), Verdict::Empty);
+  EXPECT_EQ(verdict(416, fields("bytes */5"), false, std::nullopt, 0, 999), Verdict::Again);
+  EXPECT_EQ(verdict(416, fields(""), false, std::nullopt, 0, 999), Verdict::Empty);
+  EXPECT_EQ(verdict(416, fields("nonsense"), false, std::nullopt, 0, 999), Verdict::Again);
+  EXPECT_EQ(verdict(416, fields("")), Verdict::Again);
+  sign::Fields empty = fields("");
+  empty.emplace_back("content-length", "0");
+  EXPECT_EQ(verdict(200, empty, false, std::nullopt, 0, 999), Verdict::Bytes);
+}
+
+TEST(RemoteAnswer, NamesOfUnitsAndCodingsAreComparedWithoutCase) {
+  for (const char* unit : {"bytes", "Bytes", "BYTES", "bYtEs"}) {
+    EXPECT_EQ(verdict(206, fields(std::string(unit) + " 100-199/1000")), Verdict::Bytes) << unit;
+    EXPECT_EQ(verdict(416, fields(std::string(unit) + " */50")), Verdict::Changed) << unit;
+    EXPECT_EQ(verdict(416, fields(std::string(unit) + " */0"), false, std::nullopt, 0, 9), Verdict::Empty);
+  }
+  EXPECT_EQ(verdict(206, fields("byte 100-199/1000")), Verdict::Again);
+  auto identity = fields("bytes 100-199/1000");
+  identity.emplace_back("content-encoding", "Identity");
+  EXPECT_EQ(verdict(206, identity), Verdict::Bytes);
 }
 
 // A file is smaller than 2^63 bytes, so whoever claims more lies, and sums of offsets would overflow.

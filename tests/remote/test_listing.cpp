@@ -22,7 +22,7 @@ TEST(RemoteListing, HasKeysAndWhatTheyHaveInCommon) {
            "<ETag>&quot;e1&quot;</ETag><Size>12345678901</Size><Owner><ID>Key</ID></Owner></Contents>"
            "<CommonPrefixes><Prefix>p/2026/</Prefix></CommonPrefixes>"
            "<Contents><Key>p/</Key></Contents><CommonPrefixes><Prefix>p//</Prefix></CommonPrefixes>"),
-      "p/");
+      "p/", 4);
   ASSERT_TRUE(read) << read.error().text();
   ASSERT_EQ(read->names.size(), 4U);
   EXPECT_EQ(read->names[0].name, "x+y z.h5");
@@ -37,10 +37,21 @@ TEST(RemoteListing, HasKeysAndWhatTheyHaveInCommon) {
 }
 
 TEST(RemoteListing, OfAServerThatDoesNotEncodeIsTakenAsItIs) {
-  const auto read = parse_listing(page(key("a%20b+c")), "");
+  const auto read = parse_listing(page(key("a%20b+c")), "", 1000);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->names.front().name, "a%20b+c");
   EXPECT_EQ(read->next, "");
+}
+
+TEST(RemoteListing, OfMoreNamesThanWereAskedForIsRefused) {
+  const std::string shared = "<CommonPrefixes><Prefix>c/</Prefix></CommonPrefixes>";
+  EXPECT_TRUE(parse_listing(page(key("a") + key("b") + shared), "", 3));
+  const auto more = parse_listing(page(key("a") + key("b") + shared), "", 2);
+  ASSERT_FALSE(more);
+  EXPECT_NE(more.error().text().find("more than the 2 names"), std::string::npos) << more.error().text();
+  std::string many;
+  for (int i = 0; i < 700'000; ++i) many += "<Contents/>";
+  EXPECT_FALSE(parse_listing(page(many), "", 1000));
 }
 
 TEST(RemoteListing, ThatLiesIsRefused) {
@@ -57,7 +68,7 @@ TEST(RemoteListing, ThatLiesIsRefused) {
       {page("<a><a><a><a><a><a><a><a></a></a></a></a></a></a></a></a>"), "too deep"},
       {"<!DOCTYPE l [<!ENTITY a \"aaaa\">]><ListBucketResult>&a;</ListBucketResult>", "document type"}};
   for (const auto& [xml, words] : cases) {
-    const auto read = parse_listing(xml, "p/");
+    const auto read = parse_listing(xml, "p/", 1000);
     ASSERT_FALSE(read) << xml;
     EXPECT_NE(read.error().text().find(words), std::string::npos) << read.error().text();
   }

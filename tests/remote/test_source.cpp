@@ -231,6 +231,44 @@ TEST_F(RemoteSourceTest, ASlowAnswerThatGoesOnIsNoFault) {
   EXPECT_EQ(read(**source, 7U << 20, 100'000), error_code_name(ErrorCode::Io));
 }
 
+// Each try gets something, and then nothing: silence is counted over all of them.
+TEST_F(RemoteSourceTest, ABodyThatStopsAgainAndAgainIsAnErrorWithinTwiceTheTime) {
+  constexpr int kTimeout = 3;
+  const auto source = open("object", kTimeout);
+  ASSERT_TRUE(source);
+  std::uint64_t place = 3U << 20;  // each time bytes that have not come yet
+  for (const char* fault : {"stall=0", "stall=1", "stall=60000"}) {
+    server_->set(fault);
+    place += 4U << 20;
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(read(**source, place, 300'000), error_code_name(ErrorCode::Io)) << fault;
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    EXPECT_LT(took.count(), 2.0 * kTimeout) << fault;
+    server_->set();
+    EXPECT_EQ(read(**source, place, 300'000), "right") << "after " << fault;
+  }
+}
+
+// More is wanted at once than is kept: what came is not dropped before who waits for it has copied it.
+TEST_F(RemoteSourceTest, WhatManyReadersWaitForIsFetchedOnce) {
+  constexpr std::uint64_t kPiece = 8U << 20, kReaders = 16;
+  std::filesystem::resize_file(place_ / "object", kPiece * kReaders);
+  const auto source = open();
+  ASSERT_TRUE(source);
+  std::atomic<int> right = 0;
+  std::vector<std::jthread> readers;
+  for (std::uint64_t r = 0; r < kReaders; ++r)
+    readers.emplace_back([&, r] {
+      std::string got(kPiece, '\xA5');
+      const bool read = (*source)->read_at(r * kPiece, std::as_writable_bytes(std::span(got))).has_value();
+      const std::string there = bytes_.substr(std::min<std::size_t>(r * kPiece, kSize), kPiece);
+      right += read && got.starts_with(there) && got.find_first_not_of('\0', there.size()) == got.npos;
+    });
+  readers.clear();
+  EXPECT_EQ(right, static_cast<int>(kReaders));
+  EXPECT_LE(client_->counters().bytes, kPiece * kReaders + (1U << 20));
+}
+
 TEST_F(RemoteSourceTest, AnotherObjectIsStaleForGood) {
   const auto source = open();
   ASSERT_TRUE(source);

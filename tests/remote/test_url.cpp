@@ -57,6 +57,15 @@ TEST(RemoteUrl, OfARedirectIsRelativeToWhereItCameFrom) {
   EXPECT_TRUE(resolve(*base, "d")->user.empty());
   EXPECT_FALSE(resolve(*base, "file:///etc/passwd"));
   EXPECT_FALSE(resolve(*base, "s3://bucket/key"));
+  EXPECT_EQ(to("./a:b"), "https://h:8/a/b/a:b");
+  EXPECT_EQ(to("?x=file:y"), "https://h:8/a/b/c?x=file:y");
+  for (const char* reference : {"FILE:///etc/passwd", "FILE:/etc/passwd", "file:etc/passwd", "File://x"}) {
+    const auto refused = resolve(*base, reference);
+    ASSERT_FALSE(refused) << reference;
+    EXPECT_NE(refused.error().text().find("its scheme is file:"), std::string::npos)
+        << refused.error().text();
+  }
+  EXPECT_FALSE(resolve(*base, "https:x"));
 }
 
 TEST(RemoteUrl, PrivateAddressesAreKnown) {

@@ -1,6 +1,7 @@
 // Files that a server lists, as a forest's directory: a server in memory that counts what it is asked.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
 
 #include "h5mount/object/file_set.h"
@@ -106,6 +107,37 @@ TEST_F(ListedDirectoryTest, OneNameIsAskedForAloneAndManyTogether) {
   EXPECT_EQ(requests, 6U);
   for (int i = 1; i < 3000; ++i) ASSERT_TRUE(top->look("d" + std::to_string(10000 + i)));
   EXPECT_LT(requests, 30U);
+}
+
+// However many keys are also what others begin with: each insertion by itself took a hundred seconds.
+TEST_F(ListedDirectoryTest, ManyKeysThatAreDirectoriesTooAreListedInTheTimeOfSorting) {
+  constexpr int kPairs = 100'000;
+  const std::vector<std::string> extra{"k100000.h5 (2)", "k100000.h5 (3)"};
+  ListedFiles files;
+  files.name = "s3://bucket/";
+  files.shown = {.pattern = "k*"};
+  bool listed = false;
+  files.list = [&](const std::string&, const std::string&, const std::string&,
+                   unsigned) -> Result<ListedPage> {
+    ListedPage out;
+    for (int i = 0; i < kPairs && !listed; ++i) {
+      const std::string name = "k" + std::to_string(100'000 + i) + ".h5";
+      out.names.push_back({name, true, 0, 0, 0});
+      out.names.push_back({name, false, 1, 0, 0});
+      out.names.push_back({name, true, 0, 0, 0});  // listed twice
+    }
+    for (const std::string& name : extra) out.names.push_back({name, false, 1, 0, 0});
+    return out;
+  };
+  const auto top = make_listed_directory(std::move(files));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto items = top->list();
+  ASSERT_TRUE(items) << items.error().text();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_TRUE((*top->enter("k100000.h5 (4)"))->name().ends_with("k100000.h5/"));
+  EXPECT_TRUE((*top->enter("k199999.h5 (2)"))->name().ends_with("k199999.h5/"));
+  EXPECT_EQ(top->look("k199999.h5")->kind, ForestEntry::Kind::Hdf5);
+  EXPECT_FALSE(top->look("k199999.h5 (3)"));
 }
 
 TEST_F(ListedDirectoryTest, HostileNamesAreShownAsNamesOfLinksAre) {

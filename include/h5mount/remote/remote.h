@@ -69,11 +69,15 @@ class Client {
   // name one. Fails if the profile does not exist.
   virtual Status prepare_s3() = 0;
   // Opens an object by asking for its first MiB, whose answer tells its length and version. Fails with
-  // NotFound or Io and the reason, which shows no secret of the URL.
+  // NotFound, AccessDenied, Io, or BadSignature for a page that a server sends in its place, and the reason,
+  // which shows no secret of the URL.
   virtual Result<std::shared_ptr<io::ByteSource>> open(const Url& url) = 0;
   // A page of the names directly below `prefix` (s3), by one request. An empty name that is no directory is
   // an object whose key is the prefix itself. Errors: AccessDenied, Io.
   virtual Result<ListedPage> list(const Url& prefix, const ListQuery& query) = 0;
+  // Whether the server states no version of an object that `open` returned, so that a read may mix bytes of
+  // two. False where the option says that the length identifies it.
+  virtual bool versions_unknown(const io::ByteSource& source) const = 0;
   virtual Counters counters() const = 0;
   // To be called before the program ends: waits until the bytes that have come are in the disk cache. Nothing
   // is kept afterwards.

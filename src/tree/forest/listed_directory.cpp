@@ -5,7 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <ctime>
+#include <iterator>
 #include <map>
+#include <unordered_set>
 
 #include "../core/inode_numbers.h"
 #include "h5mount/base/lru_cache.h"
@@ -51,19 +53,24 @@ std::size_t bytes_of(const ListedName& one) {
 }
 
 // A key may be a file and also the part of other keys before a '/': the file keeps the name, and the
-// directory gets ` (2)`. `level` has files before directories of the same name.
+// directory gets ` (2)`. `level` has files before directories of the same name. The work is that of sorting,
+// however many names are equal.
 void part_equal_names(Level& level) {
   std::vector<ShownName> moved;
-  for (std::size_t i = 1; i < level.names.size(); ++i)
-    if (level.names[i].name == level.names[i - 1].name) moved.push_back(level.names[i]);
+  for (std::size_t i = 1; i < level.names.size(); ++i) {
+    const ShownName &one = level.names[i], &before = level.names[i - 1];
+    if (one.name == before.name && one.listed.directory && !before.listed.directory) moved.push_back(one);
+  }
   const auto repeats = std::ranges::unique(level.names, {}, &ShownName::name);
   level.names.erase(repeats.begin(), repeats.end());
+  std::unordered_set<std::string> given;
   for (ShownName& one : moved) {
-    if (!one.listed.directory || level.find(one.name)->listed.directory) continue;  // it was listed twice
-    for (unsigned number = 2; level.find(one.name) != nullptr; ++number)
+    for (unsigned number = 2; level.find(one.name) != nullptr || given.contains(one.name); ++number)
       one.name = encode_name(one.listed.name, " (" + std::to_string(number) + ")");
-    level.names.insert(std::ranges::upper_bound(level.names, one.name, {}, &ShownName::name), std::move(one));
+    given.insert(one.name);
   }
+  std::ranges::move(moved, std::back_inserter(level.names));
+  if (!moved.empty()) std::ranges::sort(level.names, {}, &ShownName::name);
 }
 
 class ListedDirectory final : public ForestDirectory {

@@ -1,25 +1,22 @@
-#include "foreign_format.h"
+#include "h5mount/base/foreign_format.h"
 
 #include <algorithm>
 #include <fstream>
 #include <span>
 
-namespace h5mount::cli {
+namespace h5mount {
 namespace {
 
-using Text = std::string_view;
 using namespace std::string_view_literals;
 
-constexpr std::size_t kHeadBytes = 1U << 20;  // so many leading zeros mean that a file was never filled
-
-struct Format {
+struct ForeignFormat {
   std::size_t offset;
-  Text magic;
-  Text what;  // completes "is …"
+  std::string_view magic;
+  std::string_view what;  // completes "is …"
 };
 
 // The first match counts.
-constexpr Format kFormats[] = {
+constexpr ForeignFormat kFormats[] = {
     {0, "\x89HDF\n"sv, "an HDF5 file that a transfer as text has damaged: transfer it again as binary"},
     {0, "\x09HDF"sv, "an HDF5 file that a transfer of 7 bits has damaged: transfer it again as binary"},
     {0, "\xC2\x89HDF"sv, "an HDF5 file that was recoded as text: transfer it again as binary"},
@@ -63,7 +60,7 @@ constexpr Format kFormats[] = {
 };
 
 // Documents, which may begin with white space. The patterns are in lower case.
-constexpr Format kDocuments[] = {
+constexpr ForeignFormat kDocuments[] = {
     {0, "<!doctype html"sv,
      "an HTML page, most likely an error or login page in place of the file: download it again"},
     {0, "<html"sv,
@@ -76,18 +73,19 @@ constexpr Format kDocuments[] = {
     {0, "[{"sv, "JSON text, perhaps a server's error message in place of the file: see what it says"},
 };
 
-bool matches(const Format& format, Text head) {
+bool matches(const ForeignFormat& format, std::string_view head) {
   return head.size() >= format.offset && head.substr(format.offset).starts_with(format.magic);
 }
 
-std::optional<std::string> matched(std::span<const Format> table, Text head) {
-  const auto found = std::ranges::find_if(table, [&](const Format& format) { return matches(format, head); });
+std::optional<std::string> matched(std::span<const ForeignFormat> table, std::string_view head) {
+  const auto found =
+      std::ranges::find_if(table, [&](const ForeignFormat& format) { return matches(format, head); });
   return found == table.end() ? std::nullopt : std::optional<std::string>(found->what);
 }
 
 // The start of a document in lower case and without leading white space, in which writers differ.
-std::string document_start(Text head) {
-  constexpr Text kByteOrderMark = "\xEF\xBB\xBF";
+std::string document_start(std::string_view head) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   constexpr std::size_t kEnough = 64;
   if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
   std::string out;
@@ -107,18 +105,22 @@ std::optional<std::string> foreign_format(std::string_view head) {
   return matched(kDocuments, document_start(head));
 }
 
-std::optional<std::string> foreign_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string head(kHeadBytes, '\0');
-  file.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(file.gcount()));
+std::optional<std::string> foreign_content(std::string_view head) {
   if (head.empty()) return "empty: a download or copy that was not begun?";
   if (std::ranges::all_of(head, [](char c) { return c == '\0'; })) {
-    return "nothing but zeros" + std::string(head.size() < kHeadBytes ? "" : " at its beginning") +
+    return "nothing but zeros" + std::string(head.size() < kForeignHead ? "" : " at its beginning") +
            ": a download or copy that was not finished, or a file system that lost the data?";
   }
   return foreign_format(head);
 }
 
-}  // namespace h5mount::cli
+std::optional<std::string> foreign_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string head(kForeignHead, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  return foreign_content(head);
+}
+
+}  // namespace h5mount
