@@ -230,8 +230,7 @@ class DataCheck {
     elements.kind = format::DataspaceKind::Simple;
     elements.dims = {run.bytes / description_.element_size};
     return context_.values.run(kStepsPerByte * run.bytes, [&](RequestBudget& budget) -> Status {
-      const text::ValueContext values{{context_.metadata, [](std::uint64_t) { return std::nullopt; }},
-                                      budget};
+      const text::ValueContext values{{.file = context_.metadata, .proves_references = true}, budget};
       H5_ASSIGN(const std::size_t written,
                 text::value_text_size(*description_.type, elements, bytes, values));
       text_bytes_ += written;

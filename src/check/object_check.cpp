@@ -15,7 +15,7 @@ Status check_value(const Context& context, const object::Attribute& attribute) {
   if (attribute.damage) return fail(*attribute.damage);
   if (!attribute.type->has_variable_part && !attribute.type->has_reference) return {};
   return context.values.run(0, [&](RequestBudget& budget) -> Status {
-    const text::ValueContext values{{context.metadata, [](std::uint64_t) { return std::nullopt; }}, budget};
+    const text::ValueContext values{{.file = context.metadata, .proves_references = true}, budget};
     H5_TRY(text::value_text_size(*attribute.type, attribute.space, attribute.data, values));
     return {};
   });

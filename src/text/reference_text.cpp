@@ -207,9 +207,7 @@ Status write_new(ValueWriter& writer, ByteSpan element) {
   return {};
 }
 
-}  // namespace
-
-Status write_reference(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
+Status write_known_kind(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
   switch (type.reference) {
     case format::ReferenceKind::Object1:
       return write_old_object(writer, element);
@@ -220,6 +218,20 @@ Status write_reference(ValueWriter& writer, const format::Datatype& type, ByteSp
     case format::ReferenceKind::Attribute:
       return write_new(writer, element);
   }
+  return {};
+}
+
+}  // namespace
+
+// A reference to nothing says nothing, as an empty one does: the rest of its element is told.
+Status write_reference(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
+  const std::size_t start = writer.out.size();
+  Status written = write_known_kind(writer, type, element);
+  if (written || writer.context.proves_references) return written;
+  const ErrorCode why = written.error().code();
+  if (!is_about_bytes(why) && why != ErrorCode::NotFound) return written;
+  writer.out.resize(start);
+  writer.out += "null";
   return {};
 }
 

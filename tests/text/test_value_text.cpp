@@ -151,6 +151,25 @@ TEST(Values, EnumsCompoundsAndReferences) {
   EXPECT_EQ(json(reference, bytes(0, 0, 0, 0, 0, 0, 0, 0)), "null");
 }
 
+// What a reference leads to may be nowhere; its neighbours are told all the same.
+TEST(Values, AReferenceToNothingIsNullAndCostsNothingElse) {
+  format::Datatype reference;
+  reference.cls = format::DatatypeClass::Reference;
+  reference.reference = format::ReferenceKind::Region2;
+  reference.size = 12;
+  format::Datatype row;
+  row.cls = format::DatatypeClass::Compound;
+  row.size = 14;
+  row.members = {{"a", 0, std::make_shared<format::Datatype>(integer(1, true))},
+                 {"to", 1, std::make_shared<format::Datatype>(reference)},
+                 {"b", 13, std::make_shared<format::Datatype>(integer(1, true))}};
+  // No kind has the number 9.
+  const std::vector<std::byte> element = bytes(1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2);
+  EXPECT_EQ(json(row, element), R"({"a":1,"to":null,"b":2})");
+  std::string proven;
+  EXPECT_FALSE(append_json(row, element, ValueContext{{.proves_references = true}, Unbounded()}, proven));
+}
+
 format::Datatype compound_of(std::uint32_t size, std::vector<format::CompoundMember> members) {
   format::Datatype compound;
   compound.cls = format::DatatypeClass::Compound;

@@ -35,6 +35,7 @@ struct ValueEnvironment {
   // The path of the object whose header is at `address`; nullopt if no path leads to it.
   std::function<std::optional<std::string>(std::uint64_t address)> path_of = nullptr;
   JsonForm form = JsonForm::Mount;
+  bool proves_references = false;  // a reference that leads nowhere is an error, and not null
 };
 
 // The same for one request: resolves a value's references and variable-length parts.
@@ -50,8 +51,8 @@ bool is_boolean(const format::Datatype& type);
 // `i`, which h5py reads as complex. Null for all other types.
 const format::Datatype* complex_part(const format::Datatype& type);
 
-// Appends one element (type.size bytes at `element`) as JSON, without a newline. Fails if a heap object
-// cannot be read.
+// Appends one element (type.size bytes at `element`) as JSON, without a newline; a reference that leads
+// nowhere is null. Fails if the heap object of a variable-length part cannot be read.
 Status append_json(const format::Datatype& type, ByteSpan element, const ValueContext& context,
                    std::string& out);
 
