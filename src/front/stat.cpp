@@ -39,7 +39,8 @@ Status stat_one(const Context& context, const std::string& path) {
   std::string line = "{\"path\":";
   text::append_json_string("/" + found.path, line);
   line += fmt::format(R"(,"type":"{}","size":{},"blocks":{},"links":{},"inode":{},"mode":"{:04o}")",
-                      type_name(stat.type), stat.size, stat.blocks, stat.nlink, stat.ino, stat.mode);
+                      type_name(stat.type), stat.size, stat.blocks, stat.nlink, stat.ino,
+                      stat.unreadable ? 0 : stat.mode);
   line += fmt::format(R"(,"uid":{},"gid":{},"mtime":{})", stat.uid, stat.gid, stat.mtime);
   if (stat.type == tree::NodeType::Symlink) {
     H5_ASSIGN(const std::string target, context.tree->readlink(found.node.id()));

@@ -30,6 +30,7 @@ class Walk {
         continue;
       }
       const FoundNode left{std::move(level.node), level.stat, path_.substr(0, level.path_bytes)};
+      for (const auto& [name, why] : level.listing->left_out()) failed_(joined_path(left.path, name), why);
       if (const Error* damage = level.listing->damage()) failed_(left.path, *damage);
       path_bytes_ -= level.path_bytes;
       levels_.pop_back();

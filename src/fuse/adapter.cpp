@@ -63,7 +63,7 @@ double Adapter::missing_timeout(tree::NodeId parent) const {
 struct stat Adapter::to_stat(const tree::NodeStat& stat) const {
   struct stat out = {};
   out.st_ino = stat.ino;
-  out.st_mode = type_bits(stat.type) | (stat.mode & 0777);
+  out.st_mode = type_bits(stat.type) | (stat.unreadable ? 0 : stat.mode & 0777);
   out.st_nlink = stat.nlink;
   out.st_uid = stat.uid;
   out.st_gid = stat.gid;
@@ -72,7 +72,8 @@ struct stat Adapter::to_stat(const tree::NodeStat& stat) const {
   out.st_size = stat.size <= kMaxBytes ? static_cast<off_t>(stat.size) : 0;
   out.st_blocks = static_cast<blkcnt_t>(std::min(stat.blocks, kMaxBytes));
   out.st_blksize = kBlockBytes;
-  out.st_atim.tv_sec = out.st_mtim.tv_sec = out.st_ctim.tv_sec = stat.mtime;
+  out.st_mtim = {static_cast<std::time_t>(stat.mtime), static_cast<long>(stat.mtime_nanoseconds)};
+  out.st_atim = out.st_ctim = out.st_mtim;
   return out;
 }
 

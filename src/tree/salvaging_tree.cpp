@@ -40,6 +40,7 @@ class SalvagedListing final : public DirectoryListing {
     return inner->typed_at(position, made);
   }
   const Error* damage() const override { return inner->damage(); }
+  std::span<const LeftOut> left_out() const override { return inner->left_out(); }
 
   const std::shared_ptr<SourceTree> tree;
   const NodeId node;

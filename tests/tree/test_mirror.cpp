@@ -80,6 +80,27 @@ TEST(Mirror, AnObjectHasAnyNumberOfEntries) {
   EXPECT_EQ(below(all, "@"), (Lines{"title"})) << "of the root";
 }
 
+// Its entry has its own name, and a name that it might have in the view is an error. A store leaves it out.
+TEST(Mirror, WhatCannotBeReadHasAnEntryAndEndsNoListing) {
+  std::vector<std::byte> bytes = written_with_h5py("for n in 'abc': f[n] = np.ones((2, 3))", "latest");
+  const auto headers = places_of(bytes, "OHDR");  // of the root, of a, b and c
+  ASSERT_EQ(headers.size(), 4U);
+  flip(bytes, headers[2], 20);
+  const ShownTree damaged(std::move(bytes));
+  EXPECT_EQ(damaged.below(".h5/npy"), (Lines{"a.npy", "b", "c.npy"}));
+  EXPECT_EQ(damaged.below(".h5/text"), (Lines{"a", "b", "c"}));
+  EXPECT_EQ(damaged.below(".h5/attributes"), Lines{"b"});
+  EXPECT_EQ(damaged.below(".h5/slice"), (Lines{"a/", "a/0", "a/1", "b", "c/", "c/0", "c/1"}));
+  EXPECT_EQ(damaged.refusal(".h5/npy", "b.npy"), ErrorCode::ChecksumMismatch);
+  EXPECT_EQ(damaged.refusal(".h5/npy", "d.npy"), ErrorCode::NotFound);
+  for (const char* store : {".h5/plain.zarr", ".h5/stored.zarr", ".h5/v3.zarr"}) {
+    const Lines all = damaged.below(store);
+    EXPECT_EQ(std::ranges::count(all, "a/") + std::ranges::count(all, "c/"), 2) << store;
+    EXPECT_EQ(std::ranges::count(all, "b/"), 0) << store;
+    EXPECT_EQ(damaged.refusal(store, "b"), ErrorCode::ChecksumMismatch) << store;
+  }
+}
+
 TEST(Mirror, HasNoOtherNames) {
   for (const char* name : {"d", "same", "g.csv", "again.csv", "dangling", "dangling.csv", "cube.csv",
                            "type.csv", ".csv", "", "Same.csv", "same.csv.csv"})

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,9 +42,12 @@ struct NodeStat {
   std::uint64_t size = 0;
   std::uint64_t blocks = 0;  // 512-byte units
   std::uint32_t nlink = 1;
-  std::uint32_t mode = 0;  // permission bits
+  std::uint32_t mode = 0;  // permission bits, those of its file
+  // Its object cannot be read: front ends show no permission bits, whoever may read the file.
+  bool unreadable = false;
   std::uint32_t uid = 0, gid = 0;
   std::int64_t mtime = 0;
+  std::uint32_t mtime_nanoseconds = 0;  // behind the second
   // False if a number would have cost too much at this depth (the size of a text, the blocks of a large chunk
   // index), or if a later size is about to be published. The caller then lets the kernel ask again (attribute
   // timeout 0).
@@ -109,6 +113,13 @@ class DirectoryListing {
   // Why entries may be missing: a reader gets the entries that can be read, and then this error. Null if the
   // listing is complete.
   virtual const Error* damage() const { return nullptr; }
+  // What is left out although the listing is complete for its readers, as it cannot be read: front ends that
+  // take the whole directory name it.
+  struct LeftOut {
+    std::string name;  // as shown
+    Error why;
+  };
+  virtual std::span<const LeftOut> left_out() const { return {}; }
 };
 
 // The kernel's page cache, as far as the tree changes it: in a growing file some pages become stale, and some
@@ -241,8 +252,8 @@ class Tree {
                                       FilesRead& read, RequestBudget& budget) = 0;
   virtual Result<std::shared_ptr<OpenNode>> open(NodeId node, RequestBudget& budget) = 0;
 
-  // xattrs: names with their `user.` prefix. A missing name is NotFound; a value over 64 KiB is TooLarge
-  // (E2BIG).
+  // xattrs: names with their `user.` prefix, all of them: what the kernel lists is kernel_xattrs
+  // (tree/xattr_list.h). A missing name is NotFound; a value over 64 KiB is TooLarge (E2BIG).
   virtual Result<std::vector<std::string>> list_xattrs(NodeId node, RequestBudget& budget) = 0;
   virtual Result<std::string> get_xattr(NodeId node, std::string_view name, RequestBudget& budget) = 0;
 

@@ -17,6 +17,7 @@ class NameList final : public DirectoryListing {
   }
   // Why names may be missing; nullopt: none is missing.
   void set_damage(std::optional<Error> damage) { damage_ = std::move(damage); }
+  void set_left_out(std::vector<LeftOut> left_out) { left_out_ = std::move(left_out); }
 
   std::size_t size() const override { return names_.size(); }
   Item at(std::size_t position, std::string&) const override {
@@ -24,6 +25,7 @@ class NameList final : public DirectoryListing {
     return {.name = name.shown, .type = name.type, .ino = name.ino};
   }
   const Error* damage() const override { return damage_ ? &*damage_ : nullptr; }
+  std::span<const LeftOut> left_out() const override { return left_out_; }
 
  private:
   struct Name {
@@ -33,6 +35,7 @@ class NameList final : public DirectoryListing {
   };
   std::vector<Name> names_;
   std::optional<Error> damage_;
+  std::vector<LeftOut> left_out_;
 };
 
 }  // namespace h5mount::tree

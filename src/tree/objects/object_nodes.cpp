@@ -118,14 +118,6 @@ class DatatypeNode : public ObjectNode {
   }
 };
 
-// The key of a node that is a link rather than an object. Its name starts with '/', which no object's does.
-NodeKey link_key(const GroupContents& parent, const format::Link& link) {
-  return {parent.file().get(), NodeKey::Kind::Link, parent.address(), "/" + link.name};
-}
-
-// An object that could not be opened: a file whose reads and attributes report why.
-NodePtr make_broken_node(const GroupContents& parent, const format::Link& link, Error why);
-
 class GroupNode : public ObjectNode {
  public:
   GroupNode(const ServedFilePtr& view, std::uint64_t object, LinkPlace place, unsigned depth, NodePtr hidden)
@@ -182,7 +174,7 @@ class GroupNode : public ObjectNode {
     if (const auto* symlink = std::get_if<SymlinkPath>(&target.what))
       return make_symlink_node(link_key(contents_, link), file(), symlink_text(*symlink));
     if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
-      return make_broken_node(contents_, link, std::move(broken->why));
+      return make_broken_node(link_key(contents_, link), contents_, link, std::move(broken->why));
     const object::Object& object = std::get<OpenedObjectPtr>(target.what)->object;
     LinkPlace place{address(), link.name};
     switch (object.kind) {
@@ -231,11 +223,18 @@ class SymlinkNode : public Node {
 
 class BrokenNode : public Node {
  public:
-  BrokenNode(NodeKey key, ServedFilePtr file, std::uint64_t object, Error why)
-      : Node(std::move(key)), file_(std::move(file)), object_(object), why_(std::move(why)) {}
+  BrokenNode(NodeKey key, ServedFilePtr file, std::uint64_t object, LinkPlace place, Error why)
+      : Node(std::move(key)),
+        file_(std::move(file)),
+        object_(object),
+        place_(std::move(place)),
+        why_(std::move(why)) {}
+
+  Subject subject() const override { return {file_.get(), file_->path_of(place_)}; }
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     NodeStat stat = plain_stat(*file_, NodeType::File, file_->ino_of(object_));
+    stat.unreadable = true;
     set_unreadable_size(stat);
     return stat;
   }
@@ -263,14 +262,20 @@ class BrokenNode : public Node {
 
   ServedFilePtr file_;
   std::uint64_t object_;
+  LinkPlace place_;
   Error why_;
 };
 
-NodePtr make_broken_node(const GroupContents& parent, const format::Link& link, Error why) {
-  return std::make_shared<BrokenNode>(link_key(parent, link), parent.file(), link.address, std::move(why));
+}  // namespace
+
+NodeKey link_key(const GroupContents& parent, const format::Link& link) {
+  return {parent.file().get(), NodeKey::Kind::Link, parent.address(), "/" + link.name};
 }
 
-}  // namespace
+NodePtr make_broken_node(NodeKey key, const GroupContents& parent, const format::Link& link, Error why) {
+  return std::make_shared<BrokenNode>(std::move(key), parent.file(), link.address,
+                                      LinkPlace{parent.address(), link.name}, std::move(why));
+}
 
 NodePtr make_root_node(ServedFilePtr file, NodePtr hidden) {
   const std::uint64_t address = file->root_address();

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kAttributesName = "attributes";
 constexpr char kAt = '@';
+constexpr std::string_view kLostPart = "lost";  // other parts begin with an @
 
 // The text of a value, made once for all open handles and freed with the last of them.
 class OpenedValue {
@@ -140,13 +141,20 @@ class AttributesMirror : public Mirror {
 
   std::string encode(const MirrorEntry& entry) const override {
     if (entry.part.empty()) return encode_name_without_at(entry.link.value_or(""));
+    if (entry.part == kLostPart) {
+      const std::string shown = (entry.link ? encode_name_without_at(*entry.link) : std::string()) + kAt;
+      return shown.size() <= kMaxShownName ? shown : cut_name(shown, shown, kMaxShownName, 0);
+    }
     return encode_attribute_place({.object = entry.link, .attribute = entry.part.substr(1)});
   }
 
   std::optional<MirrorEntry> decode(std::string_view shown) const override {
     if (auto place = decode_attribute_place(shown))
       return MirrorEntry{.link = std::move(place->object), .part = kAt + place->attribute};
-    auto name = decode_name_without_at(shown);
+    if (shown == std::string_view(&kAt, 1)) return MirrorEntry{.link = {}, .part = std::string(kLostPart)};
+    const bool lost = shown.ends_with(kAt);
+    auto name = decode_name_without_at(lost ? shown.substr(0, shown.size() - 1) : shown);
+    if (name && lost) return MirrorEntry{.link = std::move(name), .part = std::string(kLostPart)};
     if (!name || shown.find(kAt) != std::string_view::npos) return std::nullopt;
     return MirrorEntry{.link = std::move(name), .part = {}};
   }
@@ -161,9 +169,13 @@ class AttributesMirror : public Mirror {
     return {};
   }
 
+  // PATH@ says why attributes of the object may be missing.
+  std::string part_for_damage(const OpenedObject&) const override { return std::string(kLostPart); }
+
   Status find_part(ServedFile&, const OpenedObject& object, const std::string& part,
                    RequestBudget&) const override {
     if (part.empty()) return fail({ErrorCode::NotFound, "only groups have a directory"});
+    if (part == kLostPart) return fail({ErrorCode::NotFound, "no attribute is lost"});
     H5_TRY(object::find_attribute(*object.snapshot, object.object, std::string_view(part).substr(1)));
     return {};
   }

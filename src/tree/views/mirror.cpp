@@ -37,6 +37,7 @@ struct Target {
   OpenedObjectPtr object;              // in this file; null: in another one, or nowhere
   std::optional<SymlinkPath> symlink;  // nullopt: the object itself is here
   bool elsewhere = false;              // in another file
+  std::optional<Error> unread = {};    // why the object cannot be opened
 
   bool is_group() const { return object && object->object.kind == object::ObjectKind::Group; }
 };
@@ -77,7 +78,7 @@ class MirrorListing : public DirectoryListing {
   // Reserves a directory's name, which no file may have.
   void keep(std::string name) { kept_.insert(std::move(name)); }
 
-  // Records why entries of the group or of one of its objects may be missing.
+  // Records why entries may be missing.
   void note(const Error& error) { damage_.note(error); }
   void close() { missing_ = damage_.error("entries"); }
   const Error* damage() const override { return missing_ ? &*missing_ : links_->damage(); }
@@ -179,32 +180,60 @@ class MirrorNode : public Node {
   ServedFile& view() const { return *contents_.file(); }
   bool is_root() const { return contents_.address() == view().root_address(); }
 
-  // `work`: carries the request's budget.
+  // `work`: carries the request's budget. Fails only with what concerns the request.
   Result<Target> target_of(const format::Link& link, object::PathWork& work) const {
     RequestBudget& budget = work.budget;
     LinkTarget target = contents_.resolve(link, budget);
-    if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what)) return fail(std::move(broken->why));
+    if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
+      return unread({}, std::move(broken->why));
     if (auto* object = std::get_if<OpenedObjectPtr>(&target.what))
       return Target{.object = *object, .symlink = {}};
     Target out{.object = nullptr, .symlink = std::get<SymlinkPath>(std::move(target.what))};
     out.elsewhere = link.is(format::LinkType::External);
-    if (link.is(format::LinkType::Hard)) {
-      H5_ASSIGN(out.object, view().object(link.address, budget));
-    } else if (link.is(format::LinkType::Soft)) {
-      const auto address = object::resolve_path(view().metadata(), contents_.address(), link.target, work);
-      if (address) {
-        H5_ASSIGN(out.object, view().object(*address, budget));
-      } else if (address.error().code() == ErrorCode::UnsupportedFeature) {
-        out.elsewhere = true;  // the path continues in another file
-      } else if (!leads_nowhere(address.error())) {
-        return fail(address.error());
-      }
+    std::optional<std::uint64_t> address;
+    if (link.is(format::LinkType::Hard)) address = link.address;
+    if (link.is(format::LinkType::Soft)) {
+      const auto found = object::resolve_path(view().metadata(), contents_.address(), link.target, work);
+      out.elsewhere = !found && found.error().code() == ErrorCode::UnsupportedFeature;  // in another file
+      if (!found && !out.elsewhere && !leads_nowhere(found.error()))
+        return unread(std::move(out), found.error());
+      if (found) address = *found;
     }
+    if (!address) return out;
+    auto object = view().object(*address, budget);
+    if (!object) return unread(std::move(out), object.error());
+    out.object = *std::move(object);
     return out;
   }
 
+  static Result<Target> unread(Target target, Error why) {
+    if (concerns_one_request(why)) return fail(std::move(why));
+    target.unread = std::move(why);
+    return target;
+  }
+
   // Whether the link is shown as one entry by its name, without any parts.
-  static bool stands_alone(const Target& target) { return target.elsewhere || target.is_group(); }
+  static bool stands_alone(const Target& target) {
+    return target.elsewhere || target.is_group() || target.unread;
+  }
+
+  // The same, or because its parts cannot be told.
+  bool keeps_its_name(const Target& target, RequestBudget& budget) const {
+    if (stands_alone(target)) return true;
+    if (!target.object || !names_object(target)) return false;
+    const auto why = untold(*target.object, {}, budget);
+    return why && *why;
+  }
+
+  // Why the parts of an object cannot be told, if `part` is what stands for them.
+  Result<std::optional<Error>> untold(const OpenedObject& object, const std::string& part,
+                                      RequestBudget& budget) const {
+    if (part != mirror_->part_for_damage(object)) return std::nullopt;
+    const Status all = mirror_->for_each_part(view(), object, budget, [](const std::string&) {});
+    if (all) return std::nullopt;
+    if (concerns_one_request(all.error())) return fail(all.error());
+    return all.error();
+  }
 
   // Whether the path names the object whose part is requested: false if it ends at "the group that the link
   // is in".
@@ -222,37 +251,57 @@ class MirrorNode : public Node {
     if (!link) return fail(link.error());
     object::PathWork work{.budget = budget};
     const auto target = target_of(*link, work);
-    if (!target || !stands_alone(*target)) return nullptr;
+    if (!target || !keeps_its_name(*target, budget)) return nullptr;
     return node_of(*link, {}, budget);
   }
 
   Result<NodePtr> root_part(const std::string& part, RequestBudget& budget) const {
     if (!is_root()) return fail(no_such_entry());
     H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address(), budget));
-    H5_TRY(mirror_->find_part(view(), *root, part, budget));
     format::Link link;
     link.type = static_cast<std::uint8_t>(format::LinkType::Hard);
     link.address = contents_.address();
-    return mirror_->make_node(contents_, link, part, budget);
+    return part_node(*root, {std::nullopt, part}, link, budget);
   }
 
   Result<NodePtr> node_of(const format::Link& link, const std::string& part, RequestBudget& budget) const {
     object::PathWork work{.budget = budget};
-    H5_ASSIGN(const Target target, target_of(link, work));
+    H5_ASSIGN(Target target, target_of(link, work));
     const bool alone = part.empty() && stands_alone(target);
+    if (!alone && target.unread) return fail(*std::move(target.unread));
+    if (!alone && (!target.object || !names_object(target))) return fail(no_such_entry());
+    if (!alone && !target.symlink) return part_node(*target.object, {link.name, part}, link, budget);
     if (!alone) {
-      if (!target.object || !names_object(target)) return fail(no_such_entry());
-      H5_TRY(mirror_->find_part(view(), *target.object, part, budget));
+      const Status found = mirror_->find_part(view(), *target.object, part, budget);
+      H5_ASSIGN(const auto why, found ? std::optional<Error>() : untold(*target.object, part, budget));
+      if (!found && !why) return fail(found.error());
     }
     if (target.symlink) return symlink_node({link.name, part}, *target.symlink);
-    if (!alone) return mirror_->make_node(contents_, link, part, budget);
+    if (target.unread) return broken_node({link.name, part}, link, *std::move(target.unread));
     return std::make_shared<MirrorNode>(mirror_, contents_.file(), link.address, contents_.depth() + 1,
                                         nullptr);
   }
 
+  // The node of an object's part, or of what stands for parts that cannot be told.
+  Result<NodePtr> part_node(const OpenedObject& object, const MirrorEntry& entry, const format::Link& link,
+                            RequestBudget& budget) const {
+    const Status found = mirror_->find_part(view(), object, entry.part, budget);
+    if (found) return mirror_->make_node(contents_, link, entry.part, budget);
+    H5_ASSIGN(std::optional<Error> why, untold(object, entry.part, budget));
+    if (!why) return fail(found.error());
+    return broken_node(entry, link, *std::move(why));
+  }
+
+  NodeKey key_of(const MirrorEntry& entry) const {
+    return {contents_.file().get(), NodeKey::Kind::Mirror, contents_.address(),
+            key().name + "/" + mirror_->encode(entry)};
+  }
+
+  NodePtr broken_node(const MirrorEntry& entry, const format::Link& link, Error why) const {
+    return make_broken_node(key_of(entry), contents_, link, std::move(why));
+  }
+
   NodePtr symlink_node(const MirrorEntry& entry, SymlinkPath path) const {
-    NodeKey symlink_key{contents_.file().get(), NodeKey::Kind::Mirror, contents_.address(),
-                        key().name + "/" + mirror_->encode(entry)};
     std::string last;
     if (!entry.part.empty()) {
       MirrorEntry there{.link = {}, .part = entry.part};
@@ -261,7 +310,7 @@ class MirrorNode : public Node {
     }
     std::string text = symlink_text(path, mirror_->link_encoding());
     if (!last.empty()) text = text == "." ? last : text + "/" + last;
-    return make_symlink_node(std::move(symlink_key), contents_.file(), std::move(text));
+    return make_symlink_node(key_of(entry), contents_.file(), std::move(text));
   }
 
   // Only the whole listing tells which entry a cut name means.
@@ -293,25 +342,31 @@ class MirrorNode : public Node {
       if (!links.name(i).ends_with(mirror_->suffix())) continue;
       const auto link = contents_.find_listed(links, i, work.budget);
       const auto target = link ? target_of(*link, work) : Result<Target>(fail(link.error()));
-      if (target && stands_alone(*target)) out.keep(std::string(links.name(i)));
+      if (target && keeps_its_name(*target, work.budget)) out.keep(std::string(links.name(i)));
     }
   }
 
-  // A damaged link is recorded; the others are still listed.
+  // What cannot be read has an entry by its own name, as in the tree; the others are listed beside it.
   Status add_link(MirrorListing& out, const GroupListing& links, std::uint32_t position,
                   object::PathWork& work) const {
     RequestBudget& budget = work.budget;
     const auto link = contents_.find_listed(links, position, budget);
+    if (!link && !concerns_one_request(link.error())) {
+      report(links.link(position).name, link.error());
+      return out.add(*mirror_, {links.link(position).name, {}}, position, NodeType::Symlink);
+    }
     const auto target = link ? target_of(*link, work) : Result<Target>(fail(link.error()));
     H5_TRY(budget.check());
     if (!target) {
       out.note(target.error().within("Group", contents_.address()));
       return {};
     }
+    if (target->unread) report(link->name, *target->unread);
     const NodeType symlink_or = target->symlink ? NodeType::Symlink : mirror_->entry_type();
-    if (stands_alone(*target))
-      H5_TRY(out.add(*mirror_, {link->name, {}}, position,
-                     target->symlink ? NodeType::Symlink : NodeType::Directory));
+    const NodeType alone = target->symlink  ? NodeType::Symlink
+                           : target->unread ? NodeType::File
+                                            : NodeType::Directory;
+    if (stands_alone(*target)) H5_TRY(out.add(*mirror_, {link->name, {}}, position, alone));
     if (!target->object || !names_object(*target)) return {};
     return add_parts(out, link->name, position, *target->object, symlink_or, budget);
   }
@@ -322,8 +377,22 @@ class MirrorNode : public Node {
     const Status all = mirror_->for_each_part(view(), object, budget, [&](std::string part) {
       if (added) added = out.add(*mirror_, {link, std::move(part)}, position, type);
     });
-    if (!all) out.note(all.error().within("the view of the object", object.object.address));
-    return added;
+    H5_TRY(added);
+    if (all) return {};
+    H5_TRY(budget.check());
+    if (concerns_one_request(all.error())) {
+      out.note(all.error().within("the view of the object", object.object.address));
+      return {};
+    }
+    report(link.value_or(""), all.error());
+    const NodeType shown = type == NodeType::Symlink ? type : NodeType::File;
+    return out.add(*mirror_, {link, mirror_->part_for_damage(object)}, position, shown);
+  }
+
+  // Once for each cause. A front end that walks the directory names the entry itself.
+  void report(const std::string& name, const Error& why) const {
+    if (!view().context().options.logs_failed_reads) return;
+    view().report(view().path_of({contents_.address(), name}), why);
   }
 
   MirrorPtr mirror_;

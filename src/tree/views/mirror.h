@@ -2,7 +2,9 @@
 // paths; beside them are the entries that a view has for the target of each link: `d@units` for the dataset
 // d, say. A symlink leads to the view of its target: to the mirrored directory of a group, and to each entry
 // of an object. A dangling link is omitted. A link to another file leads to that file's mirror, under
-// /.h5/external below the mirror, and is not followed to see whether the target exists.
+// /.h5/external below the mirror, and is not followed to see whether the target exists. What cannot be read
+// has an entry by its own name, which says why, so that a listing ends well wherever the group's own links
+// can be read.
 //
 // To add a mirror: a class derived from Mirror, and a line in the table of hidden_root.cpp. A view of
 // datasets as computed files needs neither: see h5mount/view/view.h. Threads: any, as for nodes.
@@ -51,6 +53,8 @@ class Mirror {
   // if some may be missing; the known ones were visited then.
   virtual Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
                                const std::function<void(std::string)>& each) const = 0;
+  // The part that stands for those which cannot be told, where `for_each_part` fails.
+  virtual std::string part_for_damage(const OpenedObject&) const { return {}; }
   // Fails with NotFound if the object does not have that part.
   virtual Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
                            RequestBudget& budget) const = 0;

@@ -12,7 +12,6 @@
 #include "../objects/object_nodes.h"
 #include "../views/view_nodes.h"
 #include "h5mount/base/thread_annotations.h"
-#include "h5mount/object/list_damage.h"
 #include "zarr_store.h"
 
 namespace h5mount::tree {
@@ -269,10 +268,10 @@ class ZarrGroupNode : public Node {
       out->add(child.shown, child.type());
       return Status();
     };
-    object::ListDamage damage;
-    H5_TRY(for_each_zarr_child(
-        contents_, store_->shown.encoding, each, [&](const Error& error) { damage.note(error); }, budget));
-    out->set_damage(damage.error("groups and arrays"));
+    ZarrOmissions omissions;
+    H5_TRY(for_each_zarr_child(contents_, store_->shown.encoding, each, &omissions, budget));
+    out->set_damage(std::move(omissions.links));
+    out->set_left_out(std::move(omissions.objects));
     return out;
   }
 

@@ -122,6 +122,20 @@ std::string own_name(const GroupContents& group, const ZarrChild& child, view::Z
   return stripped;
 }
 
+// Reports the object that cannot be read once for each cause, unless a front end names it itself.
+void leave_out(const GroupContents& group, const GroupListing& links, std::size_t position, const Error& why,
+               ZarrOmissions* omissions) {
+  constexpr std::size_t kMostNamed = 1000;
+  ServedFile& file = *group.file();
+  if (file.context().options.logs_failed_reads)
+    file.report(file.path_of({group.address(), links.link(position).name}), why);
+  if (omissions == nullptr || omissions->objects.size() > kMostNamed) return;
+  if (omissions->objects.size() == kMostNamed)
+    omissions->objects.push_back({"", {ErrorCode::LimitExceeded, "and more that cannot be read"}});
+  else
+    omissions->objects.push_back({std::string(links.name(position)), why});
+}
+
 }  // namespace
 
 std::string encode_zarr_name(std::string_view name) {
@@ -152,8 +166,8 @@ Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding
 }
 
 Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
-                           const std::function<Status(ZarrChild)>& each,
-                           const std::function<void(const Error&)>& damaged, RequestBudget& budget) {
+                           const std::function<Status(ZarrChild)>& each, ZarrOmissions* omissions,
+                           RequestBudget& budget) {
   const bool version3 = encoding == view::ZarrEncoding::Version3;
   H5_ASSIGN(const std::shared_ptr<const GroupListing> links, group.list(budget));
   budget.share_pauses(links->pauses());
@@ -162,7 +176,8 @@ Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encodi
     const auto link = group.find_listed(*links, i, budget);
     auto child = link ? resolve(group, *link, encoding, work) : Result<ZarrChild>(fail(link.error()));
     if (!child) {
-      if (damaged && child.error().code() != ErrorCode::NotFound) damaged(child.error());
+      H5_TRY(budget.check());
+      if (child.error().code() != ErrorCode::NotFound) leave_out(group, *links, i, child.error(), omissions);
       continue;
     }
     const std::string own = own_name(group, *child, encoding, work);
@@ -170,7 +185,7 @@ Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encodi
         zarr_name(own == child->link.name ? std::string(links->name(i)) : encode_name(own), version3);
     H5_TRY(each(*std::move(child)));
   }
-  if (damaged && links->damage() != nullptr) damaged(*links->damage());
+  if (omissions != nullptr && links->damage() != nullptr) omissions->links = *links->damage();
   return {};
 }
 

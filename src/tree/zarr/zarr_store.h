@@ -1,7 +1,8 @@
 // The content of a Zarr store: a file's groups at their own paths, its datasets as arrays, and the metadata
 // of both. A soft link to a dataset is an array; every further link to a group is a symlink, which the
-// consolidated metadata omit. Omitted are links to other files, datasets whose type Zarr lacks, and
-// dimensions of netCDF without values. Threads: any.
+// consolidated metadata omit. Omitted are links to other files, datasets whose type Zarr lacks, dimensions of
+// netCDF without values, and what cannot be read: a client that cannot read one entry opens no store.
+// Threads: any.
 #pragma once
 
 #include <functional>
@@ -35,11 +36,18 @@ struct ZarrChild {
 Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
                                   std::string_view shown, RequestBudget& budget);
 
-// Visits the children in the order of readdir. Errors of children that cannot be read are passed to `damaged`
-// (may be null).
+// What a group of a store lacks: objects that cannot be read (1,000 are named, the last one stands for the
+// rest), and why links of the group itself may be missing.
+struct ZarrOmissions {
+  std::vector<DirectoryListing::LeftOut> objects;
+  std::optional<Error> links;
+};
+
+// Visits the children in the order of readdir. Objects that cannot be read are logged. `omissions` may be
+// null.
 Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
-                           const std::function<Status(ZarrChild)>& each,
-                           const std::function<void(const Error&)>& damaged, RequestBudget& budget);
+                           const std::function<Status(ZarrChild)>& each, ZarrOmissions* omissions,
+                           RequestBudget& budget);
 
 // The texts of version 2: .zgroup, .zarray, .zattrs, and .zmetadata, which covers all groups and arrays below
 // the root, so that these are walked.
