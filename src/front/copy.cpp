@@ -91,11 +91,9 @@ class Copy : public Visitor {
       jobs.drain();
     }
     directories_.clear();
+    tell_refused_all();
     const MutexLock lock(mutex_);
     if (record_ && !ended_ && walked) record_->remove(*top_);
-    if (refused_xattrs_ > 0)
-      log(LogLevel::Warning, "{}: the file system did not accept {} attributes, the first of them of /{}",
-          options_.destination, refused_xattrs_, refused_path_);
     return ended_ ? Status(fail(*ended_)) : walked;
   }
 
@@ -146,7 +144,7 @@ class Copy : public Visitor {
       record_.emplace(*top_, options_.source_version.empty() ? std::string()
                                                              : options_.source_version + " /" + found.path);
     }
-    count_refused(found.path, set_xattrs((*made)->fd(), read_xattrs(*tree_, found, failed_)));
+    tell_refused(found.path, set_xattrs((*made)->fd(), read_xattrs(*tree_, found, failed_)));
     directories_.push_back(*std::move(made));
     return true;
   }
@@ -209,7 +207,7 @@ class Copy : public Visitor {
     H5_ASSIGN(FileReader reader, FileReader::open(tree_, work.found.node.id()));
     H5_ASSIGN(TemporaryFile file, TemporaryFile::make(work.directory, work.name));
     H5_TRY(write_content(reader, file));
-    count_refused(work.found.path, set_xattrs(file.fd(), read_xattrs(*tree_, work.found, failed_)));
+    tell_refused(work.found.path, set_xattrs(file.fd(), read_xattrs(*tree_, work.found, failed_)));
     H5_TRY(set_status(file.fd(), stat));
     H5_TRY(check_stop());
     if (::fstat(file.fd(), &there) != 0) return fail(io_error(errno, "cannot be written"));
@@ -272,11 +270,41 @@ class Copy : public Visitor {
     if (!ended_) ended_ = why;
   }
 
-  void count_refused(const std::string& path, std::size_t count) {
-    if (count == 0) return;
-    const MutexLock lock(mutex_);
-    if (refused_xattrs_ == 0) refused_path_ = path;
-    refused_xattrs_ += count;
+  // Names what the file system did not take: in several lines, as a line of the log has a bound. One that
+  // takes nothing is told once, at the end.
+  void tell_refused(const std::string& path, const RefusedXattrs& refused) {
+    constexpr std::size_t kMostBytes = 2048;
+    if (refused.takes_none) {
+      const MutexLock lock(mutex_);
+      if (refused_xattrs_ == 0) refused_path_ = path;
+      refused_xattrs_ += refused.names.size();
+      return;
+    }
+    std::string names;
+    for (std::size_t i = 0; i < refused.names.size(); ++i) {
+      names.append(names.empty() ? "" : ", ").append(escape_for_log(refused.names[i]));
+      if (i + 1 < refused.names.size() && names.size() < kMostBytes) continue;
+      failed_(path, {ErrorCode::TooLarge,
+                     fmt::format("the file system does not take these of its {} attributes more: {}",
+                                 refused.names.size(), names)});
+      names.clear();
+    }
+  }
+
+  void tell_refused_all() {
+    std::string path;
+    std::size_t count = 0;
+    {
+      const MutexLock lock(mutex_);
+      count = refused_xattrs_;
+      path = refused_path_;
+    }
+    if (count > 0)
+      failed_(path,
+              {ErrorCode::UnsupportedFeature,
+               fmt::format("the file system of {} keeps no extended attributes: {} are not in the copy, "
+                           "the first of them of /{}",
+                           options_.destination, count, path)});
   }
 
   void add_progress(std::uint64_t files, std::uint64_t bytes, std::uint64_t kept) {

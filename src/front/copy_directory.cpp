@@ -109,15 +109,19 @@ Status set_status(int fd, const tree::NodeStat& stat) {
   return {};
 }
 
-std::size_t set_xattrs(int fd, const Xattrs& xattrs) {
-  std::size_t refused = 0;
-  for (const auto& [name, value] : xattrs)
-    if (::fsetxattr(fd, name.c_str(), value.data(), value.size(), 0) != 0) ++refused;
+RefusedXattrs set_xattrs(int fd, const Xattrs& xattrs) {
+  RefusedXattrs refused;
+  for (const auto& [name, value] : xattrs) {
+    if (::fsetxattr(fd, name.c_str(), value.data(), value.size(), 0) == 0) continue;
+    refused.takes_none = refused.takes_none || errno == EOPNOTSUPP;
+    refused.names.push_back(name);
+  }
   return refused;
 }
 
 std::pair<std::timespec, std::timespec> file_times(const tree::NodeStat& stat) {
-  const std::timespec time = {static_cast<std::time_t>(stat.mtime), 0};
+  const std::timespec time = {static_cast<std::time_t>(stat.mtime),
+                              static_cast<long>(stat.mtime_nanoseconds)};
   return {time, time};
 }
 

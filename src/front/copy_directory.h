@@ -53,8 +53,12 @@ class CopyDirectory {
 
 // Sets the owner, as far as this user may, the mode and the times of an open file or directory.
 Status set_status(int fd, const tree::NodeStat& stat);
-// Returns the number of attributes that the file system did not accept.
-std::size_t set_xattrs(int fd, const Xattrs& xattrs);
+// The attributes that the file system did not take.
+struct RefusedXattrs {
+  std::vector<std::string> names;
+  bool takes_none = false;  // the file system has none at all
+};
+RefusedXattrs set_xattrs(int fd, const Xattrs& xattrs);
 // Access and modification time.
 std::pair<std::timespec, std::timespec> file_times(const tree::NodeStat& stat);
 

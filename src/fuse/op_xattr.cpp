@@ -4,6 +4,7 @@
 
 #include "adapter.h"
 #include "guard.h"
+#include "h5mount/tree/xattr_list.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -32,12 +33,6 @@ bool reply_kept(Reply& reply, fuse_ino_t node, std::string_view name, std::size_
   if (!kept) return false;
   reply_value(reply, node, name, *std::move(kept), size);
   return true;
-}
-
-// The kernel refuses a whole list if one name is invalid.
-bool is_fit(const std::string& name) {
-  return name.starts_with(kNamespace) && name.size() <= XATTR_NAME_MAX &&
-         name.find('\0') == std::string::npos;
 }
 
 }  // namespace
@@ -69,14 +64,7 @@ void op_listxattr(fuse_req_t request, fuse_ino_t node, std::size_t size) {
   guard(request, "listxattr", node, [&](Reply& reply) -> Status {
     if (reply_kept(reply, node, {}, size)) return {};
     H5_ASSIGN(const auto names, reply.adapter().tree->list_xattrs(node, reply.budget()));
-    std::string list;
-    for (const std::string& name : names) {
-      if (!is_fit(name)) continue;
-      if (list.size() + name.size() + 1 > XATTR_LIST_MAX) break;
-      list += name;
-      list += '\0';
-    }
-    reply_value(reply, node, {}, std::move(list), size);
+    reply_value(reply, node, {}, tree::kernel_xattrs(names).list, size);
     return {};
   });
 }

@@ -105,6 +105,13 @@ Result<ServedFilePtr> ExternalFiles::open(const ViewContextPtr& context, std::st
   return made;
 }
 
+std::string ExternalFiles::shown_name_of(const ServedFile& file) const {
+  const MutexLock lock(mutex_);
+  const auto found =
+      std::ranges::find_if(known_, [&](const Known& known) { return known.file.lock().get() == &file; });
+  return found == known_.end() ? std::string() : found->shown;
+}
+
 std::vector<std::string> ExternalFiles::used_names() const {
   std::vector<std::string> out;
   const MutexLock lock(mutex_);

@@ -30,6 +30,9 @@ class ExternalFiles {
   // are opened. Errors: NotFound, AccessDenied, and those of opening the file.
   Result<ServedFilePtr> open(const ViewContextPtr& context, std::string_view shown);
 
+  // The shown name of a file that was opened by its name; empty if it is not remembered.
+  std::string shown_name_of(const ServedFile& file) const;
+
   // The shown names of files that links have named or that were opened, except those that could not be
   // opened.
   std::vector<std::string> used_names() const;

@@ -1,14 +1,18 @@
 // user.hdf5.*: the structure of an object. Each line of the table is one name.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
+#include "../core/external_files.h"
 #include "attribute_values.h"
 #include "damaged_lists.h"
 #include "followed_dataset.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/io/remarks.h"
 #include "h5mount/object/no_such_attribute.h"
+#include "h5mount/tree/names.h"
+#include "h5mount/tree/xattr_list.h"
 #include "object_facts.h"
 #include "sources_text.h"
 
@@ -252,23 +256,6 @@ Gathered gather(ServedFile& file, const OpenedObject& opened, bool with_problem,
 
 constexpr std::string_view kLargeAttributes = "large_attributes";
 
-// A list of names within Linux's limit: further names are omitted.
-class XattrList {
- public:
-  bool add(std::string_view prefix, std::string_view name) {
-    const std::size_t bytes = prefix.size() + name.size() + 1;
-    if (bytes > kMaxXattrBytes - bytes_) return false;
-    bytes_ += bytes;
-    names_.push_back(std::string(prefix).append(name));
-    return true;
-  }
-  std::vector<std::string> take() { return std::move(names_); }
-
- private:
-  std::vector<std::string> names_;
-  std::size_t bytes_ = 0;
-};
-
 bool is_too_long(const Text& text) {
   return text ? text->size() > kMaxXattrBytes : text.error().code() == ErrorCode::TooLarge;
 }
@@ -320,8 +307,30 @@ Text large_attributes_text(ServedFile& file, const OpenedObject& object, Request
   return out;
 }
 
+// Which attributes the kernel's list lacks is told by their number and the place of all of them.
+Text more_attributes_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
+  H5_ASSIGN(const std::vector<std::string> names, list_object_xattrs(file, object, budget));
+  const std::size_t more = kernel_xattrs(names).more;
+  if (more == 0) return fail(object::no_such_attribute());
+  std::string place = "/.h5/attributes";
+  if (file.depth() > 0) place += "/.h5/external/" + file.context().external->shown_name_of(file);
+  std::string path = file.path_of_object(object.object.address);
+  if (path == "/") path.clear();
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at + 1), path.size());
+    place += '/' + encode_name_without_at(std::string_view(path).substr(at + 1, end - at - 1));
+    at = end;
+  }
+  if (path.empty()) place += '/';
+  std::string out = fmt::format(R"({{"count":{},"at":)", more);
+  text::append_json_string(place + '@', out);
+  return out + '}';
+}
+
 Text structure_text(ServedFile& file, const OpenedObject& opened, std::string_view name,
                     RequestBudget& budget) {
+  if (name == kMoreAttributes.substr(kStructurePrefix.size()))
+    return more_attributes_text(file, opened, budget);
   if (name == kLargeAttributes) return large_attributes_text(file, opened, budget);
   for (const XattrLine& line : kTable) {
     if (line.name != name) continue;
@@ -340,13 +349,14 @@ Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const Open
                                                     RequestBudget& budget) {
   const AllNames names = all_names(file, object, budget);
   H5_TRY(budget.check());
-  XattrList list;
-  for (const std::string_view line : names.lines) list.add(kStructurePrefix, line);
-  if (!names.large_lines.empty() || !names.attributes.large.empty())
-    list.add(kStructurePrefix, kLargeAttributes);
-  for (const std::string& name : names.attributes.listed)
-    if (!list.add(kPrefix, name)) break;
-  return list.take();
+  std::vector<std::string> list;
+  const auto add = [&](std::string_view prefix, std::string_view name) {
+    list.push_back(std::string(prefix).append(name));
+  };
+  for (const std::string_view line : names.lines) add(kStructurePrefix, line);
+  if (!names.large_lines.empty() || !names.attributes.large.empty()) add(kStructurePrefix, kLargeAttributes);
+  for (const std::string& name : names.attributes.listed) add(kPrefix, name);
+  return list;
 }
 
 std::optional<Error> object_damage(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
