@@ -26,7 +26,9 @@ class NodeXattrs final : public tree::XattrSource {
 std::string describe_other(tree::Tree& tree, const FoundNode& found) {
   if (found.stat.type == tree::NodeType::Directory) return "Directory";
   const auto exact = tree.stat(found.node.id(), tree::StatDepth::Size);
-  return fmt::format("File of {} bytes", exact ? exact->size : found.stat.size);
+  const auto left_out = tree.get_xattr(found.node.id(), "user.hdf5.left_out");
+  return fmt::format("File of {} bytes{}", exact ? exact->size : found.stat.size,
+                     left_out ? ", without " + escape_for_log(*left_out) : std::string());
 }
 
 // The description in the form of /.h5/list.txt. Something that cannot be read also counts as a failure.
@@ -78,7 +80,13 @@ class Lister : public Visitor {
   Status show(const FoundNode& found) {
     const std::string name = whole_paths_ ? "/" + found.path : found.path.substr(found.path.rfind('/') + 1);
     if (options_.details) return context_.out.add(described(describing_, found, name, options_.recursive));
+    name_unreadable(found);
     return context_.out.add((options_.for_terminal ? escape_for_log(name) : name) + "\n");
+  }
+
+  void name_unreadable(const FoundNode& found) {
+    if (!found.stat.unreadable) return;
+    if (const auto trouble = trouble_with(*context_.tree, found)) context_.failed(found.path, *trouble);
   }
 
   const Context& context_;
@@ -104,6 +112,8 @@ Status list_names(const Context& context, const FoundNode& directory, bool whole
     const std::string shown = whole_paths ? "/" + joined_path(directory.path, name) : name;
     H5_TRY(context.out.add((for_terminal ? escape_for_log(shown) : shown) + "\n"));
   }
+  for (const auto& [name, why] : (*listing)->left_out())
+    context.failed(joined_path(directory.path, name), why);
   if (const Error* damage = (*listing)->damage()) context.failed(directory.path, *damage);
   return {};
 }

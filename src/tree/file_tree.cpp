@@ -15,6 +15,7 @@
 #include "objects/file_object.h"
 #include "objects/object_nodes.h"
 #include "source_tree.h"
+#include "views/group_table.h"
 
 namespace h5mount::tree {
 
@@ -345,7 +346,7 @@ Status SourceTree::append_lines(const dataset::ReadEnvironment& environment, con
   }
   const ViewContextPtr context = make_context(shown, options, 0);
   H5_ASSIGN(const ServedFilePtr main, serve_main(context, budget));
-  H5_TRY(append_catalogue_lines(main, out, budget, facts));
+  H5_TRY(append_catalogue_lines(main, absent_views_of_group, out, budget, facts));
   facts.others = facts.others || main->followed().following();
   return main->followed().confirm_unchanged();
 }

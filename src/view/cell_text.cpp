@@ -12,6 +12,8 @@ namespace {
 
 using format::DatatypeClass;
 
+constexpr std::string_view kNull = "null";
+
 template <class Bits, bool kBig>
 Bits load(const std::byte* at) {
   return kBig ? load_be<Bits>(at) : load_le<Bits>(at);
@@ -213,28 +215,38 @@ Cell::Cell(const Column& column)
     : type_(column.type),
       categories_(column.categories),
       offset_(column.offset),
+      mask_(column.mask),
       kind_(categories_ ? Kind::Category : kind_of(*column.type)),
-      number_(categories_ ? nullptr : number_of(*column.type)) {}
+      number_(categories_ || mask_ ? nullptr : number_of(*column.type)) {}
 
-Status Cell::append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const {
+Result<bool> Cell::append_plain(const std::byte* row, const text::ValueContext& context,
+                                std::string& out) const {
+  if (is_masked(row)) return false;
   if (kind_ == Kind::Text && type_->cls == DatatypeClass::String) {
     out += text::fixed_string(*type_, element(row));
-    return {};
+    return true;
   }
-  if (kind_ == Kind::Text) return text::append_string(*type_, element(row), context, out);
-  if (kind_ == Kind::Complex) return append_complex(*type_, element(row), context, out);
+  if (kind_ == Kind::Text) {
+    H5_TRY(text::append_string(*type_, element(row), context, out));
+    return true;
+  }
+  if (kind_ == Kind::Complex) {
+    H5_TRY(append_complex(*type_, element(row), context, out));
+    return true;
+  }
   if (kind_ == Kind::Category) {
     H5_ASSIGN(const auto place, category_of(*type_, row + offset_, *categories_));
     if (place) out += categories_->name(*place);
-    return {};
+    return place.has_value();
   }
   std::string json;
   H5_TRY(text::append_json(*type_, element(row), context, json));
+  if (json == "null") return false;
   if (json.starts_with('"'))
     append_unquoted(json, out);
-  else if (json != "null")
+  else
     out += json;
-  return {};
+  return true;
 }
 
 char* Cell::make_strict(char* begin, char* end) {
@@ -244,6 +256,12 @@ char* Cell::make_strict(char* begin, char* end) {
 }
 
 Status Cell::append_json(const std::byte* row, const text::ValueContext& context, std::string& out) const {
+  if (!is_masked(row)) return append_present(row, context, out);
+  out += kNull;
+  return {};
+}
+
+Status Cell::append_present(const std::byte* row, const text::ValueContext& context, std::string& out) const {
   const std::size_t start = out.size();
   if (is_number()) {
     char number[kNumberRoom];
@@ -297,6 +315,11 @@ std::size_t Cell::category_width() const {
 }
 
 std::optional<std::size_t> Cell::json_width() const {
+  const std::optional<std::size_t> width = present_width();
+  return width && mask_ ? std::max(*width, kNull.size()) : width;
+}
+
+std::optional<std::size_t> Cell::present_width() const {
   switch (kind_) {
     case Kind::Category: {
       constexpr std::size_t kWorthPadding = 256;

@@ -14,11 +14,13 @@ class Cell {
 
   Kind kind() const { return kind_; }
   const format::Datatype& type() const { return *type_; }
+  bool may_be_masked() const { return mask_.has_value(); }
 
   // Appends the value at `row` (the row's first byte). Integers and floats are written as in docs/promise.md
   // 'Values as text'; complex numbers as in Python, without brackets; a value that is a single string, and
-  // the name of a category, as its own bytes, unquoted; a missing value as an empty text; all others as JSON.
-  Status append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const;
+  // the name of a category, as its own bytes, unquoted; all others as JSON. Returns false for a missing
+  // value, for which nothing is appended: that of a mask, of the code -1, a reference that leads nowhere.
+  Result<bool> append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const;
   // Writes an integer or float of a usual format directly to memory, of which kNumberRoom bytes may be
   // overwritten; returns the end.
   static constexpr std::size_t kNumberRoom = text::kFloatTextRoom;
@@ -41,13 +43,17 @@ class Cell {
 
   ByteSpan element(const std::byte* row) const { return {row + offset_, type_->size}; }
 
+  bool is_masked(const std::byte* row) const { return mask_ && row[*mask_] != std::byte{0}; }
+  Status append_present(const std::byte* row, const text::ValueContext& context, std::string& out) const;
+  std::optional<std::size_t> present_width() const;
   std::size_t category_width() const;
 
   format::DatatypePtr type_;
   object::CategoriesPtr categories_;
   std::uint64_t offset_;
+  std::optional<std::uint64_t> mask_;
   Kind kind_;
-  Number number_ = nullptr;  // for plain integers and floats, else null
+  Number number_ = nullptr;  // for plain integers and floats that are never missing, else null
 };
 
 }  // namespace h5mount::view

@@ -38,30 +38,43 @@ std::uint64_t load_value(const ParquetColumn& column, const std::byte* at) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
 }
 
-// Appends the column's values of some rows.
+// Appends the column's values of some rows. Where some are missing the others come first, and zeros that are
+// not read follow, so that a page's size does not depend on them.
 void append_values(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes, std::string& out) {
-  const std::size_t count = rows.size() / row_bytes, start = out.size(), width = column.value_bytes;
+  const std::size_t count = rows.size() / row_bytes, width = column.value_bytes;
+  ParquetLevels levels(column, count, out);
+  const std::size_t start = out.size();
   out.resize(start + count * width);
   char* to = out.data() + start;
-  const std::byte* at = rows.data() + column.offset;
+  const std::byte* row = rows.data();
   const bool as_stored = column.stored_bytes == width && column.order == format::ByteOrder::Little;
-  for (std::size_t i = 0; i < count; ++i, at += row_bytes, to += width) {
+  for (std::size_t i = 0; i < count; ++i, row += row_bytes) {
+    if (column.is_masked(row)) continue;
+    levels.set_present(i);
     if (as_stored) {
-      std::memcpy(to, at, width);
+      std::memcpy(to, row + column.offset, width);
     } else {
-      const std::uint64_t value = load_value(column, at);
+      const std::uint64_t value = load_value(column, row + column.offset);
       std::memcpy(to, &value, width);
     }
+    to += width;
   }
 }
 
-// Appends booleans, eight to a byte, the first in the lowest bit.
+// Appends booleans, eight to a byte, the first in the lowest bit; missing ones as above.
 void append_bits(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes, std::string& out) {
-  const std::size_t count = rows.size() / row_bytes, start = out.size();
+  const std::size_t count = rows.size() / row_bytes;
+  ParquetLevels levels(column, count, out);
+  const std::size_t start = out.size();
   out.resize(start + divide_up(count, 8));
-  const std::byte* at = rows.data() + column.offset;
-  for (std::size_t i = 0; i < count; ++i, at += row_bytes)
-    if (*at != std::byte{}) out[start + i / 8] = static_cast<char>(out[start + i / 8] | 1 << i % 8);
+  const std::byte* row = rows.data();
+  for (std::size_t i = 0, place = 0; i < count; ++i, row += row_bytes) {
+    if (column.is_masked(row)) continue;
+    levels.set_present(i);
+    if (row[column.offset] != std::byte{})
+      out[start + place / 8] = static_cast<char>(out[start + place / 8] | 1 << place % 8);
+    ++place;
+  }
 }
 
 class ParquetFile final : public TableFile {

@@ -10,6 +10,8 @@
 
 namespace h5mount::view {
 
+class Cell;
+
 // The names of a column, by their indices.
 struct ParquetDictionary {
   std::string page;  // of each name its length (u32 LE) and its bytes
@@ -30,13 +32,15 @@ struct ParquetColumn {
   Conversion conversion = Conversion::Bytes;
   // JSON object, name to number; null except for enumerations. Columns of one type share it.
   std::shared_ptr<const std::string> enum_names = {};
-  format::DatatypePtr string_type = {};  // of strings
-  std::size_t string_index = 0;          // index among the columns of strings
-  ParquetDictionaryPtr dictionary = {};  // of indices, which have `value_bytes`
+  std::shared_ptr<const Cell> text = {};  // of strings, and of references, which are text
+  std::size_t string_index = 0;           // index among these columns
+  ParquetDictionaryPtr dictionary = {};   // of indices, which have `value_bytes`
   object::CategoriesPtr categories =
       {};  // of indices that are codes of the type `code_type`; else they are bytes
   format::DatatypePtr code_type = {};
-  bool optional = false;  // a code may stand for a missing value
+  bool optional = false;  // values may be missing: by a code, by a mask, references to nothing
+  std::optional<std::uint64_t> mask = {};  // see Column
+  bool is_masked(const std::byte* row) const { return mask && row[*mask] != std::byte{0}; }
 };
 
 }  // namespace h5mount::view

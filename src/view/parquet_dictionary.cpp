@@ -83,34 +83,42 @@ std::string run_header(std::uint64_t rows) {
 
 std::uint64_t index_page_bytes(const ParquetColumn& column, std::uint64_t rows) {
   const std::uint64_t groups = divide_up(rows, kGroup), header = run_header(rows).size();
-  const std::uint64_t levels = column.optional ? kLengthBytes + header + groups : 0;
-  return levels + 1 + header + groups * kGroup * column.value_bytes;
+  return level_bytes(column, rows) + 1 + header + groups * kGroup * column.value_bytes;
+}
+
+std::uint64_t level_bytes(const ParquetColumn& column, std::uint64_t rows) {
+  return column.optional ? kLengthBytes + run_header(rows).size() + divide_up(rows, kGroup) : 0;
+}
+
+ParquetLevels::ParquetLevels(const ParquetColumn& column, std::uint64_t rows, std::string& out) : out_(out) {
+  if (!column.optional) return;
+  const std::string header = run_header(rows);
+  const auto groups = static_cast<std::size_t>(divide_up(rows, kGroup));
+  append_u32(header.size() + groups, out);
+  out += header;
+  bits_ = out.size();
+  out.append(groups, '\0');
 }
 
 Status append_indices(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes, std::string& out) {
   const std::uint64_t count = rows.size() / row_bytes;
   const auto groups = static_cast<std::size_t>(divide_up(count, kGroup));
   const std::string header = run_header(count);
-  std::size_t levels = 0;
-  if (column.optional) {
-    append_u32(header.size() + groups, out);
-    out += header;
-    levels = out.size();
-    out.append(groups, '\0');
-  }
+  ParquetLevels levels(column, count, out);
   out += static_cast<char>(8 * column.value_bytes);
   out += header;
   std::size_t to = out.size();
   out.append(groups * kGroup * column.value_bytes, '\0');
   const std::byte* at = rows.data() + column.offset;
   for (std::size_t i = 0; i < count; ++i, at += row_bytes) {
+    if (column.is_masked(rows.data() + i * row_bytes)) continue;
     std::uint64_t index = std::to_integer<std::uint64_t>(*at);
     if (column.categories) {
       H5_ASSIGN(const auto place, category_of(*column.code_type, at, *column.categories));
       if (!place) continue;
       index = *place;
     }
-    if (column.optional) out[levels + i / 8] = static_cast<char>(out[levels + i / 8] | 1 << i % 8);
+    levels.set_present(i);
     std::memcpy(out.data() + to, &index, column.value_bytes);
     to += column.value_bytes;
   }

@@ -30,6 +30,22 @@ std::uint32_t index_bytes(std::uint64_t names);
 // The header of a run of bit-packed values for so many rows.
 std::string run_header(std::uint64_t rows);
 
+// The definition levels of a page of so many rows: a bit a row, which says that it has a value. None of a
+// column of which no value may be missing.
+std::uint64_t level_bytes(const ParquetColumn& column, std::uint64_t rows);
+class ParquetLevels {
+ public:
+  // Appends levels that say that all values are missing.
+  ParquetLevels(const ParquetColumn& column, std::uint64_t rows, std::string& out);
+  void set_present(std::size_t row) {
+    if (bits_) out_[*bits_ + row / 8] = static_cast<char>(out_[*bits_ + row / 8] | 1 << row % 8);
+  }
+
+ private:
+  std::string& out_;
+  std::optional<std::size_t> bits_;  // their place; nullopt: there are none
+};
+
 // The bytes of a data page of so many rows.
 std::uint64_t index_page_bytes(const ParquetColumn& column, std::uint64_t rows);
 

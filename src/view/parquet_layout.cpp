@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "cell_text.h"
 #include "h5mount/base/utf8.h"
 #include "parquet_dictionary.h"
 #include "parquet_types.h"
@@ -123,7 +124,7 @@ class Dictionaries {
     if (names == nullptr) return {};
     column.categories = source.categories;
     column.code_type = source.type;
-    column.optional = type.is_signed;
+    column.optional = column.optional || type.is_signed;
     return {};
   }
 
@@ -135,7 +136,10 @@ class Dictionaries {
 Status add_column(const Column& source, EnumNames& names, Dictionaries& dictionaries,
                   std::vector<ParquetColumn>& out) {
   const format::Datatype& type = *source.type;
-  ParquetColumn column{.name = utf8_name(source.name), .offset = source.offset};
+  ParquetColumn column{.name = utf8_name(source.name),
+                       .offset = source.offset,
+                       .optional = source.mask.has_value(),
+                       .mask = source.mask};
   if (is_complex(type)) {
     const bool own = type.cls == DatatypeClass::Complex;
     const format::Datatype& part = own ? *type.base : *type.members[0].type;
@@ -148,10 +152,12 @@ Status add_column(const Column& source, EnumNames& names, Dictionaries& dictiona
     }
     return {};
   }
-  if (text::is_string(type)) {
+  const bool reference = type.cls == DatatypeClass::Reference;
+  if (text::is_string(type) || reference) {
     column.physical = kByteArray;
     column.conversion = Conversion::Text;
-    column.string_type = source.type;
+    column.text = std::make_shared<const Cell>(source);
+    column.optional = column.optional || reference;
     out.push_back(std::move(column));
     return {};
   }
@@ -271,11 +277,11 @@ std::uint64_t ParquetLayout::page_bytes(const ParquetColumn& column, std::uint64
     case Conversion::Text:
       return strings_.page_bytes[static_cast<std::size_t>(group) * string_columns_ + column.string_index];
     case Conversion::Bits:
-      return divide_up(rows_of(group), 8);
+      return level_bytes(column, rows_of(group)) + divide_up(rows_of(group), 8);
     case Conversion::Index:
       return index_page_bytes(column, rows_of(group));
     default:
-      return rows_of(group) * column.value_bytes;
+      return level_bytes(column, rows_of(group)) + rows_of(group) * column.value_bytes;
   }
 }
 

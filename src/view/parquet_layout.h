@@ -2,7 +2,8 @@
 // type alone, except for strings, whose lengths have to be measured.
 //
 //   0      P A R 1
-//          row groups: for each column a page header and its values (PLAIN, no compression, REQUIRED);
+//          row groups: for each column a page header and its values (PLAIN, no compression, REQUIRED; where
+//          values may be missing OPTIONAL, with levels: parquet_dictionary.h);
 //          columns of names have a dictionary and indices (parquet_dictionary.h)
 //          footer: FileMetaData in Thrift's compact protocol
 //          u32 LE length of the footer, P A R 1

@@ -2,8 +2,10 @@
 
 #include <atomic>
 
+#include "cell_text.h"
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/utf8.h"
+#include "parquet_dictionary.h"
 #include "table_file.h"
 
 namespace h5mount::view {
@@ -63,8 +65,9 @@ class Pass {
     std::uint64_t group_bytes = 0;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       std::uint64_t& bytes = found_.page_bytes[static_cast<std::size_t>(group) * columns_.size() + i];
-      bytes = layout_.rows_of(group) * kStringLengthBytes;
+      bytes = level_bytes(*columns_[i], layout_.rows_of(group));
       if (read) read = measure(*columns_[i], rows, bytes);
+      if (!read) bytes += layout_.rows_of(group) * kStringLengthBytes;
       group_bytes += bytes;
       if (read && group_bytes > kMaxRowText) read = too_long();
       if (total_.fetch_add(bytes) + bytes > max_variable_text(source_))
@@ -82,11 +85,11 @@ class Pass {
   Status measure(const ParquetColumn& column, ByteSpan rows, std::uint64_t& bytes) {
     std::string text;
     bool utf8 = true;
-    for (std::size_t at = column.offset; at < rows.size(); at += table_.row_bytes) {
+    for (std::size_t at = 0; at < rows.size(); at += table_.row_bytes) {
       text.clear();
-      H5_TRY(text::append_string(*column.string_type, rows.subspan(at, column.string_type->size),
-                                 {source_.values, budget_}, text));
-      bytes += text.size();
+      H5_ASSIGN(const bool present,
+                column.text->append_plain(rows.data() + at, {source_.values, budget_}, text));
+      if (present || !column.optional) bytes += kStringLengthBytes + text.size();
       H5_TRY(budget_.spend(limits::kStepsPerTextByte * (text.size() + 8)));
       utf8 = utf8 && is_utf8(text);
       if (bytes > kMaxRowText) return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
@@ -139,11 +142,16 @@ bool same_columns(const ParquetLayout& a, const ParquetLayout& b) {
 Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes,
                               const text::ValueContext& context, std::string& out) {
   const std::size_t begin = out.size();
-  for (std::size_t at = column.offset; at < rows.size(); at += row_bytes) {
+  ParquetLevels levels(column, rows.size() / row_bytes, out);
+  for (std::size_t at = 0; at < rows.size(); at += row_bytes) {
     const std::size_t start = out.size();
     out.append(kStringLengthBytes, '\0');
-    H5_TRY(
-        text::append_string(*column.string_type, rows.subspan(at, column.string_type->size), context, out));
+    H5_ASSIGN(const bool present, column.text->append_plain(rows.data() + at, context, out));
+    if (!present && column.optional) {
+      out.resize(start);
+      continue;
+    }
+    levels.set_present(at / row_bytes);
     const std::uint64_t length = out.size() - start - kStringLengthBytes;
     for (std::size_t i = 0; i < kStringLengthBytes; ++i)
       out[start + i] = static_cast<char>(length >> (8 * i) & 0xFF);

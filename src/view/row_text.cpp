@@ -36,7 +36,7 @@ constexpr std::string_view kRowEnd = "}\n";
 class JsonWidths {
  public:
   std::optional<std::size_t> of(const Cell& cell) {
-    if (cell.type().cls != format::DatatypeClass::Enum) return cell.json_width();
+    if (cell.type().cls != format::DatatypeClass::Enum || cell.may_be_masked()) return cell.json_width();
     const auto [known, is_new] = enumerations_.try_emplace(&cell.type());
     if (is_new) known->second = cell.json_width();
     return known->second;
@@ -54,7 +54,7 @@ class DelimitedRows final : public RowText {
     for (const Column& column : table.columns) {
       const std::size_t start = header_.size();
       header_ += column.name;
-      end_field(start, header_);
+      end_field(start, cells_.size() == 1, header_);
       header_ += delimiter_;
     }
     header_.back() = '\n';
@@ -84,9 +84,9 @@ class DelimitedRows final : public RowText {
         out += delimiter_;
         continue;
       }
-      H5_TRY(cell.append_plain(row, context, out));
-      if (cell.kind() != Cell::Kind::Integer && cell.kind() != Cell::Kind::Float) {
-        end_field(start, out);
+      H5_ASSIGN(const bool present, cell.append_plain(row, context, out));
+      if (cells_.size() == 1 || (cell.kind() != Cell::Kind::Integer && cell.kind() != Cell::Kind::Float)) {
+        end_field(start, present, out);
         H5_TRY(within_bound(out, context));
       }
       out += delimiter_;
@@ -106,9 +106,9 @@ class DelimitedRows final : public RowText {
   }
 
   // Quotes the field that was appended from `start` on, if necessary.
-  void end_field(std::size_t start, std::string& out) const {
+  void end_field(std::size_t start, bool present, std::string& out) const {
     if (out.size() == start) {
-      if (cells_.size() == 1) out += "\"\"";
+      if (present || cells_.size() == 1) out += "\"\"";
       return;
     }
     const auto special = [&](char c) { return special_[static_cast<unsigned char>(c)]; };

@@ -42,8 +42,8 @@ class RowText {
 using RowTextPtr = std::shared_ptr<const RowText>;
 
 // RFC 4180 with this delimiter and LF, a header row of the columns' names. Fields that contain the delimiter,
-// a quote or a line end are quoted, and so is the empty cell of a table with only one column, because readers
-// skip empty lines.
+// a quote or a line end are quoted, and so is an empty text: a missing value is nothing. In a table with only
+// one column that is quoted too, because readers skip empty lines.
 RowTextPtr delimited_rows(const Table& table, char delimiter);
 
 // One strict JSON object for each row. If every column has a longest value, each value is padded with spaces

@@ -137,7 +137,9 @@ Result<Extent> extent_of_rows(const object::DatasetDescription& dataset, Request
   if (space.rank() == 0 && !has_members(dataset)) return fail(no_table("a scalar"));
   Extent extent;
   if (dataset.joined) {
-    for (const format::CompoundMember& member : dataset.type->members) {
+    for (std::size_t i = 0; i < dataset.type->members.size(); ++i) {
+      if (dataset.is_mask(i)) continue;
+      const format::CompoundMember& member = dataset.type->members[i];
       H5_ASSIGN(const Extent own, extent_of(*member.type, budget));
       extent.columns = std::min(kTooMany.columns, extent.columns + own.columns);
       extent.name_bytes += own.name_bytes + own.columns * member.name.size();
@@ -177,10 +179,14 @@ Result<Table> make_table(const object::DatasetDescription& dataset, const Extent
   table.columns.reserve(static_cast<std::size_t>(extent.columns));
   if (dataset.joined) {
     for (std::size_t i = 0; i < dataset.type->members.size(); ++i) {
+      if (dataset.is_mask(i)) continue;
       const format::CompoundMember& member = dataset.type->members[i];
       add_columns(member.name, member.type, member.offset, table.columns);
       // Codes are integers: one column.
       if (i < dataset.categories.size()) table.columns.back().categories = dataset.categories[i];
+      // So are the values that a mask is of.
+      if (i < dataset.masks.size() && dataset.masks[i])
+        table.columns.back().mask = dataset.type->members[*dataset.masks[i]].offset;
     }
   } else if (space.rank() < 2) {
     add_columns(std::string(has_members(dataset) ? "" : kOnlyName), dataset.type, 0, table.columns);

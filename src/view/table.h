@@ -22,6 +22,8 @@ struct Column {
   format::DatatypePtr type;
   std::uint64_t offset = 0;                    // bytes, within a row
   object::CategoriesPtr categories = nullptr;  // what its integers stand for; null: themselves
+  // Of the byte in a row that is not 0 where the value is missing.
+  std::optional<std::uint64_t> mask = {};
 };
 
 // The place of a code's name; nullopt for -1, which stands for a missing value. Fails if no category has the

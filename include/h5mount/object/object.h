@@ -4,6 +4,7 @@
 // Threads: any. Ownership: results own their data; the FileMetadata must outlive the objects loaded from it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -141,6 +142,12 @@ struct DatasetDescription {
   bool joined = false;             // several datasets side by side: see dataset/joined_datasets.h
   // For joined datasets: for each member of the type the names of its codes; null if the member holds values.
   std::vector<CategoriesPtr> categories;
+  // For joined datasets: for each member of the type the member whose bytes say where its values are missing
+  // (those that are not 0), which is no column itself.
+  std::vector<std::optional<std::size_t>> masks = {};
+  bool is_mask(std::size_t member) const {
+    return std::ranges::find(masks, std::optional(member)) != masks.end();
+  }
 };
 
 // Resolves and checks all messages of a dataset against each other: chunk rank, element size, product fits.

@@ -274,11 +274,19 @@ void add_dataset(ServedFile& file, const OpenedObject& object, Line& line, Reque
   if (catalogue != nullptr) add_size_and_value(file, object, **description, line, budget, catalogue);
 }
 
-void add_object(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget,
-                ForCatalogue catalogue) {
+void add_views_of_group(const std::vector<AbsentView>& views, Line& line) {
+  if (views.empty()) return;
+  line.open("views");
+  for (const AbsentView& view : views) line.text(view.directory, view.why);
+  line.close();
+}
+
+void add_object(ServedFile& file, const OpenedObject& object, ViewsOfGroup views, Line& line,
+                RequestBudget& budget, ForCatalogue catalogue) {
   switch (object.object.kind) {
     case object::ObjectKind::Group:
       line.text("kind", "group");
+      add_views_of_group(views(file, object, budget), line);
       break;
     case object::ObjectKind::Datatype:
       line.text("kind", "datatype");
@@ -298,12 +306,13 @@ void add_object(ServedFile& file, const OpenedObject& object, Line& line, Reques
 
 class MetadataWriter final : public ObjectVisitor {
  public:
-  MetadataWriter(ServedFile& file, TextSink& out, RequestBudget& budget, ForCatalogue catalogue)
-      : file_(file), out_(out), budget_(budget), catalogue_(catalogue) {}
+  MetadataWriter(ServedFile& file, ViewsOfGroup views, TextSink& out, RequestBudget& budget,
+                 ForCatalogue catalogue)
+      : file_(file), views_(views), out_(out), budget_(budget), catalogue_(catalogue) {}
 
   Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
     Line line(place.path, out_);
-    add_object(file_, object, line, budget_, catalogue_);
+    add_object(file_, object, views_, line, budget_, catalogue_);
     H5_TRY(budget_.check());
     return std::move(line).end();
   }
@@ -334,6 +343,7 @@ class MetadataWriter final : public ObjectVisitor {
 
  private:
   ServedFile& file_;
+  const ViewsOfGroup views_;
   TextSink& out_;
   RequestBudget& budget_;
   const ForCatalogue catalogue_;
@@ -364,14 +374,15 @@ std::string strict_json(std::string_view json) {
   return out;
 }
 
-Status append_metadata_lines(const ServedFilePtr& file, TextSink& out, RequestBudget& budget) {
-  MetadataWriter writer(*file, out, budget, nullptr);
+Status append_metadata_lines(const ServedFilePtr& file, ViewsOfGroup views, TextSink& out,
+                             RequestBudget& budget) {
+  MetadataWriter writer(*file, views, out, budget, nullptr);
   return walk_objects(file, writer, budget);
 }
 
-Status append_catalogue_lines(const ServedFilePtr& file, TextSink& out, RequestBudget& budget,
-                              PassingFacts& facts) {
-  MetadataWriter writer(*file, out, budget, &facts);
+Status append_catalogue_lines(const ServedFilePtr& file, ViewsOfGroup views, TextSink& out,
+                              RequestBudget& budget, PassingFacts& facts) {
+  MetadataWriter writer(*file, views, out, budget, &facts);
   return walk_objects(file, writer, budget);
 }
 

@@ -3,15 +3,27 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "../core/served_file.h"
 #include "text_sink.h"
 
 namespace h5mount::tree {
 
+// A view that does not show an object, or not all of it, and why.
+struct AbsentView {
+  std::string_view directory;
+  std::string why;
+};
+// Tells these of a group: what knows tables is above this folder.
+using ViewsOfGroup = std::vector<AbsentView> (*)(ServedFile& file, const OpenedObject& group,
+                                                 RequestBudget& budget);
+
 // Appends a line for the root and for every link, in the order of listings; enters groups only at their own
 // paths, so it terminates. The line of a damaged object contains the reason.
-Status append_metadata_lines(const ServedFilePtr& file, TextSink& out, RequestBudget& budget);
+Status append_metadata_lines(const ServedFilePtr& file, ViewsOfGroup views, TextSink& out,
+                             RequestBudget& budget);
 
 // Facts in the lines that may be different another time, although the file is the same.
 struct PassingFacts {
@@ -22,8 +34,8 @@ struct PassingFacts {
 // The same lines with more members: `size` (bytes), `mtime` (seconds), and the `value` of a dataset of few
 // elements. The file that an external link names is `target_file` here, as the catalogue itself adds a member
 // `file`.
-Status append_catalogue_lines(const ServedFilePtr& file, TextSink& out, RequestBudget& budget,
-                              PassingFacts& facts);
+Status append_catalogue_lines(const ServedFilePtr& file, ViewsOfGroup views, TextSink& out,
+                              RequestBudget& budget, PassingFacts& facts);
 
 // The JSON text with the numbers that strict JSON lacks (NaN, Infinity, -Infinity) written as strings.
 std::string strict_json(std::string_view json);

@@ -43,14 +43,6 @@ std::optional<std::uint64_t> referred_names(const OpenedObject& codes) {
   return address;
 }
 
-bool says_categorical(const OpenedObject& group) {
-  const auto attribute = object::find_attribute(*group.snapshot, group.object, "encoding-type");
-  if (!attribute || attribute->damage || !text::is_string(*attribute->type)) return false;
-  const auto text = text::value_text(*attribute->type, attribute->space, attribute->data,
-                                     {{.file = group.snapshot}, Unbounded()}, 64);
-  return text && *text == "categorical";
-}
-
 std::optional<std::uint64_t> child_of(const object::Group& group, std::string_view name) {
   const auto link = group.find(name);
   if (!link || !link->is(format::LinkType::Hard)) return std::nullopt;
@@ -71,7 +63,62 @@ Status append_name(const format::Datatype& type, ByteSpan element, const text::V
   return {};
 }
 
+bool has_values(const object::DatasetDescription& dataset) {
+  const DatatypeClass cls = dataset.type->cls;
+  return dataset.space.rank() == 1 && (text::is_string(*dataset.type) || cls == DatatypeClass::Integer ||
+                                       cls == DatatypeClass::Float || cls == DatatypeClass::Enum);
+}
+
+bool is_mask(const object::DatasetDescription& dataset) {
+  const DatatypeClass cls = dataset.type->cls;
+  return dataset.space.rank() == 1 && dataset.type->size == 1 &&
+         (cls == DatatypeClass::Enum || cls == DatatypeClass::Integer || cls == DatatypeClass::Bitfield);
+}
+
+// The description of the dataset at an address; null if something else is there.
+Result<DatasetDescriptionPtr> dataset_at(ServedFile& file, std::uint64_t address, RequestBudget& budget) {
+  H5_ASSIGN(const OpenedObjectPtr object, file.object(address, budget));
+  if (object->object.kind != object::ObjectKind::Dataset) return nullptr;
+  return known_description_of(file, *object);
+}
+
+constexpr std::string_view kNullable = "nullable-";
+
+// The categories themselves may be nullable data, of which none is missing.
+Result<std::optional<std::uint64_t>> names_in(ServedFile& file, const object::Group& group,
+                                              RequestBudget& budget) {
+  const std::optional<std::uint64_t> names = child_of(group, "categories");
+  if (!names) return names;
+  H5_ASSIGN(const OpenedObjectPtr object, file.object(*names, budget));
+  if (object->object.kind != object::ObjectKind::Group) return names;
+  H5_ASSIGN(const std::optional<NullablePlace> nullable, find_nullable(file, *object, budget));
+  return nullable ? std::optional(nullable->values) : std::nullopt;
+}
+
 }  // namespace
+
+std::string encoding_of(const OpenedObject& object) {
+  constexpr std::size_t kMostBytes = 64;
+  const auto attribute = object::find_attribute(*object.snapshot, object.object, "encoding-type");
+  if (!attribute || attribute->damage || !text::is_string(*attribute->type)) return {};
+  return text::value_text(*attribute->type, attribute->space, attribute->data,
+                          {{.file = object.snapshot}, Unbounded()}, kMostBytes)
+      .value_or("");
+}
+
+Result<std::optional<NullablePlace>> find_nullable(ServedFile& file, const OpenedObject& object,
+                                                   RequestBudget& budget) {
+  if (object.object.kind != object::ObjectKind::Group || !encoding_of(object).starts_with(kNullable))
+    return std::nullopt;
+  H5_ASSIGN(const std::shared_ptr<const object::Group> group, opened_group(object));
+  const std::optional<std::uint64_t> values = child_of(*group, "values"), mask = child_of(*group, "mask");
+  if (!values || !mask) return std::nullopt;
+  H5_ASSIGN(const DatasetDescriptionPtr of_values, dataset_at(file, *values, budget));
+  H5_ASSIGN(const DatasetDescriptionPtr of_mask, dataset_at(file, *mask, budget));
+  const bool fits = of_values && of_mask && has_values(*of_values) && is_mask(*of_mask) &&
+                    of_values->space.dims == of_mask->space.dims;
+  return fits ? std::optional(NullablePlace{*values, *mask}) : std::nullopt;
+}
 
 Result<std::optional<CategoricalPlace>> find_categorical(ServedFile& file, const OpenedObject& object,
                                                          RequestBudget& budget) {
@@ -81,18 +128,16 @@ Result<std::optional<CategoricalPlace>> find_categorical(ServedFile& file, const
     if (!are_codes(*described)) return std::nullopt;
     codes = object.object.address;
     names = referred_names(object);
-  } else if (object.object.kind == object::ObjectKind::Group && says_categorical(object)) {
+  } else if (object.object.kind == object::ObjectKind::Group && encoding_of(object) == "categorical") {
     H5_ASSIGN(const std::shared_ptr<const object::Group> group, opened_group(object));
     codes = child_of(*group, "codes");
-    names = child_of(*group, "categories");
+    H5_ASSIGN(names, names_in(file, *group, budget));
   }
   if (!codes || !names) return std::nullopt;
   using Part = std::pair<std::uint64_t, bool (*)(const object::DatasetDescription&)>;
   for (const auto& [address, fits] : {Part{*codes, are_codes}, Part{*names, are_names}}) {
-    H5_ASSIGN(const OpenedObjectPtr part, file.object(address, budget));
-    if (part->object.kind != object::ObjectKind::Dataset) return std::nullopt;
-    H5_ASSIGN(const DatasetDescriptionPtr described, known_description_of(file, *part));
-    if (!fits(*described)) return std::nullopt;
+    H5_ASSIGN(const DatasetDescriptionPtr described, dataset_at(file, address, budget));
+    if (!described || !fits(*described)) return std::nullopt;
   }
   return CategoricalPlace{*codes, *names};
 }

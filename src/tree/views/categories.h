@@ -1,6 +1,8 @@
-// Categorical data as AnnData stores them: codes, integers that count the names in another dataset. In older
-// files a dataset of codes has the attribute `categories`, a reference to its names; in newer ones a group
-// with the attribute `encoding-type` "categorical" holds both, `codes` and `categories`. Threads: any.
+// Columns of two datasets, as AnnData stores them. Categorical data: codes, integers that count the names in
+// another dataset. In older files a dataset of codes has the attribute `categories`, a reference to its
+// names; in newer ones a group with the attribute `encoding-type` "categorical" holds both, `codes` and
+// `categories`. Nullable data: a group with an `encoding-type` that begins with "nullable-" holds `values`
+// and `mask`, which is true where a value is missing. Threads: any.
 #pragma once
 
 #include <optional>
@@ -19,6 +21,18 @@ struct CategoricalPlace {
 // that cannot be read counts as missing. Fails if the datasets cannot be described.
 Result<std::optional<CategoricalPlace>> find_categorical(ServedFile& file, const OpenedObject& object,
                                                          RequestBudget& budget);
+
+struct NullablePlace {
+  std::uint64_t values = 0, mask = 0;
+};
+
+// Returns nullopt if the object is not nullable data: its values are neither numbers, enumerations nor
+// strings in one dimension, or its mask is not one byte for each. Fails if the datasets cannot be described.
+Result<std::optional<NullablePlace>> find_nullable(ServedFile& file, const OpenedObject& object,
+                                                   RequestBudget& budget);
+
+// The attribute `encoding-type`; empty if there is none that can be read.
+std::string encoding_of(const OpenedObject& object);
 
 // All names, charged to the cache's budget. Null if their text is longer than a table can have.
 Result<object::CategoriesPtr> read_categories(ServedFile& file, const dataset::DatasetReader& names,

@@ -1,11 +1,18 @@
 #include "group_table.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
 #include "../objects/damaged_lists.h"
 #include "../objects/group_contents.h"
 #include "categories.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/log_notes.h"
 #include "h5mount/object/list_damage.h"
 #include "h5mount/object/resolve_path.h"
+#include "table_notes.h"
 
 namespace h5mount::tree {
 
@@ -45,66 +52,124 @@ bool can_grow(const format::Dataspace& space) {
   return !space.max_dims.empty() && space.max_dims[0] > space.dims[0];
 }
 
-// The lengths of the columns so far.
-class Lengths {
- public:
-  explicit Lengths(bool may_differ) : may_differ_(may_differ) {}
-  bool add(const format::Dataspace& space) {
-    if (!std::exchange(any_, true)) first_ = space.dims[0];
-    same_ = same_ && space.dims[0] == first_;
-    growing_ = growing_ && can_grow(space);
-    return same_ || (may_differ_ && growing_);
-  }
-
- private:
-  bool may_differ_, any_ = false, same_ = true, growing_ = true;
-  std::uint64_t first_ = 0;
+// What a link of the group is in its table.
+struct Member {
+  GroupColumn column;
+  DatasetDescriptionPtr described;  // of the values; null if it is no column
+  DatasetDescriptionPtr mask;
+  TableNotes::LeftOut left_out = {};  // if it is no column; without a name if that goes without saying
 };
 
 struct Found {
   std::vector<GroupColumn> columns;
-  std::vector<dataset::JoinedMember> members;  // the same, described
-};
+  std::vector<dataset::JoinedMember> members;     // the columns' values, and behind all of them the masks
+  std::vector<std::optional<std::size_t>> masks;  // of each column, among the members
+  TableNotes notes;
 
-// An object as a column.
-struct FoundColumn {
-  GroupColumn column;
-  DatasetDescriptionPtr described;  // null if it is not a column
-};
-
-Result<FoundColumn> find_column(ServedFile& file, const OpenedObject& object, std::string name,
-                                RequestBudget& budget, bool measured) {
-  H5_ASSIGN(const std::optional<CategoricalPlace> categorical, find_categorical(file, object, budget));
-  FoundColumn out{{std::move(name), object.object.address}, nullptr};
-  if (!categorical && object.object.kind != object::ObjectKind::Dataset) return out;
-  const auto describe = [&](const OpenedObject& dataset) {
-    return measured ? description_of(file, dataset, budget) : known_description_of(file, dataset);
-  };
-  if (!categorical) {
-    H5_ASSIGN(out.described, describe(object));
-    return out;
+  void add(Member member) {
+    members.push_back({member.column.name, std::move(member.described)});
+    columns.push_back(std::move(member.column));
+    masks.emplace_back();
+    masks_.push_back(std::move(member.mask));
   }
-  out.column.address = categorical->codes;
-  out.column.names = categorical->names;
-  H5_ASSIGN(const OpenedObjectPtr codes, file.object(categorical->codes, budget));
-  H5_ASSIGN(out.described, describe(*codes));
+  void add_masks() {
+    for (std::size_t i = 0; i < masks_.size(); ++i) {
+      if (!masks_[i]) continue;
+      masks[i] = members.size();
+      members.push_back({mask_name(columns[i].name), std::move(masks_[i])});
+    }
+  }
+  static std::string mask_name(const std::string& column) { return column + "/mask"; }
+
+ private:
+  std::vector<DatasetDescriptionPtr> masks_;
+};
+
+// Finds out what the object is as a column.
+Status find_column(ServedFile& file, const OpenedObject& object, Member& out, RequestBudget& budget,
+                   bool measured) {
+  const std::string& name = out.column.name;
+  H5_ASSIGN(const std::optional<CategoricalPlace> categorical, find_categorical(file, object, budget));
+  H5_ASSIGN(const auto nullable, categorical ? std::nullopt : find_nullable(file, object, budget));
+  out.column.address = object.object.address;
+  const auto describe = [&](std::uint64_t address) -> Result<DatasetDescriptionPtr> {
+    H5_ASSIGN(const OpenedObjectPtr dataset, file.object(address, budget));
+    return measured ? description_of(file, *dataset, budget) : known_description_of(file, *dataset);
+  };
+  if (categorical) {
+    out.column.address = categorical->codes;
+    out.column.names = categorical->names;
+  } else if (nullable) {
+    out.column.address = nullable->values;
+    out.column.mask = nullable->mask;
+    H5_ASSIGN(out.mask, describe(nullable->mask));
+  } else if (object.object.kind == object::ObjectKind::Group) {
+    if (const std::string encoding = encoding_of(object); !encoding.empty())
+      out.left_out = {name, "a group with the encoding-type " + encoding, true};
+    return {};
+  } else if (object.object.kind != object::ObjectKind::Dataset) {
+    return {};
+  }
+  H5_ASSIGN(out.described, describe(out.column.address));
+  const std::size_t rank = out.described->space.rank();
+  if (rank == 1) return {};
+  const bool null = out.described->space.kind == format::DataspaceKind::Null;
+  out.left_out = {name,
+                  null        ? "no elements"
+                  : rank == 0 ? "a scalar"
+                              : fmt::format("{} dimensions", rank),
+                  false};
+  out.described = nullptr;
+  return {};
+}
+
+// The same where the object cannot be read: the table is that of the others, and says so.
+Result<Member> member_of(ServedFile& file, std::uint64_t address, std::string name, RequestBudget& budget,
+                         bool measured) {
+  Member out{.column = {.name = std::move(name)}, .described = nullptr, .mask = nullptr};
+  const auto object = file.object(address, budget);
+  const Status found =
+      object ? find_column(file, **object, out, budget, measured) : Status(fail(object.error()));
+  if (found) return out;
+  const ErrorCode why = found.error().code();
+  if (!is_about_bytes(why) && why != ErrorCode::TooLarge && why != ErrorCode::UnsupportedFeature)
+    return fail(found.error());
+  out.described = nullptr;
+  out.left_out = {out.column.name, "not readable: " + found.error().text(), true};
   return out;
 }
 
-Result<Found> find_columns(ServedFile& file, const OpenedObject& group, RequestBudget& budget,
-                           bool measured) {
-  Found found;
-  if (group.object.address == file.root_address()) return found;
-  H5_ASSIGN(FoundColumn alone, find_column(file, group, "value", budget, measured));
-  if (alone.column.names) {
-    found.members.push_back({alone.column.name, std::move(alone.described)});
-    found.columns.push_back(std::move(alone.column));
-    return found;
+// The rows of the table that more than half of the columns have, at least two. Columns of a file that is
+// followed may be in the middle of being appended to: those that can grow count as equally long.
+struct Majority {
+  std::uint64_t rows = 0;
+  bool of_growing = false;
+
+  bool has(const format::Dataspace& space) const {
+    return of_growing ? can_grow(space) : space.dims[0] == rows;
   }
-  if (group.object.kind != object::ObjectKind::Group) return found;
+};
+std::optional<Majority> majority_of(const std::vector<Member>& members, bool may_differ) {
+  std::map<std::uint64_t, std::size_t> by_rows;
+  std::size_t all = 0, growing = 0;
+  for (const Member& member : members) {
+    if (!member.described) continue;
+    ++all;
+    ++by_rows[member.described->space.dims[0]];
+    if (may_differ && can_grow(member.described->space)) ++growing;
+  }
+  const auto is_table = [&](std::size_t count) { return count >= 2 && 2 * count > all; };
+  const auto most = std::ranges::max_element(by_rows, {}, [](const auto& entry) { return entry.second; });
+  if (is_table(growing) && growing >= most->second) return Majority{.of_growing = true};
+  if (most == by_rows.end() || !is_table(most->second)) return std::nullopt;
+  return Majority{.rows = most->first};
+}
+
+Result<std::vector<Member>> members_of(ServedFile& file, const OpenedObject& group, RequestBudget& budget,
+                                       bool measured) {
+  std::vector<Member> out;
   H5_ASSIGN(const std::shared_ptr<const GroupListing> links, listed_links(file, group));
   budget.share_pauses(links->pauses());
-  Lengths lengths(file.followed().following());
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, opened_group(group));
   object::PathWork work{.budget = budget, .names_left = limits::kMaxTableLinks + 1};
   for (std::size_t i = 0; i < links->size(); ++i) {
@@ -114,18 +179,43 @@ Result<Found> find_columns(ServedFile& file, const OpenedObject& group, RequestB
       H5_ASSIGN(link, opened->find(link.name));
     }
     H5_ASSIGN(const std::optional<std::uint64_t> address, address_of(group, link, work));
-    if (work.names_left == 0) return Found{};
+    if (work.names_left == 0) return std::vector<Member>{};
     if (!address) continue;
-    H5_ASSIGN(const OpenedObjectPtr object, file.object(*address, budget));
-    auto described = find_column(file, *object, std::move(link.name), budget, measured);
-    if (!described && described.error().code() == ErrorCode::TooLarge) continue;  // no view shows it
-    H5_ASSIGN(FoundColumn column, std::move(described));
-    if (!column.described || column.described->space.rank() != 1) continue;
-    if (!lengths.add(column.described->space)) return Found{};
-    found.members.push_back({column.column.name, std::move(column.described)});
-    found.columns.push_back(std::move(column.column));
+    H5_ASSIGN(Member member, member_of(file, *address, std::move(link.name), budget, measured));
+    out.push_back(std::move(member));
   }
-  if (found.columns.size() < 2) return Found{};
+  return out;
+}
+
+Result<Found> find_columns(ServedFile& file, const OpenedObject& group, RequestBudget& budget,
+                           bool measured) {
+  Found found;
+  if (group.object.address == file.root_address()) return found;
+  Member alone{.column = {.name = "value"}, .described = nullptr, .mask = nullptr};
+  H5_TRY(find_column(file, group, alone, budget, measured));
+  if (alone.column.names || alone.column.mask) {
+    found.add(std::move(alone));
+    found.add_masks();
+    return found;
+  }
+  if (group.object.kind != object::ObjectKind::Group) return found;
+  H5_ASSIGN(std::vector<Member> members, members_of(file, group, budget, measured));
+  const std::optional<Majority> table = majority_of(members, file.followed().following());
+  const auto columns = std::ranges::count_if(members, [](const Member& m) { return m.described != nullptr; });
+  if (!table) {
+    if (columns >= 2) found.notes.no_table = "no length that more than half of its columns have";
+    return found;
+  }
+  for (Member& member : members) {
+    if (member.described && !table->has(member.described->space))
+      member.left_out = {member.column.name, fmt::format("of length {}", member.described->space.dims[0]),
+                         true};
+    if (!member.left_out.name.empty())
+      found.notes.left_out.push_back(std::move(member.left_out));
+    else if (member.described)
+      found.add(std::move(member));
+  }
+  found.add_masks();
   return found;
 }
 
@@ -137,36 +227,67 @@ std::vector<object::CategoriesPtr> unknown_names(const Columns& columns, Names n
   return out;
 }
 
-}  // namespace
-
-Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObject& object,
-                                               RequestBudget& budget, bool measured) {
-  H5_ASSIGN(Found found, find_columns(file, object, budget, measured));
-  return std::move(found.columns);
+// In the mount's log, once for each table.
+void tell(ServedFile& file, const OpenedObject& group, const TableNotes& notes) {
+  const std::string text = notes.text(TableNotes::Which::Expected);
+  if (text.empty() || !file.kept<ToldTables>().add(group.object.address)) return;
+  note_in_log(fmt::format("{}: {}: as a table without {}", file.file()->path,
+                          file.path_of_object(group.object.address), text));
 }
 
+}  // namespace
+
 Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& object,
-                                                   RequestBudget& budget, bool measured) {
-  H5_ASSIGN(const Found found, find_columns(file, object, budget, measured));
+                                                   RequestBudget& budget, bool measured, TableNotes* notes) {
+  H5_ASSIGN(Found found, find_columns(file, object, budget, measured));
+  tell(file, object, found.notes);
+  if (notes != nullptr) *notes = std::move(found.notes);
   if (found.members.empty()) return nullptr;
   H5_ASSIGN(auto joined, dataset::describe_joined(object.object.address, found.members));
   joined.categories = unknown_names(found.columns, &GroupColumn::names);
+  joined.masks = std::move(found.masks);
   return std::make_shared<const object::DatasetDescription>(std::move(joined));
 }
 
-Result<GroupTable::Columns> GroupTable::columns(RequestBudget& budget) {
+std::vector<AbsentView> absent_views_of_group(ServedFile& file, const OpenedObject& group,
+                                              RequestBudget& budget) {
+  std::vector<AbsentView> out;
+  TableNotes notes;
+  const auto described = describe_group_table(file, group, budget, false, &notes);
+  const std::string left_out = notes.text(TableNotes::Which::All);
+  for (const view::View& view : view::views()) {
+    if (!view.of_groups) continue;
+    if (!described) {
+      out.push_back({view.directory, described.error().text()});
+    } else if (!*described) {
+      if (!notes.no_table.empty()) out.push_back({view.directory, notes.no_table});
+    } else if (auto why = view.unfit(**described, budget); why && *why) {
+      out.push_back({view.directory, **why});
+    } else if (!left_out.empty()) {
+      out.push_back({view.directory, "without " + left_out});
+    }
+  }
+  return out;
+}
+
+Result<GroupTable::ColumnsPtr> GroupTable::columns(RequestBudget& budget) {
   return columns_.get(
-      [&]() -> Result<Columns> {
+      [&]() -> Result<ColumnsPtr> {
         H5_ASSIGN(const OpenedObjectPtr group, file()->object(address(), budget));
-        H5_ASSIGN(std::vector<GroupColumn> found, group_columns(*file(), *group, budget, true));
-        if (found.empty()) return fail({ErrorCode::NotFound, "the group is no table"});
-        const auto followed = [&](const GroupColumn& column, std::uint64_t dataset) {
-          return std::make_unique<FollowedDataset>(file(), dataset, LinkPlace{address(), column.name});
+        H5_ASSIGN(Found found, find_columns(*file(), *group, budget, true));
+        tell(*file(), *group, found.notes);
+        if (found.columns.empty()) return fail({ErrorCode::NotFound, "the group is no table"});
+        const auto followed = [&](const GroupColumn& column, std::optional<std::uint64_t> dataset) {
+          return dataset
+                     ? std::make_unique<FollowedDataset>(file(), *dataset, LinkPlace{address(), column.name})
+                     : nullptr;
         };
-        auto out = std::make_shared<std::vector<Column>>();
-        for (const GroupColumn& column : found)
-          out->push_back({column.name, followed(column, column.address),
-                          column.names ? followed(column, *column.names) : nullptr});
+        auto out = std::make_shared<Columns>();
+        for (const GroupColumn& column : found.columns)
+          out->all.push_back({column.name, followed(column, column.address), followed(column, column.names),
+                              followed(column, column.mask)});
+        out->masks = std::move(found.masks);
+        out->left_out = found.notes.text(TableNotes::Which::All);
         return out;
       },
       budget);
@@ -185,29 +306,36 @@ Result<object::CategoriesPtr> GroupTable::names_of(const DataState& names, const
 }
 
 Result<DatasetDescriptionPtr> GroupTable::newest_description(RequestBudget& budget, bool measured) {
-  H5_ASSIGN(const Columns all, columns(budget));
+  H5_ASSIGN(const ColumnsPtr columns, this->columns(budget));
+  const std::vector<Column>& all = columns->all;
   std::vector<dataset::JoinedMember> described;
-  for (const Column& column : *all) {
+  for (const Column& column : all) {
     H5_ASSIGN(DatasetDescriptionPtr dataset, column.values->newest_description(budget, measured));
     if (column.values->is_virtual()) set_virtual();
     described.push_back({column.name, std::move(dataset)});
   }
+  for (const Column& column : all) {
+    if (!column.mask) continue;
+    H5_ASSIGN(DatasetDescriptionPtr dataset, column.mask->newest_description(budget, measured));
+    described.push_back({Found::mask_name(column.name), std::move(dataset)});
+  }
   H5_ASSIGN(auto joined, dataset::describe_joined(address(), described));
-  joined.categories = unknown_names(*all, &Column::names);
+  joined.categories = unknown_names(all, &Column::names);
+  joined.masks = columns->masks;
   const States::ValuePtr known = states_.newest_value();
-  for (std::size_t i = 0; measured && i < all->size(); ++i) {
-    if (!(*all)[i].names) continue;
-    H5_ASSIGN(const DataStatePtr names, (*all)[i].names->newest(budget));
+  for (std::size_t i = 0; measured && i < all.size(); ++i) {
+    if (!all[i].names) continue;
+    H5_ASSIGN(const DataStatePtr names, all[i].names->newest(budget));
     H5_ASSIGN(joined.categories[i], names_of(*names, known.get(), i, budget));
   }
   return std::make_shared<const object::DatasetDescription>(std::move(joined));
 }
 
 Result<std::vector<NodeSource>> GroupTable::sources(RequestBudget& budget) {
-  H5_ASSIGN(const Columns all, columns(budget));
+  H5_ASSIGN(const ColumnsPtr columns, this->columns(budget));
   std::vector<NodeSource> out;
-  for (const Column& column : *all) {
-    for (FollowedDataset* const dataset : {column.values.get(), column.names.get()}) {
+  for (const Column& column : columns->all) {
+    for (FollowedDataset* const dataset : {column.values.get(), column.names.get(), column.mask.get()}) {
       if (dataset == nullptr) continue;
       H5_ASSIGN(std::vector<NodeSource> more, dataset->sources(budget));
       out.insert(out.end(), more.begin(), more.end());
@@ -217,13 +345,16 @@ Result<std::vector<NodeSource>> GroupTable::sources(RequestBudget& budget) {
 }
 
 Result<DataStatePtr> GroupTable::newest(RequestBudget& budget) {
-  H5_ASSIGN(const Columns all, columns(budget));
-  std::vector<ColumnState> now(all->size());
+  H5_ASSIGN(const ColumnsPtr columns, this->columns(budget));
+  std::vector<ColumnState> now(columns->all.size());
   for (std::size_t i = 0; i < now.size(); ++i) {
-    const Column& column = (*all)[i];
+    const Column& column = columns->all[i];
     H5_ASSIGN(now[i].values, column.values->newest(budget));
     if (column.names) {
       H5_ASSIGN(now[i].names, column.names->newest(budget));
+    }
+    if (column.mask) {
+      H5_ASSIGN(now[i].mask, column.mask->newest(budget));
     }
     if (column.values->is_virtual()) set_virtual();
   }
@@ -234,36 +365,45 @@ Result<DataStatePtr> GroupTable::newest(RequestBudget& budget) {
       const ColumnState& before = newest.of[i];
       if (before.values->number > of[i].values->number) of[i].values = before.values;
       if (before.names && before.names->number > of[i].names->number) of[i].names = before.names;
+      if (before.mask && before.mask->number > of[i].mask->number) of[i].mask = before.mask;
       known += before.number();
       number += of[i].number();
     }
     return number > known;
   });
-  H5_ASSIGN(DataStatePtr made, state->value.get([&] { return make(*all, *state, budget); }, budget));
+  H5_ASSIGN(DataStatePtr made, state->value.get([&] { return make(*columns, *state, budget); }, budget));
   return made;
 }
 
-Result<GroupTable::States::ValuePtr> GroupTable::make(const std::vector<Column>& columns,
-                                                      const States::State& state, RequestBudget& budget) {
+Result<GroupTable::States::ValuePtr> GroupTable::make(const Columns& columns, const States::State& state,
+                                                      RequestBudget& budget) {
   const Table* const before = state.before.get();
   auto made = std::make_shared<Table>();
   made->columns = state.of;
   std::vector<dataset::JoinedMember> described;
   std::vector<DatasetReaderPtr> readers;
-  std::vector<object::CategoriesPtr> names(columns.size());
+  std::vector<object::CategoriesPtr> names(columns.all.size());
   std::vector<std::vector<dataset::ByteRange>> stale;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
+  const auto join = [&](std::string name, const DataState& now, const DataState* earlier) {
+    described.push_back({std::move(name), {now.reader, &now.reader->description()}});
+    readers.push_back(now.reader);
+    if (earlier != nullptr) stale.push_back(now.stale.since(earlier->number));
+  };
+  for (std::size_t i = 0; i < columns.all.size(); ++i) {
     const ColumnState& now = state.of[i];
-    described.push_back({columns[i].name, {now.values->reader, &now.values->reader->description()}});
-    readers.push_back(now.values->reader);
+    join(columns.all[i].name, *now.values, before != nullptr ? before->columns[i].values.get() : nullptr);
     if (now.names) {
       H5_ASSIGN(names[i], names_of(*now.names, before, i, budget));
     }
-    if (before != nullptr) stale.push_back(now.values->stale.since(before->columns[i].values->number));
     made->number += now.number();
   }
+  for (std::size_t i = 0; i < columns.all.size(); ++i)
+    if (const ColumnState& now = state.of[i]; now.mask)
+      join(Found::mask_name(columns.all[i].name), *now.mask,
+           before != nullptr ? before->columns[i].mask.get() : nullptr);
   H5_ASSIGN(auto joined, dataset::describe_joined(address(), described));
   joined.categories = std::move(names);
+  joined.masks = columns.masks;
   if (before == nullptr && state.number > 1) made->stale.add(made->number, {{dataset::kWholeImage}});
   if (before != nullptr) {
     const object::DatasetDescription& earlier = before->reader->description();
@@ -280,14 +420,20 @@ Result<GroupTable::States::ValuePtr> GroupTable::make(const std::vector<Column>&
 std::uint64_t GroupTable::newest_number() const {
   std::uint64_t number = 0;
   if (const auto known = columns_.peek())
-    for (const Column& column : **known)
-      number += column.values->newest_number() + (column.names ? column.names->newest_number() : 0);
+    for (const Column& column : (*known)->all)
+      number += column.values->newest_number() + (column.names ? column.names->newest_number() : 0) +
+                (column.mask ? column.mask->newest_number() : 0);
   return number;
 }
 
 void GroupTable::note_missing() {
   if (const auto known = columns_.peek())
-    for (const Column& column : **known) column.values->note_missing_sources();
+    for (const Column& column : (*known)->all) column.values->note_missing_sources();
+}
+
+Result<std::string> GroupTable::left_out(RequestBudget& budget) {
+  H5_ASSIGN(const ColumnsPtr columns, this->columns(budget));
+  return columns->left_out;
 }
 
 }  // namespace h5mount::tree

@@ -65,7 +65,7 @@ class LogNode : public Node {
     const KeptLog kept = kept_log();
     NodeStat stat = virtual_stat(*context_, NodeType::File, key().name);
     set_size(stat, kept.end - kept.begin);
-    if (kept.last != 0) stat.mtime = kept.last;
+    if (kept.last != 0) stat.mtime = kept.last, stat.mtime_nanoseconds = 0;
     stat.complete = false;
     return stat;
   }
@@ -117,6 +117,7 @@ class StatusNode : public Node {
     NodeStat stat = virtual_stat(*context_, NodeType::File, key().name);
     set_size(stat, status->text.size());
     stat.mtime = status->made;
+    stat.mtime_nanoseconds = 0;
     stat.complete = false;
     return stat;
   }

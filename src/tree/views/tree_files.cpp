@@ -5,6 +5,7 @@
 #include "../objects/metadata_lines.h"
 #include "../objects/object_facts.h"
 #include "../objects/tree_text.h"
+#include "group_table.h"
 #include "h5mount/base/once_value.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/view/view.h"
@@ -171,8 +172,10 @@ class ReadmeNode : public Node {
 }  // namespace
 
 NodePtr make_metadata_file(const VirtualDirectorySetup& setup) {
-  return std::make_shared<TreeTextNode>(setup, "metadata.jsonl", "application/x-ndjson",
-                                        append_metadata_lines);
+  const auto append = [](const ServedFilePtr& file, TextSink& out, RequestBudget& budget) {
+    return append_metadata_lines(file, absent_views_of_group, out, budget);
+  };
+  return std::make_shared<TreeTextNode>(setup, "metadata.jsonl", "application/x-ndjson", append);
 }
 
 NodePtr make_list_file(const VirtualDirectorySetup& setup) {

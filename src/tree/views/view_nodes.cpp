@@ -7,6 +7,7 @@
 #include "group_table.h"
 #include "h5mount/tree/names.h"
 #include "mirror.h"
+#include "table_notes.h"
 
 namespace h5mount::tree {
 
@@ -41,6 +42,21 @@ class ViewFileNode : public Node {
     return open_bytes(shared_from_this(), bytes_, budget);
   }
 
+  Result<std::vector<std::string>> list_xattrs(RequestBudget& budget) override {
+    const auto left_out = data_->left_out(budget);
+    H5_TRY(budget.check());
+    std::vector<std::string> out;
+    if (left_out && !left_out->empty()) out.emplace_back(kLeftOutXattr);
+    return out;
+  }
+
+  Result<std::string> get_xattr(std::string_view name, RequestBudget& budget) override {
+    if (name != kLeftOutXattr) return Node::get_xattr(name, budget);
+    H5_ASSIGN(std::string left_out, data_->left_out(budget));
+    if (left_out.empty()) return Node::get_xattr(name, budget);
+    return left_out;
+  }
+
  private:
   ServedFile& file() const { return *data_->file(); }
 
@@ -69,6 +85,11 @@ class ViewMirror : public Mirror {
     H5_ASSIGN(const std::optional<std::string> why, view_.unfit(*described, budget));
     if (!why) each(std::string(view_.suffix));
     return {};
+  }
+
+  // A group is a directory by its own name.
+  std::string part_for_damage(const OpenedObject& object) const override {
+    return object.object.kind == object::ObjectKind::Group ? std::string(view_.suffix) : std::string();
   }
 
   Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part,

@@ -78,16 +78,24 @@ Written written_as(const object::Attribute& attribute) {
   return out;
 }
 
+// AnnData takes an attribute that is an array for a list, also if it has one string; netCDF has no such
+// arrays.
+bool keeps_lists(const metadata::FileMetadata& file, const object::Object& object) {
+  return object::find_attribute(file, object, "encoding-type").has_value();
+}
+
 // Fails with TooLarge if there is more text than belongs into metadata, as values may share what they refer
 // to.
-Result<std::string> value_of(const object::Attribute& attribute, const text::ValueContext& values) {
+Result<std::string> value_of(const object::Attribute& attribute, bool lists,
+                             const text::ValueContext& values) {
   constexpr std::size_t kMaxBytes = 4U << 20;
   // netCDF's empty attributes.
   if (attribute.space.kind == format::DataspaceKind::Null)
     return text::is_string(*attribute.type) ? "\"\"" : "[]";
   const Written value = written_as(attribute);
   std::string out;
-  if (attribute.space.element_count() == 1 && attribute.space.rank() <= 1 &&
+  const std::size_t most_rank = lists && text::is_string(*attribute.type) ? 0 : 1;
+  if (attribute.space.element_count() == 1 && attribute.space.rank() <= most_rank &&
       value.data.size() == value.type->size) {
     H5_TRY(text::append_json(*value.type, value.data, values, out));
   } else {
@@ -132,12 +140,13 @@ AttributesText attributes_text(const text::ValueContext& values, const object::O
   constexpr std::size_t kMaxMembers = 16U << 20;
   AttributesText out;
   std::unordered_set<std::string> met;
+  const bool lists = keeps_lists(*values.file, object);
   const auto add = [&](const object::Attribute& attribute) {
     if (out.members.size() > kMaxMembers) return false;
     const bool own = is_one_of(kLibraryAttributes, attribute.name) ||
                      (role.plays_part() && is_one_of(kScaleAttributes, attribute.name));
     if (own || attribute.damage || !met.insert(attribute.name).second) return true;
-    auto value = value_of(attribute, values);
+    auto value = value_of(attribute, lists, values);
     if (!value) return true;
     const bool is_fill = fill_type != nullptr && attribute.name == "_FillValue";
     if (form == AttributeForm::Version2) {
