@@ -21,6 +21,7 @@
 #include "last_resort.h"
 #include "made_mountpoint.h"
 #include "open_source.h"
+#include "refused_files.h"
 #include "release_notice.h"
 
 namespace h5mount::cli {
@@ -80,6 +81,17 @@ void warn_of_hidden_views(const MountCommand& command, tree::Tree& tree) {
   tree.forget(views->node, 1);
 }
 
+// Other users read with this process's rights, so by default no file that the file names is opened for them.
+void warn_of_refused_files(const MountCommand& command, tree::Tree& tree) {
+  if (!command.options.allow_other || command.options.external || command.sources.many() ||
+      command.sources.far())
+    return;
+  if (const auto named = first_named_file(tree))
+    log(LogLevel::Warning,
+        "{}: {}: with allow_other the files that it names are refused, unless external= allows them",
+        command.sources.name(), *named);
+}
+
 constexpr const char* kWithoutFuse =
     "; without FUSE: h5mount --list, --cat, --stat, --tar, --copy or --serve (see --help)";
 
@@ -129,6 +141,7 @@ int serve(const MountCommand& command, Result<OpenedSources> sources, const Arou
     return kExitBadFile;
   }
   if (*tree) warn_of_hidden_views(command, **tree);
+  if (*tree) warn_of_refused_files(command, **tree);
   // A signal or an unmount ends the process within five seconds, whatever its requests wait for.
   static constexpr std::chrono::seconds kGrace{4};
   // A mount on a descriptor that was handed over is unmounted by another process.

@@ -262,13 +262,12 @@ std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const Mo
 
 tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status,
                                FailedReads failed_reads) {
-  return {options.uid,
-          options.gid,
-          options.file_umask,
-          options.directory_umask,
-          [status] { return status->text(); },
-          failed_reads == FailedReads::Logged,
-          nullptr};
+  return {.uid = options.uid,
+          .gid = options.gid,
+          .file_umask = options.file_umask,
+          .directory_umask = options.directory_umask,
+          .status = [status] { return status->text(); },
+          .logs_failed_reads = failed_reads == FailedReads::Logged};
 }
 
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& mount,

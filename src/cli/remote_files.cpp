@@ -119,7 +119,8 @@ class RemoteOpener final : public object::SourceOpener {
 
   static Result<object::FoundSource> found(const remote::Url& url, std::shared_ptr<io::ByteSource> source) {
     H5_ASSIGN(const io::SourceStamp stamp, source->state().stamp());
-    object::FileAttributes attributes{::geteuid(), ::getegid(), 0444, stamp.modified / 1'000'000'000};
+    object::FileAttributes attributes{::geteuid(), ::getegid(), 0444, stamp.modified / 1'000'000'000,
+                                      static_cast<std::uint32_t>(stamp.modified % 1'000'000'000)};
     return object::FoundSource{
         url.shown(),
         url.shown(),

@@ -79,7 +79,7 @@ Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& s
   H5_TRY(tree->stat(tree::kRootNode, tree::StatDepth::Listing));
   const auto shown = [files](const tree::NodeStat& node) {
     return object::readable_by_all_readers(files->main()->attributes,
-                                           {node.uid, node.gid, node.mode, node.mtime});
+                                           {.uid = node.uid, .gid = node.gid, .mode = node.mode});
   };
   return serve::OpenedSource{tree, [files, tree] { return state_of(*tree, *files); }, shown,
                              tree->tells_changes()};

@@ -8,6 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string_view>
 
 #include "h5mount/base/foreign_format.h"
 #include "h5mount/base/unique_fd.h"
@@ -87,12 +90,32 @@ Status check_readable(const std::string& path) {
   return {};
 }
 
+// A file that ends inside its superblock is told as one that was cut behind it.
+std::optional<Error> cut_in_superblock(const std::string& file, const Error& error) {
+  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+  const bool in_fields = error.code() == ErrorCode::Truncated && error.structure() == "Superblock";
+  if (!in_fields && error.code() != ErrorCode::BadSignature) return std::nullopt;
+  std::error_code none;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, none);
+  if (none || bytes == 0) return std::nullopt;
+  if (!in_fields) {
+    if (bytes >= kSignature.size()) return std::nullopt;
+    std::string begin(static_cast<std::size_t>(bytes), '\0');
+    if (!std::ifstream(file, std::ios::binary).read(begin.data(), static_cast<std::streamsize>(bytes)) ||
+        begin != kSignature.substr(0, begin.size()))
+      return std::nullopt;
+  }
+  return Error(error.code(), fmt::format("{} bytes, which end inside the superblock: an incomplete copy? {}",
+                                         bytes, error.text()));
+}
+
 }  // namespace
 
 Error why_not_opened(const std::string& path, const Error& error) {
   if (const Status readable = check_readable(path); !readable) return readable.error();
-  if (error.code() != ErrorCode::BadSignature) return error;
   const std::string file = existing(path).value_or(path);
+  if (const auto cut = cut_in_superblock(file, error)) return *cut;
+  if (error.code() != ErrorCode::BadSignature) return error;
   if (const auto format = foreign_file(file)) return {ErrorCode::BadSignature, file + " is " + *format};
   return error;
 }

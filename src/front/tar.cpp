@@ -37,6 +37,7 @@ class TarWriter : public Visitor {
     out.uid = found.stat.uid;
     out.gid = found.stat.gid;
     out.mtime = found.stat.mtime;
+    out.mtime_nanoseconds = found.stat.mtime_nanoseconds;
     return out;
   }
 

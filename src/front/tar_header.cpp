@@ -106,7 +106,9 @@ std::string records(const TarMember& member, std::uint64_t stored_bytes) {
   if (stored_bytes > kMaxNumber11) append_record(out, "size", fmt::format("{}", stored_bytes));
   if (member.uid > kMaxNumber7) append_record(out, "uid", fmt::format("{}", member.uid));
   if (member.gid > kMaxNumber7) append_record(out, "gid", fmt::format("{}", member.gid));
-  if (member.mtime < 0 || static_cast<std::uint64_t>(member.mtime) > kMaxNumber11)
+  if (member.mtime_nanoseconds > 0 && member.mtime >= 0)
+    append_record(out, "mtime", fmt::format("{}.{:09}", member.mtime, member.mtime_nanoseconds));
+  else if (member.mtime < 0 || static_cast<std::uint64_t>(member.mtime) > kMaxNumber11)
     append_record(out, "mtime", fmt::format("{}", member.mtime));
   for (const auto& [name, value] : member.xattrs) append_record(out, xattr_key(name), value);
   return out;

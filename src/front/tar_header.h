@@ -22,6 +22,7 @@ struct TarMember {
   std::uint64_t size = 0;
   std::uint32_t mode = 0, uid = 0, gid = 0;
   std::int64_t mtime = 0;
+  std::uint32_t mtime_nanoseconds = 0;
   std::vector<std::pair<std::string, std::string>> xattrs;
   bool sparse = false;
   std::vector<dataset::ByteRange> extents = {};  // of a file of `size` bytes, if `sparse` is set

@@ -26,7 +26,7 @@ void restrict_by_parents(FoundFile& found, const std::string& root) {
        place = place.parent_path()) {
     struct stat st = {};
     const bool known = ::stat(place.c_str(), &st) == 0;
-    const FileAttributes directory{st.st_uid, st.st_gid, st.st_mode, 0};
+    const FileAttributes directory{.uid = st.st_uid, .gid = st.st_gid, .mode = st.st_mode};
     restrict_by_directory(found.attributes, known ? &directory : nullptr);
   }
 }
@@ -39,7 +39,8 @@ Result<FoundFile> describe(UniqueFd fd, const std::string& path) {
   found.path = path;
   found.real_path = real_path_of(fd);
   found.identity = {st.st_dev, st.st_ino};
-  found.attributes = {st.st_uid, st.st_gid, st.st_mode & 0777U, st.st_mtim.tv_sec};
+  found.attributes = {st.st_uid, st.st_gid, st.st_mode & 0777U, st.st_mtim.tv_sec,
+                      static_cast<std::uint32_t>(st.st_mtim.tv_nsec)};
   found.fd = std::move(fd);
   return found;
 }

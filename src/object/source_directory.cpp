@@ -56,7 +56,8 @@ SourceEntry::Kind kind_of_type(unsigned char type) {
 SourceEntry entry_of(const struct statx& found) {
   SourceEntry out;
   out.kind = kind_of_mode(found.stx_mode);
-  out.attributes = {found.stx_uid, found.stx_gid, found.stx_mode & 0777U, found.stx_mtime.tv_sec};
+  out.attributes = {found.stx_uid, found.stx_gid, found.stx_mode & 0777U, found.stx_mtime.tv_sec,
+                    found.stx_mtime.tv_nsec};
   out.size = found.stx_size;
   out.blocks = found.stx_blocks;
   const std::uint64_t device = makedev(found.stx_dev_major, found.stx_dev_minor);

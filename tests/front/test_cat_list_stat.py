@@ -153,6 +153,22 @@ class CatListStat(ProgramTest):
         assert p.returncode == 2 and p.stderr.count('\n') == 1, p
         assert '{:,} of {:,} bytes: an incomplete copy? ObjectHeader'.format(n - 400, n) in p.stderr, p
 
+    def test_a_file_cut_inside_its_superblock_says_so(self):
+        for libver in ('earliest', 'latest'):
+            with h5py.File('whole.h5', 'w', libver=libver) as f:
+                f['d'] = 1
+            with open('whole.h5', 'rb') as f:
+                whole = f.read()
+            for n in (1, 7, 8, 9, 12, 20, 40, 47):
+                with open('cut.h5', 'wb') as f:
+                    f.write(whole[:n])
+                p = run(H5MOUNT, '--list', 'cut.h5')
+                assert p.returncode == 2 and p.stderr.count('\n') == 1, p
+                assert '%d bytes, which end inside the superblock: an incomplete copy? ' % n in p.stderr, p
+        with open('cut.h5', 'wb') as f:
+            f.write(b'a text')
+        assert 'incomplete' not in run(H5MOUNT, '--list', 'cut.h5').stderr
+
     def test_a_full_disk_and_a_broken_pipe_are_told(self):
         full = shell('$H5MOUNT --cat f.h5 words >/dev/full')
         assert full.returncode == 1 and full.stderr.count('\n') == 1, full

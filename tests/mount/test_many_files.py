@@ -133,6 +133,17 @@ class ManyFilesTest(ManyFilesCase):
         assert said in lines(mnt)[0], lines(mnt)
         assert run(H5MOUNT, '--list', '-R', '-o', 'match=*', 'all').stdout.count('/d\n') == 2
 
+    def test_times_of_the_source_have_its_nanoseconds(self):
+        when = 1_700_000_000_123_456_789
+        for name in ('note.txt', 'a.h5', 'sub'):
+            os.utime(SRC + name, ns=(when, when))
+        mnt = self.mount('-o', 'passthrough', 'src')
+        for name in ('note.txt', 'a.h5', 'a.h5/.h5/README', 'sub'):
+            assert os.stat(mnt + name).st_mtime_ns == when, name
+        assert shell('$H5MOUNT --tar src/a.h5 | (mkdir -p t && tar -xC t)').returncode == 0
+        assert run(H5MOUNT, '--copy', 'src/a.h5', '/', 'c').returncode == 0
+        assert os.stat('t').st_mtime_ns == os.stat('c').st_mtime_ns == when
+
     def test_symlinks_lead_to_places_in_the_mount_and_nowhere_else(self):
         make('outside.h5', 5)
         for to, name in (('sub/b.nc', 'near.h5'), ('../a.h5', 'sub/up.h5'), ('..', 'sub/parent'),

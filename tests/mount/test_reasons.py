@@ -181,6 +181,30 @@ class ReasonsTest(MountTest):
             assert 'raw.bin' in text and 'external=' in text, text
         assert ' warning: ' in log(mnt), log(mnt)
 
+    def test_a_mount_for_others_says_what_it_refuses(self):
+        def said_by(file, *options):
+            place = self.mount_point()
+            p = run(H5MOUNT, *options, file, place)
+            assert p.returncode == 0, p
+            unmount(place)
+            return p.stderr
+        if os.geteuid() != 0:
+            self.skipTest('needs the right to mount for others')
+        write_external()
+        write_virtual()
+        with h5py.File('links.h5', 'w') as f:
+            f['a/b'] = 1
+            f['a/c'] = h5py.ExternalLink('elsewhere.h5', '/x')
+        for file, name in (('external.h5', '/run/data names raw.bin'), ('virtual.h5', ' names '),
+                           ('links.h5', '/a/c names elsewhere.h5')):
+            told = said_by(file, '-o', 'allow_other')
+            assert name in told and 'refused' in told and 'external=' in told, (file, told)
+            assert said_by(file) == '', file
+            assert said_by(file, '-o', 'allow_other,external=any') == '', file
+        with h5py.File('alone.h5', 'w') as f:
+            f['a/b'] = 1
+        assert said_by('alone.h5', '-o', 'allow_other') == ''
+
     def test_a_missing_virtual_source_is_told_once(self):
         write_virtual()
         mnt = self.mount('virtual.h5')

@@ -53,6 +53,7 @@ struct FileAttributes {
   gid_t gid = 0;
   std::uint32_t mode = 0444;  // permission bits
   std::int64_t mtime = 0;     // seconds since 1970
+  std::uint32_t mtime_nanoseconds = 0;
 };
 
 // Whether everyone who may read `shown` may also read `source`.

@@ -351,7 +351,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
       const NodeStat root = stat_of(Place{}, *top);
       out.uid = root.uid;
       out.gid = root.gid;
-      out.mtime = root.mtime;
+      out.mtime = root.mtime, out.mtime_nanoseconds = root.mtime_nanoseconds;
       out.mode = out.type == NodeType::Directory ? root.mode : root.mode & 0444 & ~options_.tree.file_umask;
     }
     return out;

@@ -12,7 +12,7 @@ NodeStat stat_of_place(const Place& place, const ForestEntry& entry, const TreeO
   out.ino = ForestFiles::ino_of(place, entry);
   out.uid = options.uid.value_or(source.uid);
   out.gid = options.gid.value_or(source.gid);
-  out.mtime = source.mtime;
+  out.mtime = source.mtime, out.mtime_nanoseconds = source.mtime_nanoseconds;
   out.type = NodeType::File;
   switch (entry.kind) {
     case Kind::Directory:

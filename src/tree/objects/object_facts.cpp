@@ -93,6 +93,7 @@ NodeStat stat_of(const object::FileAttributes& file, const TreeOptions& options,
   stat.uid = options.uid.value_or(file.uid);
   stat.gid = options.gid.value_or(file.gid);
   stat.mtime = file.mtime;
+  stat.mtime_nanoseconds = file.mtime_nanoseconds;
   return stat;
 }
 
@@ -108,7 +109,10 @@ NodeStat plain_stat(const ServedFile& file, NodeType type, std::uint64_t ino) {
 
 NodeStat object_stat(const ServedFile& file, const object::Object& object, NodeType type) {
   NodeStat stat = plain_stat(file, type, file.ino_of(object.address));
-  if (const auto time = object::object_modification_time(object); time && *time != 0) stat.mtime = *time;
+  if (const auto time = object::object_modification_time(object); time && *time != 0) {
+    stat.mtime = *time;
+    stat.mtime_nanoseconds = 0;
+  }
   if (type == NodeType::File) stat.nlink = std::max(1U, object.header->reference_count);
   return stat;
 }
