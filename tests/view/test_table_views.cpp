@@ -98,7 +98,7 @@ TEST(TableViews, ColumnsOfTheSecondDimensionAndOfArrays) {
 }
 
 TEST(TableViews, ColumnsOfMembers) {
-  const std::string header = "id,p.x,p.y,v.0,v.1,name\n", second = "4294967294,-1,1.5,1,-127,\n";
+  const std::string header = "id,p.x,p.y,v.0,v.1,name\n", second = "4294967294,-1,1.5,1,-127,\"\"\n";
   expect_text("csv", "table",
               header + "4294967295,0,0.5,0,-128,one\n" + second + "4294967293,-2,2.5,2,-126,\"a,b\"\n");
   expect_text("csv", "one_row", header + second);
