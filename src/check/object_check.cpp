@@ -21,6 +21,19 @@ Status check_value(const Context& context, const object::Attribute& attribute) {
   });
 }
 
+// Fields that do not decide: the value is read (object::DatasetDescription::disagreements).
+void check_agreement(const Context& context, const object::Attribute& attribute, PlaceId place) {
+  const auto found = [&](const Error& error) {
+    context.found(place, error.within("attribute " + attribute.name));
+  };
+  if (attribute.type)
+    for (const Error& error : attribute.type->disagreements) found(error);
+  if (const format::Field& max = attribute.space.max_below; !max.name.empty())
+    found(Error(ErrorCode::InvalidValue, "DataspaceMessage", max.name, max.offset)
+              .with_found(max.value)
+              .with_detail("below the current size; the data are read"));
+}
+
 void check_attributes(const Context& context, const object::Object& object, PlaceId place) {
   constexpr unsigned kMaxListed = 16;  // values that are not checked; more are counted
   unsigned listed = 0;
@@ -31,6 +44,7 @@ void check_attributes(const Context& context, const object::Object& object, Plac
     const Status sound = context.tally.go_on() ? check_value(context, attribute) : Status();
     attribute.data = {};
     attribute.owner.reset();
+    check_agreement(context, attribute, place);
     if (sound) return;
     if (sound.error().code() == ErrorCode::BudgetExceeded && ++listed > kMaxListed)
       context.tally.count_unlisted(sound.error());
@@ -44,6 +58,7 @@ void check_attributes(const Context& context, const object::Object& object, Plac
 }
 
 void check_external_link(const Context& context, const format::Link& link, PlaceId group) {
+  if (const auto unknown = format::unknown_external_form(link)) return context.found(group, *unknown);
   const auto opened = context.environment.files->open_hdf5(context.file, link.file, object::NameUse::Link);
   if (!opened) context.note(group, opened.error().within("external link " + link.name + " to " + link.file));
 }
@@ -121,10 +136,13 @@ void check_object(const Context& context, PlaceId place) {
     case object::ObjectKind::Datatype:
       if (const auto type = object::committed_datatype(*context.metadata, *object); !type)
         damaged(type.error());
+      else
+        for (const Error& error : (*type)->disagreements) damaged(error);
       return;
     case object::ObjectKind::Dataset:
       const auto description = object::describe_dataset(*context.metadata, *object);
       if (!description) return damaged(description.error());
+      for (const Error& error : description->disagreements) damaged(error);
       return check_data(context, place, *description);
   }
 }

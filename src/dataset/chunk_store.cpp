@@ -6,6 +6,7 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/row_major.h"
 #include "h5mount/metadata/filter_pipeline.h"
 
 namespace h5mount::dataset {
@@ -50,6 +51,17 @@ Error ChunkStore::located(const Error& error, std::uint64_t chunk, const chunk::
   if (record != nullptr && record->allocated())
     place += fmt::format(", {} bytes at {:#x}", record->stored_size, base_address_ + record->address);
   return error.within(fmt::format("{}, of dataset at {:#x}", place, dataset_address_));
+}
+
+std::optional<Error> ChunkStore::problem() const {
+  if (!pipeline_->missing()) return std::nullopt;
+  return needed_by_all(*index_,
+                       [this](std::span<const std::uint64_t> scaled,
+                              const chunk::ChunkRecord& record) -> std::optional<Error> {
+                         if (stored_plain(row_major_number(scaled, plan_.index_grid()), record))
+                           return std::nullopt;
+                         return pipeline_->missing(record.filter_mask);
+                       });
 }
 
 Result<chunk::ChunkRecord> ChunkStore::find(std::uint64_t chunk) const {

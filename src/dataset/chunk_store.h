@@ -32,7 +32,9 @@ class ChunkStore {
   // The memory that decoding a chunk needs, for its place: stored bytes, buffers between filters, and the
   // decoded chunk if `aside`; otherwise the caller has memory for it.
   DecodeMemory memory(bool aside) const;
-  std::optional<Error> problem() const { return pipeline_->missing(); }
+  // The error for a filter that is not available, if every stored chunk needs such a one. Filters that are
+  // optional may be skipped by all chunks.
+  std::optional<Error> problem() const;
 
   Result<chunk::ChunkRecord> find(std::uint64_t chunk) const;
   // Records of the chunks first, first + 1, …
@@ -109,6 +111,21 @@ class ChunkStore {
   std::shared_ptr<const filter::FilterPipeline> pipeline_;
   std::unique_ptr<chunk::ChunkIndex> index_;
 };
+
+// The error that `needs(scaled, record)` gives for every chunk that is stored; nullopt if a chunk does
+// without what is missing, or none is stored. A large index is not walked to its end: so many chunks speak
+// for all.
+template <class Needs>
+std::optional<Error> needed_by_all(const chunk::ChunkIndex& index, Needs needs) {
+  constexpr std::size_t kMostAsked = 1U << 16;
+  std::optional<Error> error;
+  std::size_t asked = 0;
+  const Status walked = index.for_each([&](std::span<const std::uint64_t> scaled, const auto& record) {
+    error = needs(scaled, record);
+    return error.has_value() && ++asked < kMostAsked;
+  });
+  return walked ? error : std::nullopt;  // what is damaged is told by its own read
+}
 
 // The largest read of chunks that lie together: large enough to make system calls rare, small enough for
 // scratch memory.

@@ -167,12 +167,31 @@ Wide real_to_integer(Real value) {
   return static_cast<Wide>(std::clamp(value, -kBound, kBound));
 }
 
+// The lower bits, as many as both have, and the target's padding around them.
+void convert_bits(const format::Datatype& f, const format::Datatype& t, const std::byte* in, std::byte* out) {
+  std::uint64_t bits =
+      (load_bits(f, in) >> f.bit_offset & mask_of(f.bit_precision) & mask_of(t.bit_precision))
+      << t.bit_offset;
+  if (t.low_pad) bits |= mask_of(t.bit_offset);
+  if (t.high_pad) bits |= ~mask_of(unsigned{t.bit_offset} + t.bit_precision) & mask_of(8 * t.size);
+  store_bits(t, bits, out);
+}
+
+bool same_bits(const format::Datatype& f, const format::Datatype& t) {
+  return f.bit_precision == t.bit_precision && f.low_pad == t.low_pad && f.high_pad == t.high_pad;
+}
+
+bool bit_field(const format::Datatype& t) {
+  return t.cls == format::DatatypeClass::Bitfield && t.size <= 8 && t.order != format::ByteOrder::Vax;
+}
+
 // Whether the types have the same size, no offset, and opposite byte orders: libhdf5 then swaps the bytes,
 // whatever sign and precision are; those of floats only if all other properties are equal.
 bool differ_by_order(const format::Datatype& f, const format::Datatype& t) {
   const bool opposite = (f.order == format::ByteOrder::Little && t.order == format::ByteOrder::Big) ||
                         (f.order == format::ByteOrder::Big && t.order == format::ByteOrder::Little);
   if (!opposite || f.cls != t.cls || f.size != t.size || f.bit_offset != 0 || t.bit_offset != 0) return false;
+  if (f.cls == format::DatatypeClass::Bitfield) return same_bits(f, t);
   if (f.cls != format::DatatypeClass::Float) return true;
   return f.sign_location == t.sign_location && f.exponent_location == t.exponent_location &&
          f.exponent_size == t.exponent_size && f.mantissa_location == t.mantissa_location &&
@@ -276,7 +295,8 @@ std::optional<ElementConversion> ElementConversion::make(format::DatatypePtr fro
   if ((extended_float(*from) || wide_float(*from)) && plain_float(*to))
     return ElementConversion(std::move(from), std::move(to), false);
   const bool strings = from->cls == format::DatatypeClass::String && to->cls == format::DatatypeClass::String;
-  if (!strings && !(number(*from) && number(*to))) return std::nullopt;
+  const bool bits = bit_field(*from) && bit_field(*to);
+  if (!strings && !bits && !(number(*from) && number(*to))) return std::nullopt;
   ElementConversion out(std::move(from), std::move(to), false);
   if (out.from_->cls != format::DatatypeClass::Enum || out.to_->cls != format::DatatypeClass::Enum)
     return out;
@@ -336,6 +356,8 @@ void ElementConversion::convert(std::size_t count, ByteSpan from, MutableByteSpa
       store_real(t, load_real<WideBits>(f, in), out);
     else if (f.cls == format::DatatypeClass::String)
       convert_string(f, t, in, out);
+    else if (f.cls == format::DatatypeClass::Bitfield)
+      convert_bits(f, t, in, out);
     else if (f.cls == format::DatatypeClass::Integer && t.cls == format::DatatypeClass::Integer)
       store_integer(t, load_integer(f, in), out);
     else if (f.cls == format::DatatypeClass::Integer)

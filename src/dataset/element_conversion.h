@@ -3,7 +3,8 @@
 // in libhdf5: integers clip at the range of the target, floats are truncated towards zero; between types of
 // one size and opposite byte orders the bytes are swapped, whatever their signs. Enums are converted by the
 // names of their members: each member of the source must be one of the view; a value without a name becomes
-// all ones. Fixed strings are truncated or padded. Equal types are copied.
+// all ones. Fixed strings are truncated or padded; of bit fields the lower bits are kept. Equal types are
+// copied. For types with parts see type_conversion.h.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
 #include "sparse_chunk.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "element_selection.h"
 #include "h5mount/base/limits.h"
@@ -29,7 +30,7 @@ Result<EncodedSelection> decode_encoded_selection(format::Cursor& c, std::size_t
   c.require_equal(1, "not a dataspace");
   c.version(0, 0);
   const std::uint8_t lengths = c.u8("size_of_lengths");
-  c.require(lengths == 2 || lengths == 4 || lengths == 8, "not 2, 4 or 8");
+  c.require(std::has_single_bit(lengths) && lengths >= 2 && lengths <= 32, "not 2, 4, 8, 16 or 32");
   const std::uint32_t extent_bytes = c.u32("extent_length");
   format::Cursor inner = c.part(extent_bytes, "extent", "Dataspace");
   const format::Field extent = c.last();
@@ -71,6 +72,13 @@ Result<SparseSections> decode_sparse_sections(const chunk::ChunkRecord& record, 
   return c.finish(s);
 }
 
+Result<ByteSpan> without_checksum(ByteSpan section, std::uint64_t offset, std::string_view structure) {
+  format::Cursor whole(section, offset, structure, {});
+  const ByteSpan body = whole.bytes(section.size() < 4 ? section.size() + 1 : section.size() - 4, "section");
+  whole.checksum();
+  return whole.finish(body);
+}
+
 SparseChunk::SparseChunk(cache::BlockPtr block) : block_(std::move(block)) {
   const std::byte* at = block_->bytes().data();
   const auto header = load_le<BlockHeader>(at);
@@ -83,12 +91,11 @@ SparseChunk::SparseChunk(cache::BlockPtr block) : block_(std::move(block)) {
 Result<std::shared_ptr<cache::Block>> SparseChunk::make_block(ByteSpan encoded, std::uint64_t offset,
                                                               ByteSpan values,
                                                               std::span<const std::uint64_t> chunk_dims,
-                                                              std::uint64_t element_size) {
-  format::Cursor whole(encoded, offset, "EncodedSelection", {});
-  whole.skip(encoded.size() < 4 ? encoded.size() + 1 : encoded.size() - 4, "selection");
-  whole.checksum();
-  H5_TRY(whole.finish());
-  format::Cursor cursor(encoded.first(encoded.size() - 4), offset, "EncodedSelection", {});
+                                                              std::uint64_t element_size, bool checksummed) {
+  if (checksummed) {
+    H5_ASSIGN(encoded, without_checksum(encoded, offset, "EncodedSelection"));
+  }
+  format::Cursor cursor(encoded, offset, "EncodedSelection", {});
   H5_ASSIGN(const EncodedSelection decoded, decode_encoded_selection(cursor, chunk_dims.size()));
   const auto& extent = decoded.extent.dims;
   for (std::size_t i = 0; i < extent.size(); ++i)

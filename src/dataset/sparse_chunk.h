@@ -30,6 +30,9 @@ struct SparseSections {
 Result<SparseSections> decode_sparse_sections(const chunk::ChunkRecord& record, bool filtered,
                                               std::uint64_t chunk_bytes);
 
+// Verifies the checksum that a section ends with, and returns what is before it.
+Result<ByteSpan> without_checksum(ByteSpan section, std::uint64_t offset, std::string_view structure);
+
 // A view of the flat block.
 class SparseChunk {
  public:
@@ -43,12 +46,13 @@ class SparseChunk {
   std::span<const Stretch> stretches() const { return stretches_; }
   ByteSpan values() const { return values_; }
 
-  // `selection` is section 0 without filters, `values` is section 1. chunk_dims: in elements, of the
-  // dataset's rank.
+  // `selection` is section 0 without filters, with its checksum if it is `checksummed`; `values` is section 1
+  // without any. chunk_dims: in elements, of the dataset's rank.
   static Result<std::shared_ptr<cache::Block>> make_block(ByteSpan selection, std::uint64_t offset,
                                                           ByteSpan values,
                                                           std::span<const std::uint64_t> chunk_dims,
-                                                          std::uint64_t element_size);
+                                                          std::uint64_t element_size,
+                                                          bool checksummed = true);
 
  private:
   cache::BlockPtr block_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "chunk_decode.h"
+#include "chunk_store.h"
+#include "h5mount/base/row_major.h"
 #include "h5mount/metadata/filter_pipeline.h"
 
 namespace h5mount::dataset {
@@ -36,6 +38,7 @@ SparseStore::SparseStore(const ReadEnvironment& environment, const metadata::Fol
       dataset_address_(description.address),
       filtered_(geometry.filtered),
       partial_unfiltered_(description.layout.partial_chunks_unfiltered),
+      checksummed_(description.layout.structured.checksummed),
       owner_(cache::BlockCache::new_owner()) {}
 
 SparseStore::~SparseStore() {
@@ -43,9 +46,32 @@ SparseStore::~SparseStore() {
 }
 
 std::optional<Error> SparseStore::problem() const {
-  for (const auto& [section, pipeline] : pipelines_)
-    if (auto missing = pipeline->missing()) return missing;
-  return std::nullopt;
+  const auto missing = [](const auto& section) { return section.second->missing().has_value(); };
+  if (std::ranges::none_of(pipelines_, missing)) return std::nullopt;
+  return needed_by_all(*index_,
+                       [this](std::span<const std::uint64_t> scaled,
+                              const chunk::ChunkRecord& record) -> std::optional<Error> {
+                         const std::uint64_t chunk = row_major_number(scaled, plan_.index_grid());
+                         const auto sections = sections_of(chunk, record);
+                         if (!sections) return std::nullopt;  // the read of the chunk tells
+                         for (const auto& [number, pipeline] : pipelines_) {
+                           const SparseSections::Section& section =
+                               number == 0 ? sections->selection : sections->values;
+                           if (section.plain == 0 || section.filter_mask == ~0U) continue;
+                           if (auto error = pipeline->missing(section.filter_mask)) return error;
+                         }
+                         return std::nullopt;
+                       });
+}
+
+// With its flag, chunks that exceed the extent are unfiltered, whatever their filter masks are.
+Result<SparseSections> SparseStore::sections_of(std::uint64_t chunk, const chunk::ChunkRecord& record) const {
+  constexpr std::uint64_t kChecksumBytes = 4;
+  const std::uint64_t most = plan_.chunk_bytes() + ((checksummed_ & 2) != 0 ? kChecksumBytes : 0);
+  H5_ASSIGN(SparseSections sections, decode_sparse_sections(record, filtered_, most));
+  if (partial_unfiltered_ && plan_.is_edge(chunk))
+    sections.selection.filter_mask = sections.values.filter_mask = ~0U;
+  return sections;
 }
 
 Error SparseStore::located(const Error& error, std::uint64_t chunk, const chunk::ChunkRecord* record) const {
@@ -78,18 +104,21 @@ Result<std::shared_ptr<cache::Block>> SparseStore::load_chunk(std::uint64_t chun
     return fail(Error(ErrorCode::Truncated, "StructuredChunk", "address", record.address)
                     .with_found(record.stored_size)
                     .with_detail("bytes run beyond the end of file"));
-  H5_ASSIGN(SparseSections sections, decode_sparse_sections(record, filtered_, plan_.chunk_bytes()));
+  H5_ASSIGN(const SparseSections sections, sections_of(chunk, record));
   H5_TRY(budget.spend(sections.selection.plain));
   H5_TRY(budget.spend(sections.values.plain));
-  // With this flag, chunks that exceed the extent are unfiltered, whatever their filter masks are.
-  const bool bypass = partial_unfiltered_ && plan_.is_edge(chunk);
-  if (bypass) sections.selection.filter_mask = sections.values.filter_mask = ~0U;
   H5_ASSIGN(const auto selection, load_section(record, sections.selection, 0));
   H5_ASSIGN(const auto values, load_section(record, sections.values, 1));
   Counters::add(counters_->chunks_decoded);
   const std::uint64_t offset = base_address_ + record.address;
-  return SparseChunk::make_block(std::as_const(*selection).bytes(), offset, std::as_const(*values).bytes(),
-                                 chunk_dims_, plan_.element_size());
+  const ByteSpan selected = std::as_const(*selection).bytes(), stored = std::as_const(*values).bytes();
+  if ((checksummed_ & 2) == 0)
+    return SparseChunk::make_block(selected, offset, stored, chunk_dims_, plan_.element_size(),
+                                   (checksummed_ & 1) != 0);
+  H5_ASSIGN(const ByteSpan plain,
+            without_checksum(stored, offset + sections.values.offset, "StructuredChunkValues"));
+  return SparseChunk::make_block(selected, offset, plain, chunk_dims_, plan_.element_size(),
+                                 (checksummed_ & 1) != 0);
 }
 
 Result<std::shared_ptr<cache::Block>> SparseStore::load_section(const chunk::ChunkRecord& record,

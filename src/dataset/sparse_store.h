@@ -46,6 +46,7 @@ class SparseStore {
   SparseStore(const ReadEnvironment& environment, const metadata::FollowedFile& file,
               const object::DatasetDescription& description, const chunk::ChunkGeometry& geometry);
 
+  Result<SparseSections> sections_of(std::uint64_t chunk, const chunk::ChunkRecord& record) const;
   Result<std::shared_ptr<cache::Block>> load_chunk(std::uint64_t chunk, const chunk::ChunkRecord& record,
                                                    RequestBudget& budget) const;
   Result<std::shared_ptr<cache::Block>> load_section(const chunk::ChunkRecord& record,
@@ -62,6 +63,7 @@ class SparseStore {
   std::uint64_t dataset_address_;
   bool filtered_;
   bool partial_unfiltered_;
+  std::uint8_t checksummed_;  // bit i: section i ends with a checksum
   std::unique_ptr<chunk::ChunkIndex> index_;
   std::map<unsigned, std::shared_ptr<const filter::FilterPipeline>> pipelines_;  // by section
   std::uint64_t owner_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "growth.h"
 #include "h5mount/base/limits.h"
@@ -278,8 +279,8 @@ Status VirtualReader::read_elements(std::uint64_t first, std::uint64_t count, Mu
 template <class Read>
 Status VirtualReader::read_source(const std::string& file, const std::string& dataset, RequestBudget& budget,
                                   Read&& read) const {
-  return sources_->use(file, dataset, budget, [&](const DatasetReader& reader) -> Status {
-    Status done = read(reader);
+  return sources_->use(file, dataset, budget, [&](const VirtualSources::Source& source) -> Status {
+    Status done = read(source);
     if (!done) return fail(done.error().within(fmt::format("virtual source {}:{}", file, dataset)));
     return done;
   });
@@ -289,8 +290,8 @@ Status VirtualReader::read_part(const Part& part, std::uint64_t first, std::uint
                                 MutableByteSpan out, RequestBudget& budget) const {
   std::optional<ElementSelection::Clip> clip;
   if (part.source_unlimited) clip = {*part.source_unlimited, part.slices};
-  return read_source(part.mapping.file, part.mapping.dataset, budget, [&](const DatasetReader& reader) {
-    return copy_from(reader, part.mapping.source, clip, *part.view, first, count, out, budget);
+  return read_source(part.mapping.file, part.mapping.dataset, budget, [&](const auto& source) {
+    return copy_from(source, part.mapping.source, clip, *part.view, first, count, out, budget);
   });
 }
 
@@ -317,23 +318,39 @@ Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::
     block.count[d] = 1;
     H5_ASSIGN(const auto selected, ElementSelection::make(block, dims));
     H5_TRY(read_source(numbered_name(part.mapping.file, i), numbered_name(part.mapping.dataset, i), budget,
-                       [&](const DatasetReader& reader) {
-                         return copy_from(reader, part.mapping.source, {}, selected, first, count, out,
+                       [&](const auto& source) {
+                         return copy_from(source, part.mapping.source, {}, selected, first, count, out,
                                           budget);
                        }));
   }
   return {};
 }
 
-Status VirtualReader::copy_from(const DatasetReader& reader, const format::Selection& selection,
+HeapMove VirtualReader::heap_move(const VirtualSources::Source& source) const {
+  if (!description().type->has_variable_part) return {};
+  const metadata::FileMetadataPtr from = source.file->snapshot(), to = file_->snapshot();
+  std::string name = fmt::format("{}:{}", source.file->path, fmt::join(source.way, ":"));
+  return {.from_sizes = from->sizes(),
+          .to_sizes = to->sizes(),
+          .from_heaps = from->foreign_heaps(),
+          .to_heaps = to->foreign_heaps(),
+          .same_file = source.file->followed == file_->followed,
+          .name = std::move(name),
+          .open = sources_->opener_of(source)};
+}
+
+Status VirtualReader::copy_from(const VirtualSources::Source& source, const format::Selection& selection,
                                 std::optional<ElementSelection::Clip> clip, const ElementSelection& view,
                                 std::uint64_t first, std::uint64_t count, MutableByteSpan out,
                                 RequestBudget& budget) const {
+  const DatasetReader& reader = *source.reader;
   H5_ASSIGN(const auto selected, ElementSelection::make(selection, reader.description().space.dims, clip));
-  const auto conversion = ElementConversion::make(reader.description().type, description().type);
-  if (!conversion || description().type->has_variable_part)
+  const auto made = TypeConversion::make(reader.description().type, description().type, heap_move(source));
+  if (!made && made.error().code() == ErrorCode::UnsupportedFeature)
     return fail(Error(ErrorCode::UnsupportedFeature, "VirtualMapping", "datatype", description().address)
-                    .with_detail("no conversion from the source's datatype to the view's"));
+                    .with_detail(made.error().text()));
+  if (!made) return fail(made.error());
+  const TypeConversion& conversion = **made;
   const std::uint64_t from_size = reader.description().element_size, to_size = description().element_size;
   Status status;
   std::vector<std::byte> aside;
@@ -345,13 +362,13 @@ Status VirtualReader::copy_from(const DatasetReader& reader, const format::Selec
           to += run * to_size;
           status = budget.spend(limits::kStepsPerSourceRead);
           if (!status) return false;
-          if (conversion->identity()) {
+          if (conversion.identity()) {
             status = reader.read_into(at * from_size, place, budget);
             return status.has_value();
           }
           aside.resize(static_cast<std::size_t>(run * from_size));
           status = reader.read_into(at * from_size, aside, budget);
-          if (status) conversion->convert(static_cast<std::size_t>(run), aside, place);
+          if (status) status = conversion.convert(static_cast<std::size_t>(run), aside, place);
           return status.has_value();
         });
       });

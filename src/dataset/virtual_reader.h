@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "element_conversion.h"
 #include "element_selection.h"
 #include "fill_pattern.h"
 #include "h5mount/dataset/open_dataset.h"
 #include "h5mount/format/virtual_mapping.h"
 #include "readahead.h"
+#include "type_conversion.h"
 #include "virtual_nesting.h"
 #include "virtual_sources.h"
 
@@ -97,8 +97,9 @@ class VirtualReader final : public DatasetReader,
   template <class Read>
   Status read_source(const std::string& file, const std::string& dataset, RequestBudget& budget,
                      Read&& read) const;
+  HeapMove heap_move(const VirtualSources::Source& source) const;
   NamedSource named_source(const Part& part, RequestBudget& budget) const;
-  Status copy_from(const DatasetReader& source, const format::Selection& selection,
+  Status copy_from(const VirtualSources::Source& source, const format::Selection& selection,
                    std::optional<ElementSelection::Clip> clip, const ElementSelection& view,
                    std::uint64_t first, std::uint64_t count, MutableByteSpan out,
                    RequestBudget& budget) const;

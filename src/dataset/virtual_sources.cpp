@@ -21,6 +21,14 @@ auto find_in(List& list, const std::string& file_name, const std::string& datase
       list, [&](const auto& source) { return source->file_name == file_name && source->dataset == dataset; });
 }
 
+Result<object::OpenedFilePtr> open_way(object::FileSet& files, object::OpenedFilePtr from,
+                                       const std::vector<std::string>& way) {
+  for (const std::string& name : way) {
+    H5_ASSIGN(from, files.open_hdf5(from, name, object::NameUse::VirtualSource));
+  }
+  return from;
+}
+
 VirtualSources::Source named(const std::string& file_name, const std::string& dataset) {
   VirtualSources::Source source;
   source.file_name = file_name;
@@ -69,11 +77,32 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
 
 Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name, const std::string& dataset,
                                                     const Source* before, RequestBudget& budget) const {
+  constexpr unsigned kMaxLinks = 16;  // libhdf5's default
   H5_TRY(budget.spend(file_name == "." ? 0 : limits::kStepsPerSourceFile));
   Source source = named(file_name, dataset);
-  H5_ASSIGN(source.file, file_name == "." ? Result<object::OpenedFilePtr>(from_)
-                                          : environment_.files->open_hdf5(from_, file_name,
-                                                                          object::NameUse::VirtualSource));
+  if (file_name != ".") source.way.push_back(file_name);
+  H5_ASSIGN(source.file, open_way(*environment_.files, from_, source.way));
+  std::string path = dataset;
+  for (unsigned links = 0;; ++links) {
+    std::optional<object::PathWork::Leaving> leaving;
+    const Status opened = open_in(source, path, before, budget, leaving);
+    if (opened) return source;
+    if (!leaving) return fail(opened.error());
+    if (links == kMaxLinks) return fail({ErrorCode::LimitExceeded, "too many external links on the way"});
+    if (auto unknown = format::unknown_external_form(leaving->link)) return fail(*std::move(unknown));
+    H5_TRY(budget.spend(limits::kStepsPerSourceFile));
+    // The source's bytes are shown with the rights of the virtual dataset's file, as those of any source.
+    H5_ASSIGN(source.file,
+              environment_.files->open_hdf5(source.file, leaving->link.file, object::NameUse::VirtualSource));
+    source.way.push_back(leaving->link.file);
+    path = leaving->link.target + leaving->rest;
+  }
+}
+
+// Opens the dataset at `path` of the source's file. If an external link is on the way, `leaving` is set.
+Status VirtualSources::open_in(Source& source, const std::string& path, const Source* before,
+                               RequestBudget& budget,
+                               std::optional<object::PathWork::Leaving>& leaving) const {
   metadata::FollowedFile& followed = *source.file->followed;
   if (source.file != from_) budget.allow_more(followed.source()->stored_bytes());
   (void)followed.revalidate();  // errors are ignored: if the file is stale, its reads fail
@@ -85,14 +114,18 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
                      before->followed == source.followed;
   if (known && before->snapshot == source.snapshot && !before->reader->sources_changed()) {
     source.reader = before->reader;
-    return source;
+    return {};
   }
   const auto open_dataset = [&](const metadata::FileMetadataPtr& snapshot) -> Result<NextReader> {
     H5_TRY(budget.spend(limits::kStepsPerSource));
-    H5_ASSIGN(const auto address, object::resolve_path(snapshot, snapshot->root_address(), dataset));
-    H5_ASSIGN(const auto object, object::open_object(*snapshot, address));
+    Unbounded names;
+    object::PathWork work{.budget = names};
+    const auto address = object::resolve_path(snapshot, snapshot->root_address(), path, work);
+    leaving = std::move(work.leaving);
+    if (!address) return fail(address.error());
+    H5_ASSIGN(const auto object, object::open_object(*snapshot, *address));
     if (object.kind != object::ObjectKind::Dataset)
-      return fail(Error(ErrorCode::NotFound, dataset + " is not a dataset"));
+      return fail(Error(ErrorCode::NotFound, path + " is not a dataset"));
     H5_ASSIGN(auto described, object::describe_dataset(*snapshot, object));
     return open_next_dataset(environment_, source.file, std::move(described),
                              known ? before->reader : nullptr, budget);
@@ -101,7 +134,19 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
   source.reader = std::move(next.reader);
   source.stale = std::move(next.stale);
   if (before != nullptr && !known) source.stale = {kWholeImage};
-  return source;
+  return {};
+}
+
+std::function<Result<std::shared_ptr<metadata::FollowedFile>>()> VirtualSources::opener_of(
+    const Source& source) const {
+  return [files = std::weak_ptr(environment_.files), from = std::weak_ptr(from_),
+          way = source.way]() -> Result<std::shared_ptr<metadata::FollowedFile>> {
+    const auto all = files.lock();
+    const auto first = from.lock();
+    if (!all || !first) return fail({ErrorCode::Stale, "the virtual dataset's file was closed"});
+    H5_ASSIGN(const object::OpenedFilePtr file, open_way(*all, first, way));
+    return std::shared_ptr<metadata::FollowedFile>(file, file->followed.get());
+  };
 }
 
 std::uint64_t VirtualSources::count_numbered(const std::string& file_name, const std::string& dataset,

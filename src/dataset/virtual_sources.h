@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/dataset/open_dataset.h"
 #include "h5mount/metadata/torn_retry.h"
+#include "h5mount/object/resolve_path.h"
 #include "virtual_nesting.h"
 
 namespace h5mount::dataset {
@@ -29,6 +31,7 @@ class VirtualSources {
     std::optional<Error> error;                   // why a source that exists cannot be opened
     std::optional<Error> absent;                  // why the source is missing
     object::OpenedFilePtr file;
+    std::vector<std::string> way;  // names of files, each in the one before, that lead to `file`
     std::uint64_t snapshot = 0;    // number of its file's newest snapshot before it was opened
     bool followed = false;         // whether that snapshot's file was followed
     bool was_there = false;        // whether it existed in the previous state
@@ -47,8 +50,7 @@ class VirtualSources {
   std::uint64_t count_numbered(const std::string& file_name, const std::string& dataset, std::uint64_t most,
                                RequestBudget& budget) const;
 
-  // Calls `use` with the source's reader, if there is one, and again with a new reader if the source was
-  // torn.
+  // Calls `use` with the source, if it has a reader, and again with a new reader if the source was torn.
   template <class Use>
   Status use(const std::string& file_name, const std::string& dataset, RequestBudget& budget, Use&& use) {
     const SourcePtr first = get(file_name, dataset, budget);
@@ -63,7 +65,7 @@ class VirtualSources {
       const SourcePtr now = get(file_name, dataset, budget);
       if (now->error) return fail(*now->error);
       if (!now->reader) return {};
-      Status done = use(*now->reader);
+      Status done = use(*now);
       if (done) done = followed.confirm_unchanged();
       if (!done && followed.following()) drop(now);
       return done;
@@ -80,12 +82,18 @@ class VirtualSources {
   MissingSources missing() const;
   void note_missing(const Source& source);
 
+  // Opens the file that a source's way leads to, for as long as this mount's files are open.
+  std::function<Result<std::shared_ptr<metadata::FollowedFile>>()> opener_of(const Source& source) const;
+  const object::OpenedFilePtr& from() const { return from_; }
+
   // Opens the sources that the previous state had opened; returns those of which some bytes became stale.
   std::vector<SourcePtr> renew(RequestBudget& budget);
 
  private:
   Result<Source> open(const std::string& file_name, const std::string& dataset, const Source* before,
                       RequestBudget& budget) const;
+  Status open_in(Source& source, const std::string& path, const Source* before, RequestBudget& budget,
+                 std::optional<object::PathWork::Leaving>& leaving) const;
   bool missing_came() const;
   void drop(const SourcePtr& source);
   std::vector<SourcePtr> all() const;

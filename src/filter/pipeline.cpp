@@ -46,10 +46,9 @@ Result<std::shared_ptr<const FilterPipeline>> FilterPipeline::make(std::span<con
   return pipeline;
 }
 
-std::optional<Error> FilterPipeline::missing() const {
-  for (const Step& step : steps_) {
-    if (step.why) return step.why;
-  }
+std::optional<Error> FilterPipeline::missing(std::uint32_t mask) const {
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    if (steps_[i].why && (mask >> i & 1U) == 0) return steps_[i].why;
   return std::nullopt;
 }
 
@@ -117,7 +116,7 @@ std::uint64_t FilterPipeline::scratch_bytes(std::uint64_t decoded) const {
   std::size_t buffer = 0;
   bool outermost = true;  // the first filter that was applied decodes into the chunk's memory
   for (const Step& step : steps_) {
-    if (step.filter == nullptr) return 0;  // such a pipeline is never decoded
+    if (step.filter == nullptr) continue;  // only chunks that skip it are decoded
     if (!step.filter->decodes_in_place()) {
       if (!std::exchange(outermost, false)) {
         buffers[buffer] = std::max(buffers[buffer], bytes);

@@ -9,8 +9,6 @@
 
 #include <algorithm>
 
-#include "h5mount/base/limits.h"
-
 namespace h5mount::format {
 
 namespace {
@@ -26,16 +24,6 @@ void decode_prefix(Cursor& cursor) {
   cursor.signature("TREE");
   cursor.u8("node_type");
   cursor.require_equal(1, "not a node of chunks");
-}
-
-bool is_undefined(std::uint64_t address, std::size_t width) {
-  return address == ~std::uint64_t{0} >> (64 - 8 * width);
-}
-
-std::uint64_t load_address(const std::byte* at, std::size_t width) {
-  if (width == 8) return load_le<std::uint64_t>(at);
-  const std::uint64_t address = load_le_width(at, width);
-  return is_undefined(address, width) ? kUndefinedAddress : address;
 }
 
 // Scales a key's element offsets. Returns the first dimension whose offset is not a multiple of the chunk
@@ -99,7 +87,7 @@ void check_bounds(Cursor& cursor, const Field& first, const Field& last, const C
 }  // namespace
 
 bool ChunkBTree1Bounds::contains(const ChunkBTree1Node& node) const {
-  if (level ? node.level != *level : node.level > limits::kMaxTreeDepth) return false;
+  if (level && node.level != *level) return false;
   return node.size() == 0 ||
          (!before(node.key(0), node.rank) && !not_before_end(node.key(node.size() - 1), node.rank));
 }
@@ -139,10 +127,7 @@ Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const
   node.rank = chunk_dims.size();
   decode_prefix(cursor);
   node.level = cursor.u8("node_level");
-  if (bounds.level)
-    cursor.require_equal(*bounds.level, "not one below its parent", ErrorCode::Cycle);
-  else
-    cursor.require_at_most(limits::kMaxTreeDepth, "too deep");
+  if (bounds.level) cursor.require_equal(*bounds.level, "not one below its parent", ErrorCode::Cycle);
   cursor.u16("entries_used");
   const Field entries = node.entries_used = cursor.last();
   const std::size_t width = cursor.sizes().offsets;

@@ -60,6 +60,26 @@ void Cursor::checksum() {
                  .with_expected(computed);
 }
 
+std::uint64_t Cursor::wide_value(ByteSpan bytes) {
+  if (bytes.size() <= 8) return 0;  // the cursor has failed
+  const auto beyond = [](std::byte byte) { return byte != std::byte{0}; };
+  if (std::ranges::any_of(bytes.subspan(8), beyond)) {
+    refuse(last(), "does not fit 64 bits", ErrorCode::OutOfRange);
+    return 0;
+  }
+  return load_le<std::uint64_t>(bytes.data());
+}
+
+std::uint64_t Cursor::wide_or_undefined(std::size_t width, std::string_view field) {
+  const ByteSpan b = bytes(width, field);
+  const bool all_ones =
+      b.size() == width && std::ranges::all_of(b, [](std::byte byte) { return byte == std::byte{0xFF}; });
+  value_ = all_ones ? ~std::uint64_t{0} : wide_value(b);
+  // The largest number of 64 bits means undefined or unlimited to all who read on.
+  if (!all_ones && value_ == ~std::uint64_t{0}) refuse(last(), "does not fit 64 bits", ErrorCode::OutOfRange);
+  return value_;
+}
+
 void Cursor::refuse_short(std::size_t wanted) {
   error_ = Error(ErrorCode::Truncated, structure_, field_, here())
                .with_found(bytes_.size() - position_)

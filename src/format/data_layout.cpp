@@ -22,6 +22,8 @@
 // O, L: size of offsets, of lengths.
 #include "h5mount/format/data_layout.h"
 
+#include <algorithm>
+
 #include "data_layout_parts.h"
 #include "h5mount/base/limits.h"
 
@@ -49,9 +51,9 @@ void decode_chunk_dims(Cursor& cursor, const Field& dimensionality, std::size_t 
     dim = cursor.uint(width, "chunk_dimension");
     cursor.require(dim != 0, "is zero");
   }
-  const std::uint64_t element = cursor.uint(width, "element_size");
-  cursor.require(element != 0 && element <= UINT32_MAX, "is zero or too large");
-  layout.element_size = static_cast<std::uint32_t>(element);
+  // The datatype says the same, and decides.
+  layout.element_size =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(cursor.uint(width, "element_size"), UINT32_MAX));
 }
 
 std::uint8_t decode_flags_and_dims(Cursor& cursor, DataLayout& layout) {

@@ -16,6 +16,7 @@
 // All known files have two sections, of which the first carries a checksum. The bytes then distinguish the
 // forms: the four bytes after the type are 00 02 01 00 only in the sectioned form; otherwise the byte after
 // the dimension sizes is 8 (an offset size) in the prototype's form and an index type in that of version 22.
+// With another list of checksums a message is sectioned if it can only be decoded as such.
 #include <algorithm>
 #include <bit>
 
@@ -51,6 +52,7 @@ void decode_section_list(Cursor& cursor, DataLayout& layout) {
   for (unsigned i = 0; i < claimed && cursor.ok(); ++i) {
     const std::uint8_t number = cursor.u8("checksummed_section");
     cursor.require(number < structured.section_count, "is no section");
+    structured.checksummed |= static_cast<std::uint8_t>(number < 8 ? 1U << number : 0);
   }
 }
 
@@ -63,7 +65,7 @@ void decode_composition(Cursor& cursor, DataLayout& layout) {
 std::size_t chunk_size_width(const DataLayout& layout) {
   std::uint64_t bytes = layout.element_size;
   for (const std::uint64_t dim : layout.chunk_dims) bytes = checked_mul(bytes, dim).value_or(UINT64_MAX);
-  const unsigned log2 = static_cast<unsigned>(std::bit_width(bytes)) - 1;
+  const unsigned log2 = static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(bytes, 1))) - 1;
   return std::min<std::size_t>(8, 1 + (log2 + 8) / 8);
 }
 
@@ -98,19 +100,34 @@ void decode_sectioned(Cursor& cursor, DataLayout& layout) {
 
 }  // namespace
 
+// The prototype's form and that of version 22.
+void decode_unsectioned(Cursor& cursor, DataLayout& layout) {
+  const std::uint8_t flags = decode_flags_and_dims(cursor, layout);
+  const bool composition_after_address = peek(cursor, 0) != kOffsetSize;
+  if (!composition_after_address) decode_composition(cursor, layout);
+  decode_index(cursor, flags, layout);
+  if (composition_after_address) decode_composition(cursor, layout);
+}
+
 void decode_structured(Cursor& cursor, DataLayout& layout) {
   const std::uint8_t property_version = cursor.u8("property_version");
   cursor.require(property_version == 0, "is unknown", ErrorCode::UnsupportedVersion);
   const std::uint16_t type = cursor.u16("structured_chunk_type");
   cursor.require(type <= 1, "holds variable-length data", ErrorCode::UnsupportedFeature);
   if (!cursor.ok()) return;
-  if (peek(cursor, 0) == 0 && peek(cursor, 1) == kSections && peek(cursor, 2) == 1 && peek(cursor, 3) == 0)
+  const bool may_be_sectioned = peek(cursor, 0) == 0 && peek(cursor, 1) == kSections;
+  if (may_be_sectioned && peek(cursor, 2) == 1 && peek(cursor, 3) == 0)
     return decode_sectioned(cursor, layout);
-  const std::uint8_t flags = decode_flags_and_dims(cursor, layout);
-  const bool composition_after_address = peek(cursor, 0) != kOffsetSize;
-  if (!composition_after_address) decode_composition(cursor, layout);
-  decode_index(cursor, flags, layout);
-  if (composition_after_address) decode_composition(cursor, layout);
+  if (!may_be_sectioned) return decode_unsectioned(cursor, layout);
+  Cursor other = cursor;
+  DataLayout sectioned = layout;
+  decode_sectioned(other, sectioned);
+  Cursor usual = cursor;
+  DataLayout unsectioned = layout;
+  decode_unsectioned(usual, unsectioned);
+  const bool is_sectioned = other.ok() && !usual.ok();
+  cursor = is_sectioned ? other : usual;
+  layout = is_sectioned ? std::move(sectioned) : std::move(unsectioned);
 }
 
 }  // namespace h5mount::format::layout_parts

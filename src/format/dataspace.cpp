@@ -45,8 +45,10 @@ Result<Dataspace> decode_dataspace(Cursor& cursor) {
   if ((flags & 0x01) == 0) return cursor.finish(std::move(space));
   for (std::size_t i = 0; i < rank; ++i) {
     const std::uint64_t max = cursor.length("maximum_size");
-    cursor.require(max >= space.dims[i], "below the current size");
-    space.max_dims[i] = max;
+    if (max < space.dims[i])
+      space.max_below = cursor.last();
+    else
+      space.max_dims[i] = max;
   }
   return cursor.finish(std::move(space));
 }

@@ -117,7 +117,7 @@ void decode_properties(Decoding& decoding, const TypeFields& fields, Datatype& t
     case DatatypeClass::Time:
       return decode_time(decoding, fields, type);
     case DatatypeClass::String:
-      return decode_string_bits(decoding.cursor, fields.bits, fields.bit_values(), type);
+      return decode_string_bits(decoding, fields.bits, fields.bit_values(), type);
     case DatatypeClass::Opaque:
       return decode_opaque(decoding, fields, type);
     case DatatypeClass::Compound:
@@ -137,13 +137,17 @@ void decode_properties(Decoding& decoding, const TypeFields& fields, Datatype& t
 
 }  // namespace
 
-void decode_string_bits(Cursor& cursor, const Field& bit_field, std::uint32_t bits, Datatype& type) {
+// Only text needs them: of reserved ones the bytes are what they are, and their text that of null padding and
+// of ASCII, which is checked where it is shown.
+void decode_string_bits(Decoding& decoding, const Field& bit_field, std::uint32_t bits, Datatype& type) {
   const std::uint32_t padding = bits & 0x0F;
   const std::uint32_t charset = bits >> 4 & 0x0F;
-  cursor.require(padding <= 2, bit_field.part("string_padding", padding), "is reserved");
-  cursor.require(charset <= 1, bit_field.part("character_set", charset), "is reserved");
-  type.padding = static_cast<StringPadding>(padding);
-  type.charset = static_cast<CharacterSet>(charset);
+  if (padding > 2)
+    decoding.disagrees(bit_field.part("string_padding", padding), "is reserved; the data are read");
+  if (charset > 1)
+    decoding.disagrees(bit_field.part("character_set", charset), "is reserved; the data are read");
+  type.padding = padding <= 2 ? static_cast<StringPadding>(padding) : StringPadding::NullPad;
+  type.charset = charset <= 1 ? static_cast<CharacterSet>(charset) : CharacterSet::Ascii;
 }
 
 DatatypePtr decode_nested(Decoding& decoding) {
@@ -174,6 +178,7 @@ DatatypePtr decode_nested(Decoding& decoding) {
   decode_properties(decoding, fields, *type);
   --decoding.depth;
   if (!cursor.ok()) return nullptr;
+  if (decoding.depth == 0) type->disagreements = std::move(decoding.disagreements);
   return type;
 }
 

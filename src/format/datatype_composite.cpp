@@ -44,18 +44,18 @@ struct Dimensions {
   Field first;  // the first size
 };
 
-// Sets base and dimensions of `array`. `stored_size` must equal base size times dimensions; null if no size
+// Sets base, dimensions and size of `array`: that of its elements. `stored_size` repeats it; null if no size
 // is stored.
-void finish_array(Cursor& cursor, DatatypePtr base, Dimensions dims, const Field* stored_size,
+void finish_array(Decoding& decoding, DatatypePtr base, Dimensions dims, const Field* stored_size,
                   Datatype& array) {
+  Cursor& cursor = decoding.cursor;
   std::uint64_t bytes = base->size;
   for (const std::uint32_t dim : dims.sizes) bytes = checked_mul(bytes, dim).value_or(UINT64_MAX);
   cursor.require(bytes > 0 && bytes <= UINT32_MAX, dims.first.part("dimension_size", bytes),
                  "makes an impossible array");
-  if (stored_size != nullptr)
-    cursor.require_equal(bytes, *stored_size, "is not that of the array's elements");
-  else
-    array.size = static_cast<std::uint32_t>(bytes);
+  if (stored_size != nullptr && stored_size->value != bytes)
+    decoding.disagrees(*stored_size, "is not that of the array's elements, by which the data are read");
+  array.size = static_cast<std::uint32_t>(bytes);
   inherit(array, *base);
   array.base = std::move(base);
   array.dims = std::move(dims.sizes);
@@ -82,7 +82,7 @@ DatatypePtr decode_member_type(Decoding& decoding, Dimensions dims) {
   auto array = std::make_shared<Datatype>();
   array->cls = DatatypeClass::Array;
   array->version = type->version;
-  finish_array(decoding.cursor, std::move(type), std::move(dims), nullptr, *array);
+  finish_array(decoding, std::move(type), std::move(dims), nullptr, *array);
   return array;
 }
 
@@ -129,9 +129,11 @@ void decode_enum(Decoding& decoding, const TypeFields& fields, Datatype& type) {
   const std::uint64_t base_at = cursor.here();
   type.base = decode_nested(decoding);
   if (!cursor.ok()) return;
-  cursor.require(type.base->cls == DatatypeClass::Integer, base_type(base_at, *type.base),
-                 "is not an integer");
-  cursor.require_equal(type.base->size, fields.size, "is not that of the base type");
+  const bool of_integer = type.base->cls == DatatypeClass::Integer && type.base->size == type.size;
+  if (type.base->cls != DatatypeClass::Integer)
+    decoding.disagrees(base_type(base_at, *type.base), "is not an integer; the data are read as bytes");
+  else if (!of_integer)
+    decoding.disagrees(fields.size, "is not that of the base type; the data are read as bytes");
   const std::size_t least = 1 + std::size_t{type.base->size};
   const Field members = fields.bits.part("member_count", fields.bit_values() & 0xFFFF);
   const std::size_t count = cursor.count(members, least, limits::kMaxDatatypeNodes);
@@ -141,6 +143,11 @@ void decode_enum(Decoding& decoding, const TypeFields& fields, Datatype& type) {
     member.name = decode_name(cursor, type.version);
   }
   decode_enum_values(cursor, type);
+  if (of_integer) return;
+  type.cls = DatatypeClass::Opaque;
+  type.tag = "enumeration";
+  type.enum_members.clear();
+  type.base = nullptr;
 }
 
 void decode_variable_length(Decoding& decoding, const TypeFields& fields, Datatype& type) {
@@ -148,13 +155,20 @@ void decode_variable_length(Decoding& decoding, const TypeFields& fields, Dataty
   const std::uint32_t kind = fields.bit_values() & 0x0F;
   cursor.require(kind <= 1, fields.bits.part("variable_length_type", kind), "is unknown");
   type.variable_string = kind == 1;
-  if (type.variable_string) decode_string_bits(cursor, fields.bits, fields.bit_values() >> 4, type);
+  if (type.variable_string) decode_string_bits(decoding, fields.bits, fields.bit_values() >> 4, type);
   type.base = decode_nested(decoding);
   if (!cursor.ok()) return;
   inherit(type, *type.base);
   type.has_variable_part = true;
-  const std::uint32_t least = 4 + std::uint32_t{cursor.sizes().offsets} + 4;
-  cursor.require(type.size >= least, fields.size, "below what a length and a heap place take");
+  // What a length and a place in a heap take is known, so that the size repeats it. Behind a part that had
+  // another size, those of a compound would have other offsets.
+  const std::uint32_t needed = 4 + std::uint32_t{cursor.sizes().offsets} + 4;
+  if (decoding.depth > 1) {
+    cursor.require(type.size >= needed, fields.size, "below what a length and a heap place take");
+  } else if (type.size != needed) {
+    decoding.disagrees(fields.size, "is not that of a length and a heap place, by which the data are read");
+    type.size = needed;
+  }
 }
 
 void decode_array(Decoding& decoding, const TypeFields& fields, Datatype& type) {
@@ -172,7 +186,7 @@ void decode_array(Decoding& decoding, const TypeFields& fields, Datatype& type) 
   }
   if (type.version < 3) cursor.skip(4 * rank, "permutation");
   DatatypePtr base = decode_nested(decoding);
-  if (cursor.ok()) finish_array(cursor, std::move(base), std::move(dims), &fields.size, type);
+  if (cursor.ok()) finish_array(decoding, std::move(base), std::move(dims), &fields.size, type);
 }
 
 void decode_complex(Decoding& decoding, const TypeFields& fields, Datatype& type) {

@@ -10,6 +10,15 @@ struct Decoding {
   Cursor& cursor;
   unsigned depth = 0;
   unsigned nodes = 0;
+  std::vector<Error> disagreements = {};
+
+  void disagrees(const Field& field, std::string why) {
+    constexpr std::size_t kMost = 16;
+    if (disagreements.size() < kMost)
+      disagreements.push_back(Error(ErrorCode::InvalidValue, cursor.structure(), field.name, field.offset)
+                                  .with_found(field.value)
+                                  .with_detail(std::move(why)));
+  }
 };
 
 // Fields of a type's first eight bytes that checks of its properties refer to.
@@ -24,7 +33,7 @@ struct TypeFields {
 DatatypePtr decode_nested(Decoding& decoding);
 
 // Padding and character set of a string: the low eight bits of `bits`, which come from `bit_field`.
-void decode_string_bits(Cursor& cursor, const Field& bit_field, std::uint32_t bits, Datatype& type);
+void decode_string_bits(Decoding& decoding, const Field& bit_field, std::uint32_t bits, Datatype& type);
 
 // The properties of the composite classes.
 void decode_compound(Decoding& decoding, const TypeFields& fields, Datatype& type);

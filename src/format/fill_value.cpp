@@ -21,9 +21,9 @@ void decode_sized_value(Cursor& cursor, FillValue& fill) {
   fill.value.assign(value.begin(), value.end());
 }
 
-FillTime decode_fill_time(Cursor& cursor, unsigned value) {
-  cursor.require(value <= 2, cursor.last().part("fill_time", value), "is reserved");
-  return static_cast<FillTime>(value);
+// When values are written concerns writers alone.
+FillTime fill_time_of(unsigned value) {
+  return value <= 2 ? static_cast<FillTime>(value) : FillTime::IfSet;
 }
 
 }  // namespace
@@ -33,15 +33,14 @@ Result<FillValue> decode_fill_value(Cursor& cursor) {
   const std::uint8_t version = cursor.version(1, 3);
   if (version == 3) {
     const std::uint8_t flags = cursor.u8("flags");
-    cursor.require((flags & 0x30) != 0x30, "value both defined and undefined");
     fill.allocation_time = flags & 0x03;
-    fill.time = decode_fill_time(cursor, (flags >> 2) & 0x03U);
-    fill.defined = (flags & 0x10) == 0;
-    if (flags & 0x20) decode_sized_value(cursor, fill);
+    fill.time = fill_time_of((flags >> 2) & 0x03U);
+    fill.defined = (flags & 0x10) == 0;  // decides, whether a value is there or not
+    if (fill.defined && (flags & 0x20) != 0) decode_sized_value(cursor, fill);
     return cursor.finish(std::move(fill));
   }
   fill.allocation_time = cursor.u8("allocation_time");
-  fill.time = decode_fill_time(cursor, cursor.u8("fill_time"));
+  fill.time = fill_time_of(cursor.u8("fill_time"));
   fill.defined = cursor.u8("defined") != 0;
   if (fill.defined) decode_sized_value(cursor, fill);
   return cursor.finish(std::move(fill));

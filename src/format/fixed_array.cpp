@@ -33,8 +33,8 @@ bool lay_out(FixedArrayHeader& h, FileSizes sizes) {
   h.page_count = divide_up(h.entry_count, h.page_entries);
   h.page_bitmap_bytes = divide_up(h.page_count, 8);
   h.data_block_bytes = h.body_at + h.page_bitmap_bytes + 4;
-  return h.data_block_bytes <= limits::kMaxNodeBytes &&
-         checked_mul(h.page_count, h.page_bytes(h.page_entries));
+  const auto pages = checked_mul(h.page_count, h.page_bytes(h.page_entries));
+  return pages && checked_add(*pages, h.data_block_bytes);
 }
 
 }  // namespace
@@ -63,6 +63,12 @@ Result<FixedArrayHeader> decode_fixed_array_header(Cursor& cursor, const ArrayOf
   if (cursor.ok())
     cursor.require(lay_out(h, cursor.sizes()), entry_count, "too many elements", ErrorCode::LimitExceeded);
   return cursor.finish(h);
+}
+
+Status decode_fixed_array_prefix(Cursor& cursor, const FixedArrayHeader& header,
+                                 std::uint64_t header_address) {
+  decode_array_block_prefix(cursor, "FADB", header.client, header_address);
+  return cursor.finish();
 }
 
 void check_array_elements(Cursor& cursor, const ArrayOfChunks& expected, const Field& client_id,

@@ -10,7 +10,9 @@
 //   | list (O) | list bytes (L) | list space (L) | checksum (4) |
 //
 // List:
-//   | "FSSE" | version 0 | manager (O) | per size: { sections | size | per section: { address | class } } |
+//   | "FSSE" | version 0 | manager (O) | per size: { sections | size | per section: { address | class |
+//                                                    of a heap, classes 1 and 3: heap offset | row (2) |
+//                                                    column (2) | blocks (2) } } |
 //   | checksum (4) |
 #include "h5mount/format/free_space.h"
 
@@ -23,6 +25,13 @@ namespace {
 
 constexpr unsigned kOldManagers = 6, kManagers = 12;
 constexpr std::uint8_t kPaged = 1;  // a strategy of version 1
+constexpr std::uint8_t kHeapClient = 0;
+
+// Classes of a heap's sections that lie in an indirect block, with data that say where.
+bool has_class_data(std::uint8_t section_class) {
+  constexpr std::uint8_t kFirstRow = 1, kIndirect = 3;
+  return section_class == kFirstRow || section_class == kIndirect;
+}
 
 // The number of bytes that can hold every number up to `most`.
 unsigned width_of(std::uint64_t most) {
@@ -64,7 +73,7 @@ Result<FreeSpaceManager> decode_free_space_manager(Cursor& cursor) {
   FreeSpaceManager manager;
   cursor.signature("FSHD");
   cursor.version(0, 0);
-  cursor.u8("client");
+  manager.of_heap = cursor.u8("client") == kHeapClient;
   cursor.plain_length("total_space");
   cursor.plain_length("section_count");
   manager.section_count = cursor.plain_length("stored_section_count");
@@ -107,7 +116,9 @@ Status decode_free_sections(Cursor& cursor, const FreeSpaceManager& manager,
     const std::uint64_t bytes = cursor.uint(manager.size_width, "section_size");
     for (std::uint64_t i = 0; i < of_size && cursor.ok(); ++i, ++seen) {
       const std::uint64_t address = cursor.uint(manager.address_width, "section_address");
-      cursor.skip(1, "section_class");
+      const std::uint8_t section_class = cursor.u8("section_class");
+      if (manager.of_heap && has_class_data(section_class))
+        cursor.skip(manager.address_width + 2 + 2 + 2, "section_class_data");
       if (cursor.require(cursor.position() <= end, "beyond the list", ErrorCode::Truncated))
         visit(address, bytes);
     }

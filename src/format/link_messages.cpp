@@ -22,7 +22,7 @@ namespace h5mount::format {
 namespace {
 
 void decode_external_target(Cursor& value, Link& link) {
-  value.u8("external_version_and_flags");
+  link.external_form = value.u8("external_version_and_flags");
   link.file = value.c_string("external_file_name");
   link.target = value.c_string("external_object_path");
 }
@@ -71,6 +71,14 @@ Result<Link> decode_link(Cursor& cursor) {
   link.name = as_text(cursor.bytes(length, "name"));
   decode_link_value(cursor, link);
   return cursor.finish(std::move(link));
+}
+
+std::optional<Error> unknown_external_form(const Link& link) {
+  if (!link.is(LinkType::External) || link.external_form == 0) return std::nullopt;
+  const bool version = link.external_form >> 4 != 0;
+  return Error(version ? ErrorCode::UnsupportedVersion : ErrorCode::UnsupportedFeature,
+               "external link '" + link.name + "' of an unknown " + (version ? "version" : "form (flags)"))
+      .with_found(link.external_form);
 }
 
 Result<LinkInfo> decode_link_info(Cursor& cursor) {

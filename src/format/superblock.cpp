@@ -1,12 +1,13 @@
 #include "h5mount/format/superblock.h"
 
+#include <bit>
+
 namespace h5mount::format {
 namespace {
 
 std::uint8_t size_field(Cursor& cursor, std::string_view field) {
   const std::uint8_t size = cursor.u8(field);
-  cursor.require(size != 16 && size != 32, "wider than 8 bytes", ErrorCode::UnsupportedFeature);
-  cursor.require(size == 2 || size == 4 || size == 8, "not 2, 4 or 8");
+  cursor.require(std::has_single_bit(size) && size >= 2 && size <= 32, "not 2, 4, 8, 16 or 32");
   return size;
 }
 
@@ -41,8 +42,16 @@ std::uint16_t k_value(Cursor& cursor, std::string_view field) {
   return k;
 }
 
+void zero_version(Cursor& cursor, std::string_view field) {
+  cursor.u8(field);
+  cursor.require_equal(0, "is unknown", ErrorCode::UnsupportedVersion);
+}
+
 void old_superblock(Cursor& cursor, Superblock& sb) {
-  cursor.skip(4, "versions");
+  zero_version(cursor, "free_space_version");
+  zero_version(cursor, "root_entry_version");
+  cursor.skip(1, "reserved");
+  zero_version(cursor, "shared_header_version");
   sizes_fields(cursor, sb);
   cursor.skip(1, "reserved");
   sb.k.group_leaf = k_value(cursor, "group_leaf_k");

@@ -46,6 +46,7 @@ Status FileSnapshot::load_extension() {
     log_error(extension.error().within(place));
     return {};
   }
+  if (extension->unsupported) return fail(extension->unsupported->within(place));
   for (const Error& error : extension->damage) log_error(error.within(place));
   if (parts_->file->far()) {
     parts_->caches.pages = {parts_->base, extension->page_bytes};

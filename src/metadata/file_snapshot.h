@@ -5,6 +5,7 @@
 
 #include "h5mount/format/superblock.h"
 #include "h5mount/metadata/file_metadata.h"
+#include "h5mount/metadata/foreign_heaps.h"
 #include "h5mount/metadata/shared_messages.h"
 #include "image_overlay.h"
 #include "metadata_caches.h"
@@ -31,6 +32,7 @@ struct SnapshotParts {
   ImageOverlay overlay;
   WindowCache windows;
   MetadataCaches caches;
+  const std::shared_ptr<ForeignHeaps> foreign_heaps = std::make_shared<ForeignHeaps>();
 };
 
 class FileSnapshot final : public FileMetadata {
@@ -46,6 +48,7 @@ class FileSnapshot final : public FileMetadata {
   std::uint64_t root_address() const override { return parts_->superblock.root_address; }
   const std::shared_ptr<io::ByteSource>& source() const override { return parts_->source; }
   const SharedMessages* shared_messages() const override { return shared_messages_.get(); }
+  std::shared_ptr<ForeignHeaps> foreign_heaps() const override { return parts_->foreign_heaps; }
   std::uint64_t number() const override { return number_; }
   bool following() const override { return following_; }
   FileMetadataPtr reread() const override { return following_ ? next(true) : nullptr; }

@@ -4,9 +4,26 @@
 
 #include "file_snapshot.h"
 #include "file_watch.h"
+#include "h5mount/base/checked.h"
 #include "h5mount/metadata/probe.h"
 
 namespace h5mount::metadata {
+namespace {
+
+// What a block of another version says of the file cannot be known. One that cannot be read says nothing that
+// is needed here: the members of a set were found by it.
+Status check_driver_block(const io::ByteSource& file, std::uint64_t place,
+                          const format::Superblock& superblock) {
+  const auto at = checked_add(place, superblock.driver_info_address);
+  if (superblock.driver_info_address == format::kUndefinedAddress || !at) return {};
+  std::byte version{};
+  if (!file.read_at(*at, {&version, 1})) return {};
+  format::Cursor cursor({&version, 1}, *at, "DriverInfoBlock", superblock.sizes);
+  cursor.version(0, 0);
+  return cursor.finish();
+}
+
+}  // namespace
 
 Result<std::shared_ptr<FollowedFile>> FollowedFile::open(std::shared_ptr<io::ByteSource> file,
                                                          const MetadataOptions& options) {
@@ -17,6 +34,7 @@ Result<std::shared_ptr<FollowedFile>> FollowedFile::open(std::shared_ptr<io::Byt
     return fail(io_error(EBUSY, file->name() +
                                     " is open for writing, or its writer died (superblock status flags; the "
                                     "option force opens it, salvage also where a writer died)"));
+  H5_TRY(check_driver_block(*file, place, superblock));
   const auto parts = std::make_shared<SnapshotParts>(
       file, place, superblock, options.memory ? options.memory : std::make_shared<SharedCache>());
   H5_ASSIGN(FileMetadataPtr first,

@@ -6,6 +6,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/format/global_heap_format.h"
+#include "h5mount/metadata/foreign_heaps.h"
 #include "metadata_caches.h"
 
 namespace h5mount::metadata {
@@ -121,6 +122,9 @@ Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t col
 // before a writer added the object, so it is read once more.
 Result<GlobalHeapObject> load_global_heap_object(const FileMetadata& file, std::uint64_t collection_address,
                                                  std::uint32_t index) {
+  if (ForeignHeaps::is_foreign(collection_address))
+    if (const auto heaps = file.foreign_heaps())
+      if (const auto found = heaps->find(collection_address)) return heaps->load(*found, index);
   auto object = load_object(file, collection_address, index);
   if (object || !file.following()) return object;
   const FileMetadataPtr now = file.reread();

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "h5mount/metadata/foreign_heaps.h"
+
 namespace h5mount::metadata {
 namespace {
 
@@ -52,7 +54,7 @@ void for_each_heap_reference(const format::Datatype& type, ByteSpan elements, fo
       if (place > type.size) continue;
       format::Cursor cursor(elements.subspan(place, type.size - place), 0, "HeapReference", sizes);
       const std::uint64_t address = cursor.address("collection_address");
-      if (cursor.ok() && address != 0 && address != format::kUndefinedAddress) visit(address);
+      if (cursor.ok() && address != 0 && !ForeignHeaps::is_foreign(address)) visit(address);
     }
 }
 

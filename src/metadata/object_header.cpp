@@ -152,21 +152,28 @@ class HeaderLoader {
       return fail(Error(ErrorCode::LimitExceeded, kHeader, "message.type", raw.type_offset)
                       .with_expected(limits::kMaxHeaderMessages)
                       .with_detail("too many messages"));
-    if (raw.type > 0xFF)
+    if (format::must_be_understood(raw.type, raw.flags))
+      note_unsupported(Error(ErrorCode::UnsupportedFeature, kHeader, "message.type", raw.type_offset)
+                           .with_found(raw.type)
+                           .with_detail("unknown message that a reader must understand"));
+    else if (raw.type > 0xFF)
       note_damage(Error(ErrorCode::InvalidValue, kHeader, "message.type", raw.type_offset)
                       .with_found(raw.type)
                       .with_detail("no message has such a type, as one byte holds all in newer headers"));
-    else if (raw.type > format::kLastKnownMessageType && (raw.flags & 0x80) != 0)
-      note_damage(Error(ErrorCode::UnsupportedFeature, kHeader, "message.type", raw.type_offset)
-                      .with_found(raw.type)
-                      .with_detail("unknown message that a reader must understand"));
     if (message.type == format::MessageType::ObjectReferenceCount && prefix_.version != 1 &&
         !message.is_shared()) {
       format::Cursor cursor = message.cursor("ObjectReferenceCountMessage");
-      if (auto count = format::decode_reference_count(cursor)) header_->reference_count = *count;
+      if (auto count = format::decode_reference_count(cursor))
+        header_->reference_count = *count;
+      else if (count.error().code() == ErrorCode::UnsupportedVersion)
+        note_unsupported(count.error());
     }
     header_->messages.push_back(std::move(message));
     return {};
+  }
+
+  void note_unsupported(Error error) {
+    if (!header_->unsupported) header_->unsupported = std::move(error);
   }
 
   // Notes the next chunk. If the continuation message is damaged, its chunk is missing; the messages after it

@@ -47,12 +47,23 @@ Result<std::uint64_t> locate_superblock(const io::ByteSource& source) {
 }
 
 Result<format::Superblock> load_superblock(const io::ByteSource& source, std::uint64_t place) {
+  constexpr std::size_t kUsual = 128;
+  // The first member of a set may have nothing but the superblock: those of versions 0 and 2 with 8-byte
+  // sizes.
+  constexpr std::size_t kAlone[] = {96, 48};
   const std::uint64_t left = source.size() > place ? source.size() - place : 0;
-  std::vector<std::byte> bytes(
-      static_cast<std::size_t>(std::min<std::uint64_t>(format::kMaxSuperblockBytes, left)));
-  H5_TRY(source.read_at(place, bytes));
-  format::Cursor cursor(bytes, place, "Superblock", {});  // the superblock states its own sizes
-  return format::decode_superblock(cursor);
+  const auto load = [&](std::size_t most) -> Result<format::Superblock> {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(std::min<std::uint64_t>(most, left)));
+    H5_TRY(source.read_at(place, bytes));
+    format::Cursor cursor(bytes, place, "Superblock", {});  // the superblock states its own sizes
+    return format::decode_superblock(cursor);
+  };
+  auto usual = load(kUsual);
+  if (usual || usual.error().code() != ErrorCode::Truncated || left <= kUsual) return usual;
+  if (auto larger = load(format::kMaxSuperblockBytes)) return larger;
+  for (const std::size_t bytes : kAlone)
+    if (auto alone = load(bytes)) return alone;
+  return usual;
 }
 
 Result<std::optional<format::DriverInfo>> probe_driver_info(std::shared_ptr<io::ByteSource> first_member) {

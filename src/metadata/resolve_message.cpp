@@ -15,6 +15,7 @@ Result<std::shared_ptr<const ObjectHeader>> shared_header(const FileMetadata& fi
   H5_ASSIGN(auto loaded, load_object_header(file, address));
   std::size_t bytes = sizeof(ObjectHeader) + loaded->messages.capacity() * sizeof(HeaderMessage);
   for (const HeaderMessage& message : loaded->messages) bytes += message.body.size();
+  if (loaded->unsupported) return fail(*loaded->unsupported);
   // A damaged header is not cached, as the next read may succeed.
   if (caches != nullptr && !loaded->damage)
     caches->shared_headers.insert(file.number(), address, loaded, bytes);

@@ -21,6 +21,7 @@ void take(const HeaderMessage& message, std::string_view name, SuperblockExtensi
 Result<SuperblockExtension> load_superblock_extension(const FileMetadata& file, std::uint64_t address) {
   H5_ASSIGN(const auto header, load_object_header(file, address));
   SuperblockExtension extension;
+  extension.unsupported = header->unsupported;
   if (header->damage) extension.damage.push_back(*header->damage);
   for (const HeaderMessage& message : header->messages) {
     if (message.type == format::MessageType::BTreeKValues)

@@ -64,6 +64,8 @@ struct Describing {
         .with_found(found)
         .with_expected(expected);
   }
+  // Notes a field that repeats another and does not decide.
+  void disagrees(const Error& error) { out.disagreements.push_back(error); }
 };
 
 // Decodes a message in place or, if it is shared, where it is stored.
@@ -91,6 +93,7 @@ Status decode_type(Describing& d) {
               return format::decode_datatype(cursor);
             }));
   d.out.element_size = d.out.type->size;
+  for (const Error& error : d.out.type->disagreements) d.disagrees(error);
   return {};
 }
 
@@ -99,6 +102,10 @@ Status decode_space(Describing& d) {
   H5_ASSIGN(d.out.space,
             decode_stored(d, *d.messages.dataspace, "DataspaceMessage",
                           [](format::Cursor& cursor) { return format::decode_dataspace(cursor); }));
+  if (const format::Field& max = d.out.space.max_below; !max.name.empty())
+    d.disagrees(Error(ErrorCode::InvalidValue, "DataspaceMessage", max.name, max.offset)
+                    .with_found(max.value)
+                    .with_detail("below the current size, by which the data are read"));
   return {};
 }
 
@@ -122,8 +129,18 @@ Status decode_fill(Describing& d) {
   } else {
     d.out.fill.defined = true;
   }
-  if (!d.out.fill.value.empty() && d.out.fill.value.size() != d.out.element_size)
-    return fail(d.mismatch("fill_value_size", d.out.fill.value.size(), d.out.element_size));
+  std::vector<std::byte>& value = d.out.fill.value;
+  if (value.empty() || value.size() == d.out.element_size) return {};
+  d.disagrees(
+      d.mismatch("fill_value_size", value.size(), d.out.element_size)
+          .with_detail(
+              "of the value, the data are read; an element takes its first bytes, and zeros behind them"));
+  // A small file can name huge elements: those are all zeros.
+  constexpr std::uint64_t kMaxMade = 1U << 20;
+  if (value.size() < d.out.element_size && d.out.element_size > kMaxMade)
+    value.clear();
+  else
+    value.resize(static_cast<std::size_t>(d.out.element_size));
   return {};
 }
 
@@ -204,6 +221,17 @@ Status check_nothing_lost(const Describing& d) {
   return fail(*d.object.header->damage);
 }
 
+// The type says what an element takes. A structured layout has fields whose widths follow from its own.
+Status check_element_size(Describing& d) {
+  format::DataLayout& layout = d.out.layout;
+  if (layout.element_size == d.out.element_size) return {};
+  const Error error = d.mismatch("chunk_element_size", layout.element_size, d.out.element_size);
+  if (layout.cls == format::LayoutClass::Structured) return fail(error);
+  d.disagrees(error.with_detail("the data are read by the type"));
+  layout.element_size = static_cast<std::uint32_t>(d.out.element_size);
+  return {};
+}
+
 Status check_layout(Describing& d) {
   H5_TRY(check_nothing_lost(d));
   format::DataLayout& layout = d.out.layout;
@@ -213,18 +241,17 @@ Status check_layout(Describing& d) {
         return fail(d.mismatch("compact_size", layout.compact_data.size(), d.out.image_bytes));
       return {};
     case format::LayoutClass::Contiguous:
-      if (!layout.has_size) layout.size = d.out.image_bytes;
-      if (layout.address != format::kUndefinedAddress && layout.size < d.out.image_bytes &&
-          d.out.external.empty())
-        return fail(d.mismatch("contiguous_size", layout.size, d.out.image_bytes));
+      if (layout.has_size && layout.address != format::kUndefinedAddress &&
+          layout.size != d.out.image_bytes && d.out.external.empty())
+        d.disagrees(d.mismatch("contiguous_size", layout.size, d.out.image_bytes)
+                        .with_detail("the data are read by shape and type"));
+      layout.size = d.out.image_bytes;
       return {};
     case format::LayoutClass::Chunked:
     case format::LayoutClass::Structured:
       if (layout.chunk_dims.size() != d.out.space.rank() && d.out.space.kind != format::DataspaceKind::Null)
         return fail(d.mismatch("chunk_rank", layout.chunk_dims.size(), d.out.space.rank()));
-      if (layout.element_size != d.out.element_size)
-        return fail(d.mismatch("chunk_element_size", layout.element_size, d.out.element_size));
-      return {};
+      return check_element_size(d);
     case format::LayoutClass::Virtual:
       return {};
   }

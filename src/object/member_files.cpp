@@ -39,6 +39,40 @@ std::optional<format::DriverInfo> driver_info_of(const std::shared_ptr<io::ByteS
   return probed ? *std::move(probed) : std::nullopt;
 }
 
+// The members of the multi driver's default map: each kind of data has its own, at equal distances. The first
+// is known to contain the superblock.
+constexpr std::string_view kFirstOfDefault = "-s.h5";
+std::vector<io::MultiMember> default_members() {
+  constexpr std::uint64_t kApart = (~std::uint64_t{0} - 1) / 6;
+  std::vector<io::MultiMember> members;
+  for (std::size_t i = 0; i < 6; ++i) members.push_back({i * kApart, std::string(kDriverNames[i])});
+  return members;
+}
+
+// Whether the first member's superblock has an extension that is not in that member.
+bool extension_is_elsewhere(const io::ByteSource& first) {
+  const auto place = metadata::locate_superblock(first);
+  if (!place) return false;
+  const auto superblock = metadata::load_superblock(first, *place);
+  return superblock && superblock->extension_address != format::kUndefinedAddress &&
+         !range_within(superblock->extension_address, 1, first.size() - *place);
+}
+
+// The driver information of the set `stem` whose first member was opened from `first_path`. Superblocks of
+// version 2 and later name the driver in their extension, an object header. Where headers have a member of
+// their own, only that member says where it is: the default map is tried.
+std::optional<format::DriverInfo> driver_info_in_set(const std::string& stem, const std::string& first_path,
+                                                     const std::shared_ptr<io::ByteSource>& first,
+                                                     const io::OpenMember& open) {
+  if (!first_path.ends_with(kFirstOfDefault) || !extension_is_elsewhere(*first)) return driver_info_of(first);
+  const auto set = io::open_multi(stem, default_members(), [&](const std::string& path) {
+    return path == first_path ? Result<std::shared_ptr<io::ByteSource>>(first) : open(path);
+  });
+  if (!set) return std::nullopt;
+  auto info = driver_info_of(*set);
+  return info && is_multi(*info) ? std::move(info) : std::nullopt;
+}
+
 // The path and, if it is a symlink, its target.
 std::vector<std::string> places_of(const std::string& path) {
   std::vector<std::string> out{path};
@@ -81,7 +115,7 @@ Result<std::shared_ptr<io::ByteSource>> open_pattern(const std::string& pattern,
 Result<std::shared_ptr<io::ByteSource>> open_stem(const std::string& stem, const std::string& first_path,
                                                   const std::shared_ptr<io::ByteSource>& first,
                                                   const MemberOpeners& open) {
-  const auto info = driver_info_of(first);
+  const auto info = driver_info_in_set(stem, first_path, first, open.typed);
   if (!info || !is_multi(*info))
     return io::open_multi(stem, {{0, "%s-m.h5"}, {kSplitRawStart, "%s-r.h5"}}, open.typed);
   const io::OpenMember confined = with_unreadable_members(open.found, "its name stands in " + first_path);
@@ -155,7 +189,8 @@ Result<std::shared_ptr<io::ByteSource>> join_family(const std::string& path,
 // If `first`, opened from `path`, is the first member of a set, joins the set; else returns `first`.
 Result<std::shared_ptr<io::ByteSource>> joined(const std::string& path, std::shared_ptr<io::ByteSource> first,
                                                const io::OpenMember& open) {
-  const auto info = driver_info_of(first);
+  const std::string stem = path.substr(0, path.size() - std::min(path.size(), kFirstOfDefault.size()));
+  const auto info = driver_info_in_set(stem, path, first, open);
   if (info && is_multi(*info)) {
     const auto main = std::ranges::min_element(info->members, {}, &format::DriverInfo::Member::start);
     const std::string suffix = main->name.size() > 2 ? main->name.substr(2) : std::string();

@@ -18,6 +18,7 @@ std::string_view kind_name(ObjectKind kind) {
 
 Result<Object> open_object(const metadata::FileMetadata& file, std::uint64_t address) {
   H5_ASSIGN(auto header, metadata::load_object_header(file, address));
+  if (header->unsupported) return fail(*header->unsupported);
   KindDetector detector;
   for (const metadata::HeaderMessage& message : header->messages) detector.take(message.type);
   const auto kind = detector.kind();

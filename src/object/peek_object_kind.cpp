@@ -32,6 +32,8 @@ std::optional<ObjectKind> peek_object_kind(const metadata::FileMetadata& file, s
   format::Cursor messages = cursor.part(end - prefix->prefix_bytes, "messages");
   const auto walked = format::for_each_raw_message(
       messages, *prefix, [&detector](const format::RawMessage& message) -> Status {
+        if (format::must_be_understood(message.type, message.flags))
+          return fail(Error(ErrorCode::UnsupportedFeature, kHeader, "message.type", message.type_offset));
         detector.take(static_cast<format::MessageType>(message.type));
         return {};
       });

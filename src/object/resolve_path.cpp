@@ -35,6 +35,13 @@ Result<format::Link> find_in(const metadata::FileMetadataPtr& file, std::uint64_
   return group->find(name);
 }
 
+// The opposite of push_components.
+std::string path_of(const std::vector<std::string>& rest) {
+  std::string out;
+  for (auto name = rest.rbegin(); name != rest.rend(); ++name) out.append("/").append(*name);
+  return out;
+}
+
 bool absolute(std::string_view path) {
   return path.starts_with('/');
 }
@@ -47,6 +54,7 @@ Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::u
   constexpr std::uint64_t kStepsPerName = 8000;  // its group is opened and searched
   if (work.snapshot != file) work.groups.clear();
   work.snapshot = file;
+  work.leaving.reset();
   std::vector<std::string> rest;
   push_components(path, rest);
   std::uint64_t at = absolute(path) ? file->root_address() : start;
@@ -62,6 +70,7 @@ Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::u
     if (link.is(format::LinkType::Hard)) {
       at = link.address;
     } else if (!link.is(format::LinkType::Soft)) {
+      if (link.is(format::LinkType::External)) work.leaving = {link, path_of(rest)};
       return fail(Error(ErrorCode::UnsupportedFeature, "'" + name + "' leads out of the file"));
     } else {
       if (++followed > kMaxSoftLinks)

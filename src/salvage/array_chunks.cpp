@@ -151,6 +151,7 @@ class ArrayGatherer {
   // Returns false if the block's checksum does not confirm it.
   bool take_fixed_block(const format::FixedArrayHeader& header) {
     const std::uint64_t at = header.data_block_address;
+    if (header.bitmap_in_parts()) return false;
     const auto block = rescue_.file->read(at, header.data_block_bytes, "FixedArrayDataBlock");
     if (!block) return false;
     format::Cursor cursor = block->cursor("FixedArrayDataBlock");

@@ -68,6 +68,7 @@ class ChunkCheck {
     const chunk::ChunkRecord& record = chunk.record;
     const std::vector<std::uint64_t> offsets = offsets_of(geometry_, chunk.number);
     if (is_stored_plain(trouble_, geometry_, chunk)) return record.stored_size != geometry_.chunk_bytes;
+    if (pipeline_.missing(record.filter_mask)) return false;  // nothing tells
     if (!may_be_chunk(rescue_, geometry_, record.address, record.stored_size)) return false;
     if (rescue_.unreadable.touches(record.address, record.address + record.stored_size)) return false;
     stored.resize(static_cast<std::size_t>(record.stored_size));
@@ -114,7 +115,7 @@ std::vector<DamagedChunk> damaged_chunks(Rescue& rescue, const DatasetTrouble& t
   if (!geometry.filtered || geometry.chunk_bytes > kMaxChecked) return {};
   const auto pipeline =
       metadata::make_filter_pipeline(trouble.description.pipeline.filters, geometry.chunk_bytes);
-  if (!pipeline || (*pipeline)->missing()) return {};
+  if (!pipeline) return {};
   const std::uint64_t most = rescue.decoded_left / std::max<std::uint64_t>(geometry.chunk_bytes, 1);
   if (chunks.size() > most) chunks = chunks.first(static_cast<std::size_t>(most));
   rescue.decoded_left -= chunks.size() * geometry.chunk_bytes;

@@ -41,7 +41,10 @@ NewMessage encode_link(const format::Link& link, format::FileSizes sizes) {
   if (link.is(format::LinkType::Hard)) {
     out.address(link.address);
   } else if (link.is(format::LinkType::External)) {
-    out.uint(link.file.size() + link.target.size() + 3, 2).uint(0, 1).text(link.file).uint(0, 1);
+    out.uint(link.file.size() + link.target.size() + 3, 2)
+        .uint(link.external_form, 1)
+        .text(link.file)
+        .uint(0, 1);
     out.text(link.target).uint(0, 1);
   } else {
     out.uint(link.target.size(), 2).text(link.target);

@@ -24,7 +24,11 @@ class Writer {
       out_.push_back(static_cast<std::byte>(i < 8 ? value >> (8 * i) : 0));
     return *this;
   }
-  Writer& address(std::uint64_t value) { return uint(value, sizes_.offsets); }
+  Writer& address(std::uint64_t value) {
+    for (std::size_t i = 0; i < sizes_.offsets; ++i)
+      uint(i < 8 ? value >> (8 * i) & 0xFF : value == format::kUndefinedAddress ? 0xFF : 0, 1);
+    return *this;
+  }
   Writer& length(std::uint64_t value) { return uint(value, sizes_.lengths); }
   Writer& text(std::string_view value) { return bytes(as_bytes(value)); }
   Writer& bytes(ByteSpan value) {

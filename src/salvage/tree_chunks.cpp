@@ -75,7 +75,8 @@ class Tree1Gatherer {
   }
 
   GatheredChunks run(std::uint64_t root) {
-    take_below(root, limits::kMaxTreeDepth);
+    constexpr unsigned kMaxLevels = 256;  // a level is one byte
+    take_below(root, kMaxLevels);
     for (const Found& found : rescue_.unclaimed(Kind::BTree1)) take_below(found.offset, 1);
     if (!out_.chunks.empty()) out_.found_by = "leaves of its chunk index";
     return std::move(out_);

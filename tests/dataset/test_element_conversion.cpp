@@ -1,4 +1,5 @@
 #include "element_conversion.h"
+#include "type_conversion.h"
 
 #include <gtest/gtest.h>
 
@@ -91,6 +92,73 @@ TEST(ElementConversion, StringsAreCutAndPadded) {
   std::vector<std::byte> out(8);
   c->convert(2, as_bytes("ab    abcdef"), out);
   EXPECT_EQ(as_text(out), std::string_view("ab\0\0abc\0", 8));
+}
+
+format::DatatypePtr bits(std::uint32_t size, format::ByteOrder order, std::uint16_t offset = 0,
+                         std::uint16_t precision = 0) {
+  auto t = std::make_shared<format::Datatype>(*integer(size, false, order));
+  t->cls = format::DatatypeClass::Bitfield;
+  t->bit_offset = offset;
+  if (precision != 0) t->bit_precision = precision;
+  return t;
+}
+
+TEST(ElementConversion, BitFieldsKeepTheirLowerBits) {
+  constexpr auto kBig = format::ByteOrder::Big, kLittle = format::ByteOrder::Little;
+  EXPECT_EQ((converted<std::uint32_t, std::uint16_t>(bits(2, kBig), bits(4, kLittle), 0x3412)), 0x1234U);
+  EXPECT_EQ((converted<std::uint8_t, std::uint16_t>(bits(2, kLittle), bits(1, kLittle), 0x1234)), 0x34U);
+  EXPECT_EQ((converted<std::uint16_t, std::uint16_t>(bits(2, kLittle), bits(2, kLittle, 4, 8), 0x1234)),
+            0x0340U);
+  auto padded = std::make_shared<format::Datatype>(*bits(2, kLittle, 4, 8));
+  padded->low_pad = padded->high_pad = true;
+  EXPECT_EQ((converted<std::uint16_t, std::uint16_t>(bits(2, kLittle), padded, 0x1234)), 0xF34FU);
+}
+
+format::DatatypePtr compound(std::uint32_t size, std::vector<format::CompoundMember> members) {
+  auto t = std::make_shared<format::Datatype>();
+  t->cls = format::DatatypeClass::Compound;
+  t->size = size;
+  t->members = std::move(members);
+  return t;
+}
+
+format::DatatypePtr array(format::DatatypePtr base, std::uint32_t count) {
+  auto t = std::make_shared<format::Datatype>();
+  t->cls = format::DatatypeClass::Array;
+  t->size = base->size * count;
+  t->dims = {count};
+  t->base = std::move(base);
+  return t;
+}
+
+TEST(TypeConversion, CompoundsByTheNamesOfTheirMembers) {
+  const auto big = format::ByteOrder::Big;
+  const auto from = compound(6, {{"a", 0, integer(2, true)}, {"b", 2, array(integer(2, true), 2)}});
+  const auto to = compound(
+      13,
+      {{"b", 0, array(integer(4, true, big), 2)}, {"z", 8, integer(1, true)}, {"a", 9, integer(4, true)}});
+  const auto made = TypeConversion::make(from, to, {});
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_FALSE((*made)->identity());
+  const std::vector<std::int16_t> in{1, 2, -3, 4, 5, 6};
+  std::vector<std::byte> out(26, std::byte{0x77});  // what the source lacks stays
+  ASSERT_TRUE((*made)->convert(2, std::as_bytes(std::span(in)), out));
+  const std::vector<unsigned> expected{0, 0, 0, 2, 0xFF, 0xFF, 0xFF, 0xFD, 0x77, 1, 0, 0, 0,
+                                       0, 0, 0, 5, 0,    0,    0,    6,    0x77, 4, 0, 0, 0};
+  for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(std::to_integer<unsigned>(out[i]), expected[i]) << i;
+}
+
+TEST(TypeConversion, WhatHasNoConversionIsUnsupported) {
+  const auto no = [](const format::DatatypePtr& from, const format::DatatypePtr& to) {
+    const auto made = TypeConversion::make(from, to, {});
+    return !made && made.error().code() == ErrorCode::UnsupportedFeature;
+  };
+  EXPECT_TRUE(no(array(integer(2, true), 2), array(integer(2, true), 3)));
+  EXPECT_TRUE(no(array(integer(2, true), 1), integer(2, true)));
+  EXPECT_TRUE(no(compound(2, {{"a", 0, integer(2, true)}}), integer(2, true)));
+  EXPECT_TRUE(
+      no(compound(2, {{"a", 0, integer(2, true)}}), compound(4, {{"a", 0, array(integer(2, true), 2)}})));
+  EXPECT_FALSE(no(compound(2, {{"a", 0, integer(2, true)}}), compound(2, {{"b", 0, integer(2, true)}})));
 }
 
 }  // namespace

@@ -131,6 +131,25 @@ Result<dataset::SparseChunk> chunk_of(const Encoded& encoded, std::size_t value_
   return dataset::SparseChunk(block);
 }
 
+// The list of a layout says which sections end with a checksum.
+TEST(SparseSections, EndWithAChecksumOrNot) {
+  const Encoded encoded{.selection = points({0, 1, 1, 2})};
+  const auto with = encoded.bytes();
+  const auto data = values(2);
+  const auto without = ByteSpan(with).first(with.size() - 4);
+  EXPECT_TRUE(dataset::SparseChunk::make_block(with, kOffset, data, kDims, 4));
+  EXPECT_TRUE(dataset::SparseChunk::make_block(without, kOffset, data, kDims, 4, false));
+  EXPECT_FALSE(dataset::SparseChunk::make_block(with, kOffset, data, kDims, 4, false));
+  EXPECT_FALSE(dataset::SparseChunk::make_block(without, kOffset, data, kDims, 4));
+  const auto body = dataset::without_checksum(with, kOffset, "Section");
+  ASSERT_TRUE(body);
+  EXPECT_EQ(body->size(), without.size());
+  EXPECT_EQ(dataset::without_checksum(without, kOffset, "Section").error().code(),
+            ErrorCode::ChecksumMismatch);
+  EXPECT_EQ(dataset::without_checksum(ByteSpan(with).first(3), kOffset, "Section").error().code(),
+            ErrorCode::Truncated);
+}
+
 // The position of each value according to the chunk: linear element -> ordinal.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const dataset::SparseChunk& chunk) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> out;

@@ -135,6 +135,27 @@ TEST(FilterPipeline, AMissingFilterIsNamedAndOnlyWhenNeeded) {
   EXPECT_EQ(decode({kDeflate, kNobody}, Bytes(9), 64).error().code(), ErrorCode::UnsupportedFeature);
 }
 
+// A chunk that skips what is missing needs the memory of the others, and is decoded.
+TEST(FilterPipeline, AMissingFilterIsSkippedByItsMask) {
+  const Bytes data = test::random_bytes(64, 4);
+  const FilterSpec specs[] = {kNobody, kDeflate, {2, "", {}}};  // shuffle without the size of an element
+  const auto pipeline = FilterPipeline::make(specs, 64);
+  ASSERT_TRUE(pipeline);
+  EXPECT_TRUE((*pipeline)->missing(0b000));
+  EXPECT_TRUE((*pipeline)->missing(0b001));
+  EXPECT_TRUE((*pipeline)->missing(0b100));
+  EXPECT_FALSE((*pipeline)->missing(0b101));
+  const FilterSpec twice[] = {kNobody, kDeflate, kDeflate};
+  const FilterSpec known[] = {kDeflate, kDeflate};
+  EXPECT_EQ((*FilterPipeline::make(twice, 64))->scratch_bytes(64),
+            (*FilterPipeline::make(known, 64))->scratch_bytes(64));
+  Bytes out(64);
+  FilterScratch scratch;
+  EXPECT_TRUE((*pipeline)->decode(deflated(data), 0b101, out, scratch));
+  EXPECT_EQ(out, data);
+  EXPECT_FALSE((*pipeline)->decode(deflated(data), 0b001, out, scratch));
+}
+
 TEST(FilterPipeline, SizesMustBeExact) {
   const Bytes data = test::random_bytes(64, 4);
   EXPECT_EQ(decode({kDeflate}, deflated(data), 65).error().code(), ErrorCode::FilterFailed);

@@ -127,26 +127,19 @@ TEST(Datatype, EachInvalidByteIsReported) {
            {"mantissa outside", kFloat, 14, 10, invalid, "mantissa_location", 14},
            {"no mantissa", kFloat, 15, 0, invalid, "mantissa_size", 15},
            {"time beyond", kTime, 8, 33, invalid, "bit_precision", 8},
-           {"reserved padding", kString, 1, 0x03, invalid, "string_padding", 1},
-           {"reserved characters", kString, 1, 0x20, invalid, "character_set", 1},
            {"reference of no kind", kObject, 1, 5, invalid, "reference_kind", 1},
            {"address that does not fit", kObject, 4, 7, invalid, "size", 4},
            {"region that does not fit", kRegion, 4, 11, invalid, "size", 4},
-           {"enumeration of another size", kEnum, 4, 8, invalid, "size", 4},
            {"more names than fit the message", kEnum, 2, 255, ErrorCode::Truncated, "member_count", 1},
            {"neither sequence nor string", kSequence, 1, 2, invalid, "variable_length_type", 1},
-           {"no space for the heap address", kSequence, 4, 15, invalid, "size", 4},
-           {"reserved padding of a string", kText, 1, 0x31, invalid, "string_padding", 1},
            {"no dimensions", kArray, 8, 0, invalid, "dimensionality", 8},
            {"33 dimensions", kArray, 8, 33, ErrorCode::LimitExceeded, "dimensionality", 8},
            {"a dimension of nothing", kArray, 9, 0, invalid, "dimension_size", 9},
-           {"not the product", kArray, 4, 25, invalid, "size", 4},
            {"a polar pair", kComplex, 1, 3, ErrorCode::UnsupportedFeature, "complex_form", 1},
            {"not two parts", kComplex, 4, 9, invalid, "size", 4},
            {"no members", kCompound, 1, 0, invalid, "member_count", 1},
            {"member beyond the end", kCompound, 25, 5, invalid, "member_offset", 25},
            {"odd in VAX order", kVax, 4, 5, invalid, "size", 4},
-           {"an enumeration of bit fields", kEnum, 8, 0x14, invalid, "base_type", 8},
            {"a pair of integers", kComplex, 8, 0x10, invalid, "base_type", 8},
            {"an array of nothing", kCompound1, 32, 0, invalid, "dimension_size", 32},
            {"five dimensions of a member", kCompound1, 20, 5, invalid, "dimensionality", 20},
@@ -154,7 +147,52 @@ TEST(Datatype, EachInvalidByteIsReported) {
     expect_rejected(one, decode);
 }
 
+// Elements have their bytes whatever these say, so that they are noted and nothing is refused.
+TEST(Datatype, WhatElementsDoNotNeedIsNoted) {
+  const auto ignored = ErrorCode::InvalidValue;
+  struct Noted {
+    InvalidByte byte;
+    format::DatatypeClass cls;
+    std::uint32_t size;
+  };
+  using format::DatatypeClass;
+  for (const Noted& one : std::initializer_list<Noted>{
+           {{"reserved padding", kString, 1, 0x03, ignored, "string_padding", 1}, DatatypeClass::String, 5},
+           {{"reserved characters", kString, 1, 0x20, ignored, "character_set", 1}, DatatypeClass::String, 5},
+           {{"an enumeration's size", kEnum, 4, 8, ignored, "size", 4}, DatatypeClass::Opaque, 8},
+           {{"an enumeration of bit fields", kEnum, 8, 0x14, ignored, "base_type", 8},
+            DatatypeClass::Opaque,
+            4},
+           {{"a sequence's size", kSequence, 4, 15, ignored, "size", 4}, DatatypeClass::VariableLength, 16},
+           {{"padding of a variable string", kText, 1, 0x31, ignored, "string_padding", 1},
+            DatatypeClass::VariableLength,
+            16},
+           {{"an array's size", kArray, 4, 25, ignored, "size", 4}, DatatypeClass::Array, 24},
+       }) {
+    Bytes changed = one.byte.whole;
+    changed.at(one.byte.at) = static_cast<std::byte>(one.byte.value);
+    const auto type = decode_all(changed, decode);
+    ASSERT_TRUE(type) << one.byte.what << ": " << type.error().text();
+    EXPECT_EQ((*type)->cls, one.cls) << one.byte.what;
+    EXPECT_EQ((*type)->size, one.size) << one.byte.what;
+    ASSERT_EQ((*type)->disagreements.size(), 1U) << one.byte.what;
+    EXPECT_EQ((*type)->disagreements[0].field(), one.byte.field) << one.byte.what;
+  }
+}
+
+// The size of a part is where the next part begins, so that there it decides.
+TEST(Datatype, ASequenceWithinACompoundHasItsSize) {
+  const Bytes holder = joined({bytes({0x36, 1, 0, 0, 16, 0, 0, 0}), bytes({'s', 0, 0}), kSequence});
+  Bytes changed = holder;
+  changed.at(11 + 4) = std::byte{15};
+  const auto type = decode_all(changed, decode);
+  ASSERT_FALSE(type);
+  EXPECT_EQ(type.error().field(), "size");
+}
+
 TEST(Datatype, NestsAsDeepAsTheLimit) {
+  static_assert(limits::kMaxDatatypeDepth >= 64);
+
   const auto nested = [](std::size_t depth) {
     return joined({repeated(bytes({0x19, 0, 0, 0, 16, 0, 0, 0}), depth - 1), kInt});
   };

@@ -187,7 +187,7 @@ constexpr Decoder kDecoders[] = {
     [](Cursor& c) { (void)decode_free_space_manager(c); },
     [](Cursor& c) {
       const FreeSpaceManager manager{
-          .section_count = 1000, .address_width = 8, .size_width = 3, .count_width = 2};
+          .of_heap = true, .section_count = 1000, .address_width = 8, .size_width = 3, .count_width = 2};
       (void)decode_free_sections(c, manager, [](std::uint64_t, std::uint64_t) {});
     },
     [](Cursor& c) { (void)decode_local_heap_header(c); },
@@ -203,7 +203,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t length) {
   if (length < 2) return 0;
-  constexpr std::array<std::uint8_t, 4> kWidths = {2, 4, 8, 8};
+  constexpr std::array<std::uint8_t, 4> kWidths = {2, 4, 8, 16};
   const FileSizes sizes{kWidths[data[1] % 4], kWidths[data[1] / 4 % 4]};
   // An exact-size copy, so that a sanitizer detects any access beyond the input.
   const auto* bytes = reinterpret_cast<const std::byte*>(data);

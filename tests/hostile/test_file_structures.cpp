@@ -73,6 +73,35 @@ TEST(HostileFields, FreeSpace) {
       {{"signature", 0, kSignature}, {"version", 1, kVersion}, {"section_count", 4}, {"checksum", 1, kSum}});
 }
 
+// Sections of a heap that lie in an indirect block have data behind their class, as wide as the addresses
+// say.
+TEST(HostileFields, FreeSpaceOfAHeap) {
+  const format::FreeSpaceManager manager{
+      .of_heap = true, .section_count = 4, .address_width = 4, .size_width = 2, .count_width = 1};
+  NamedFields s("FreeSpaceSections");
+  s.text("signature", "FSSE").u8("version", 0).address("manager_address", 0x200);
+  s.u8("section_count", 3).u16("size", 300).u32("a", 0x1000).u8("class", 1);
+  s.u32("a.offset", 0x100).u16("a.row", 1).u16("a.column", 2).u16("a.blocks", 3);
+  s.u32("b", 0x2000).u8("class[1]", 0).u32("c", 0x3000).u8("class[2]", 3).uint("c.data", 7, 8);
+  s.u16("c.blocks", 1)
+      .u8("section_count[1]", 1)
+      .u16("size[1]", 7)
+      .u32("d", 0x4000)
+      .u8("class[3]", 0)
+      .checksum();
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
+  const auto decode = [&](format::Cursor& c) {
+    found.clear();
+    return format::decode_free_sections(
+        c, manager, [&](std::uint64_t address, std::uint64_t bytes) { found.emplace_back(address, bytes); });
+  };
+  format::Cursor sections = s.cursor();
+  ASSERT_TRUE(decode(sections));
+  EXPECT_EQ(found, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+                       {0x1000, 300}, {0x2000, 300}, {0x3000, 300}, {0x4000, 7}}));
+  expect_each_rejected(s, decode, {{"section_count", 5}, {"checksum", 1, kSum}});
+}
+
 // Version 0 has fewer fields, but early writers of version 1 called theirs 0 too.
 TEST(HostileFields, FileSpaceInfo) {
   const auto managers = [](unsigned count, bool old, std::uint8_t version) {

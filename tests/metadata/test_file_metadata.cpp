@@ -26,7 +26,7 @@ ErrorCode code_of(const ByteBuilder& bytes) {
 }
 
 TEST(Superblock, Lies) {
-  EXPECT_EQ(code_of(superblock({.size_of_offsets = 16})), ErrorCode::UnsupportedFeature);
+  EXPECT_EQ(code_of(superblock({.size_of_offsets = 24})), ErrorCode::InvalidValue);
   EXPECT_EQ(code_of(superblock({.size_of_offsets = 3})), ErrorCode::InvalidValue);
   EXPECT_EQ(code_of(superblock({.size_of_lengths = 0})), ErrorCode::InvalidValue);
   EXPECT_EQ(code_of(superblock({.version = 4})), ErrorCode::UnsupportedVersion);

@@ -167,9 +167,29 @@ TEST(ObjectHeader, UnknownMessages) {
   EXPECT_FALSE((*load_object_header(*small.file, kAt))->damage);
   small = open_small(at_64(header2(message2(0x7E, ByteBuilder().text("?"), 0x80))));
   const auto header = load_object_header(*small.file, kAt);
-  ASSERT_TRUE((*header)->damage);
-  EXPECT_EQ((*header)->damage->code(), ErrorCode::UnsupportedFeature);
-  EXPECT_EQ((*header)->damage->offset(), kAt + 10);  // of the type
+  EXPECT_FALSE((*header)->damage);
+  ASSERT_TRUE((*header)->unsupported);
+  EXPECT_EQ((*header)->unsupported->code(), ErrorCode::UnsupportedFeature);
+  EXPECT_EQ((*header)->unsupported->offset(), kAt + 10);  // of the type
+}
+
+// Every type that a reader does not know, and none that it knows.
+TEST(ObjectHeader, WhatMustBeUnderstood) {
+  for (const unsigned type : {0x09U, 0x19U, 0x7EU, 0xFFU, 0x100U, 0xFFFFU})
+    EXPECT_TRUE(format::must_be_understood(static_cast<std::uint16_t>(type), 0x80)) << type;
+  for (unsigned type = 0; type <= format::kLastKnownMessageType; ++type) {
+    if (type == 0x09) continue;
+    EXPECT_FALSE(format::must_be_understood(static_cast<std::uint16_t>(type), 0x80)) << type;
+  }
+  for (const unsigned flags : {0x00U, 0x08U, 0x7FU})
+    EXPECT_FALSE(format::must_be_understood(0x30, static_cast<std::uint8_t>(flags))) << flags;
+}
+
+TEST(ObjectHeader, AReferenceCountOfAnotherVersion) {
+  const auto small = open_small(at_64(header2(message2(0x16, ByteBuilder().u8(1).u32(2), 0))));
+  const auto header = load_object_header(*small.file, kAt);
+  ASSERT_TRUE((*header)->unsupported);
+  EXPECT_EQ((*header)->unsupported->code(), ErrorCode::UnsupportedVersion);
 }
 
 TEST(ObjectHeader, NotAHeader) {

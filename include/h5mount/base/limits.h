@@ -52,14 +52,16 @@ inline constexpr std::uint64_t kMaxDecodedExtra = 64U << 20;
 
 inline constexpr unsigned kMaxRank = 32;     // (format) H5S_MAX_RANK
 inline constexpr unsigned kMaxFilters = 32;  // (format) H5Z_MAX_NFILTERS
-// Nesting of compound, array and variable-length types: bounds the recursion of the decoder.
-inline constexpr unsigned kMaxDatatypeDepth = 32;
+// Nesting of compound, array and variable-length types: bounds the recursion of the decoder and of all that
+// goes through a type.
+inline constexpr unsigned kMaxDatatypeDepth = 128;
 // Types within a datatype: it is decoded completely, and its nodes are held in memory.
 inline constexpr unsigned kMaxDatatypeNodes = 65'536;
 
 // ---- metadata structures
 
-// B-tree levels and heap indirection: even 2^64 entries need fewer.
+// Levels of version 2 B-trees: even 2^64 entries need fewer. (Those of version 1 are bounded by their level,
+// one byte that decreases from node to node: with K = 1 every chunk may add one.)
 inline constexpr unsigned kMaxTreeDepth = 64;
 inline constexpr unsigned kMaxHeaderChunks = 4'096;        // continuation blocks of one object header
 inline constexpr std::size_t kMaxHeaderBytes = 64U << 20;  // all chunks of one object header together

@@ -147,8 +147,9 @@ class FilterPipeline {
   // The largest number of bytes that both buffers between filters take while a chunk of `decoded` bytes is
   // decoded.
   std::uint64_t scratch_bytes(std::uint64_t decoded) const;
-  // The error for the first filter that is not available, for user.hdf5.error; nullopt if all are available.
-  std::optional<Error> missing() const;
+  // The error for the first filter that is not available and that a chunk with this mask needs; nullopt if
+  // there is none.
+  std::optional<Error> missing(std::uint32_t mask = 0) const;
 
  private:
   struct Step {

@@ -49,7 +49,7 @@ struct ChunkBTree1Node {
 
 // The bounds that a node's parent sets; unset for a root.
 struct ChunkBTree1Bounds {
-  std::optional<std::uint8_t> level;     // the node's level; a root: at most limits::kMaxTreeDepth
+  std::optional<std::uint8_t> level;     // the node's level; a root has any
   const std::uint64_t* first = nullptr;  // no key may be before it
   const std::uint64_t* end = nullptr;    // every key must be before it; null: the parent's last child
 

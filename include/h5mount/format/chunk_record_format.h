@@ -62,11 +62,7 @@ class ChunkRecordFormat {
     if (mask_at_ != 0) out.filter_mask = load_le<std::uint32_t>(at + mask_at_);
     return out;
   }
-  std::uint64_t address(const std::byte* at) const {
-    if (size_of_offsets_ == 8) return load_le<std::uint64_t>(at);
-    const std::uint64_t value = load_le_width(at, size_of_offsets_);
-    return value == (std::uint64_t{1} << (8 * size_of_offsets_)) - 1 ? kUndefinedAddress : value;
-  }
+  std::uint64_t address(const std::byte* at) const { return load_address(at, size_of_offsets_); }
   std::uint64_t coordinate(const std::byte* at, unsigned dimension) const {
     return load_le<std::uint64_t>(at + coordinates_at_ + 8 * std::size_t{dimension});
   }

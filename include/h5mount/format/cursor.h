@@ -28,7 +28,8 @@
 
 namespace h5mount::format {
 
-// "Size of Offsets" and "Size of Lengths" of the superblock: 2, 4 or 8 (decode_superblock rejects 16).
+// "Size of Offsets" and "Size of Lengths" of the superblock: 2, 4, 8, 16 or 32. Values beyond 64 bits are
+// refused where they are met.
 struct FileSizes {
   std::uint8_t offsets = 8;
   std::uint8_t lengths = 8;
@@ -36,6 +37,24 @@ struct FileSizes {
 
 inline constexpr std::uint64_t kUndefinedAddress = ~std::uint64_t{0};  // all ones at every width
 inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+
+// An address that no file reaches, for what does not fit 64 bits.
+inline constexpr std::uint64_t kUnreachableAddress = kUndefinedAddress - 1;
+
+// The address of `width` bytes at `at`, for records that are checked when they are followed.
+inline std::uint64_t load_address(const std::byte* at, std::size_t width) {
+  if (width == 8) return load_le<std::uint64_t>(at);
+  if (width < 8) {
+    const std::uint64_t value = load_le_width(at, width);
+    return value == (std::uint64_t{1} << (8 * width)) - 1 ? kUndefinedAddress : value;
+  }
+  const auto all = [&](std::size_t from, std::byte byte) {
+    return std::all_of(at + from, at + width, [byte](std::byte b) { return b == byte; });
+  };
+  if (all(0, std::byte{0xFF})) return kUndefinedAddress;
+  return all(8, std::byte{0}) ? std::min(load_le<std::uint64_t>(at), kUnreachableAddress)
+                              : kUnreachableAddress;
+}
 
 // A field that was read, as errors report it.
 struct Field {
@@ -66,10 +85,12 @@ class Cursor {
   std::uint32_t u32(std::string_view field) { return static_cast<std::uint32_t>(uint(4, field)); }
   std::uint64_t u64(std::string_view field) { return uint(8, field); }
 
-  // A little-endian unsigned integer of `width` bytes (0 to 8).
+  // A little-endian unsigned integer of `width` bytes. Fails with OutOfRange if it does not fit 64 bits.
   std::uint64_t uint(std::size_t width, std::string_view field) {
     const ByteSpan b = bytes(width, field);
-    value_ = b.size() == width && width <= 8 ? load_le_width(b.data(), width) : 0;
+    if (width > 8) [[unlikely]]
+      return value_ = wide_value(b);
+    value_ = b.size() == width ? load_le_width(b.data(), width) : 0;
     return value_;
   }
 
@@ -80,6 +101,8 @@ class Cursor {
   // A number of `size of lengths` bytes for which all ones means nothing special.
   std::uint64_t plain_length(std::string_view field) { return uint(sizes_.lengths, field); }
   std::uint64_t widened(std::size_t width, std::string_view field) {
+    if (width > 8) [[unlikely]]
+      return wide_or_undefined(width, field);
     const std::uint64_t value = uint(width, field);
     const bool all_ones = width > 0 && width < 8 && value == (std::uint64_t{1} << (8 * width)) - 1;
     value_ = all_ones ? ~std::uint64_t{0} : value;
@@ -201,6 +224,9 @@ class Cursor {
     field_position_ = position_;
     value_ = 0;
   }
+  // Fields of more than 8 bytes.
+  [[gnu::cold]] std::uint64_t wide_value(ByteSpan bytes);
+  [[gnu::cold]] std::uint64_t wide_or_undefined(std::size_t width, std::string_view field);
   // Failures, out of line to keep the inlined reads small.
   [[gnu::cold]] void refuse_short(std::size_t wanted);
   [[gnu::cold]] void refuse(const Field& field, std::string_view why, ErrorCode code,

@@ -31,6 +31,7 @@ enum class ChunkIndexKind : std::uint8_t {
 // "Structured chunks".
 struct StructuredLayout {
   std::uint8_t section_count = 0;
+  std::uint8_t checksummed = 0;  // bit i: section i ends with a checksum
   // Single chunk index: the section fields of its record as stored (format/chunk_record_format.h). The chunk
   // size before them is DataLayout::single_stored_size.
   std::vector<std::byte> single_section_fields;
@@ -52,7 +53,7 @@ struct DataLayout {
   // Chunked
   ChunkIndexKind index = ChunkIndexKind::BTree1;
   std::vector<std::uint64_t> chunk_dims;   // elements per dimension, rank entries, none zero
-  std::uint32_t element_size = 0;          // the extra last entry of the stored dimensions
+  std::uint32_t element_size = 0;          // the extra last entry of the stored dimensions, as stated
   bool partial_chunks_unfiltered = false;  // v4 flag bit 0: edge chunks bypass the pipeline
   // Single index with filters (v4 flag bit 1)
   bool single_filtered = false;

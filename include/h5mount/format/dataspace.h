@@ -14,8 +14,11 @@ enum class DataspaceKind : std::uint8_t { Scalar = 0, Simple = 1, Null = 2 };
 
 struct Dataspace {
   DataspaceKind kind = DataspaceKind::Scalar;
-  std::vector<std::uint64_t> dims;      // elements, slowest first; at most limits::kMaxRank
-  std::vector<std::uint64_t> max_dims;  // same length; kUnlimited if unlimited
+  std::vector<std::uint64_t> dims;  // elements, slowest first; at most limits::kMaxRank
+  // Same length, none below the current size; kUnlimited if unlimited.
+  std::vector<std::uint64_t> max_dims;
+  // A maximum that is stored below the current size, which counts instead; its name is empty otherwise.
+  Field max_below;
 
   std::size_t rank() const { return dims.size(); }
 

@@ -82,6 +82,10 @@ struct Datatype {
   std::vector<std::uint32_t> dims;                   // Array
   DatatypePtr base;                                  // Enum, VariableLength, Array, Complex
 
+  // Of the outermost type only: fields of it or of its parts that say something that the format does not know
+  // or that other fields contradict, and without which elements can be read.
+  std::vector<Error> disagreements;
+
   // True if any part is variable-length data (stored in the global heap).
   bool has_variable_part = false;
   // True if any part is a reference of any kind.
@@ -90,7 +94,8 @@ struct Datatype {
 
 // Decodes one datatype message body and leaves the cursor after it. Checks every invariant that users rely
 // on: sizes not zero, members within their compound, the product of array dimensions fits 32 bits, bit fields
-// within the size, nesting within limits::kMaxDatatypeDepth.
+// within the size, nesting within limits::kMaxDatatypeDepth. An enumeration over anything but an integer of
+// its size is given as opaque bytes.
 Result<DatatypePtr> decode_datatype(Cursor& cursor);
 
 }  // namespace h5mount::format

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "h5mount/base/limits.h"
 #include "h5mount/format/chunk_record_format.h"
 
 namespace h5mount::format {
@@ -32,6 +33,11 @@ struct FixedArrayHeader {
   std::size_t body_at = 0;              // offset in the data block of its page bitmap, or of its elements
   std::uint64_t data_block_bytes = 0;   // bytes before the first page if paged, else the whole block
 
+  // A page bitmap that is larger than any node is read in parts, where it is needed; its checksum is then not
+  // verified.
+  static constexpr std::uint64_t kBitmapPartBytes = 64U << 10;
+  bool bitmap_in_parts() const { return page_bitmap_bytes > 0 && data_block_bytes > limits::kMaxNodeBytes; }
+
   std::uint64_t page_bytes(std::uint64_t entries) const { return entries * entry_size + 4; }
   // The size of the data block with all its pages, including those that were never written.
   std::uint64_t data_block_space() const {
@@ -46,6 +52,10 @@ Result<FixedArrayHeader> decode_fixed_array_header(Cursor& cursor, const ArrayOf
 // Checks prefix and checksum of the first data_block_bytes of the data block.
 Status decode_fixed_array_data_block(Cursor& cursor, const FixedArrayHeader& header,
                                      std::uint64_t header_address);
+
+// Checks the first `body_at` bytes alone, for a bitmap that is read in parts.
+Status decode_fixed_array_prefix(Cursor& cursor, const FixedArrayHeader& header,
+                                 std::uint64_t header_address);
 
 // Whether bit `page` of a page bitmap is set; the most significant bit of a byte comes first.
 inline bool page_bit(const std::byte* bitmap, std::uint64_t page) {

@@ -18,6 +18,7 @@ struct FileSpaceInfo {
 Result<FileSpaceInfo> decode_file_space_info(Cursor& cursor);
 
 struct FreeSpaceManager {
+  bool of_heap = false;  // of a fractal heap, whose sections may have data of their class
   std::uint64_t section_count = 0;
   std::uint64_t list_address = kUndefinedAddress;  // of the sections; undefined: none are stored
   std::uint64_t list_bytes = 0;                    // in use, prefix and checksum included

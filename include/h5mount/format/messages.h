@@ -41,6 +41,13 @@ enum class MessageType : std::uint16_t {
 };
 inline constexpr auto kLastKnownMessageType = static_cast<std::uint16_t>(MessageType::MetadataCacheImage);
 
+// Whether a message of this type and these flags (bit 7: fail always if unknown) forbids the use of what has
+// it. Bogus is a type of libhdf5's own tests, which no reader knows.
+constexpr bool must_be_understood(std::uint16_t type, std::uint8_t flags) {
+  const bool known = type <= kLastKnownMessageType && type != static_cast<std::uint16_t>(MessageType::Bogus);
+  return !known && (flags & 0x80) != 0;
+}
+
 // Link message, IV.A.2.g
 enum class LinkType : std::uint8_t { Hard = 0, Soft = 1, External = 64 };  // 65..255: user-defined
 struct Link {
@@ -49,11 +56,15 @@ struct Link {
   std::uint64_t address = kUndefinedAddress;  // Hard: the object header
   std::string target;                         // Soft: the path; External: the object's path
   std::string file;                           // External: the file's name
+  // External: version and flags as stored. None but zeros are known; what has others is named, not followed.
+  std::uint8_t external_form = 0;
   std::optional<std::int64_t> creation_order;
   CharacterSet charset = CharacterSet::Ascii;
   bool is(LinkType t) const { return type == static_cast<std::uint8_t>(t); }
 };
 Result<Link> decode_link(Cursor& cursor);
+// The reason why an external link is not followed, if its form is none that is known.
+std::optional<Error> unknown_external_form(const Link& link);
 
 // Link info message, IV.A.2.c
 struct LinkInfo {

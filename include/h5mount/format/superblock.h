@@ -11,7 +11,7 @@
 namespace h5mount::format {
 
 inline constexpr std::string_view kFormatSignature{"\x89HDF\r\n\x1a\n", 8};
-inline constexpr std::size_t kMaxSuperblockBytes = 128;  // larger than any version at any size of offsets
+inline constexpr std::size_t kMaxSuperblockBytes = 512;  // larger than any version at any size of offsets
 
 // Half the number of keys of version 1 B-tree nodes: from superblocks 0 and 1, else from message 0x13, else
 // these defaults.
@@ -40,8 +40,8 @@ struct Superblock {
   bool open_for_swmr_writing() const { return version >= 3 && (status_flags & 0x04) != 0; }
 };
 
-// `cursor` begins at the signature. Fails with InvalidValue if sizes of offsets or lengths are not 2, 4 or 8
-// (with UnsupportedFeature if they are 16 or 32).
+// `cursor` begins at the signature. Fails with InvalidValue if sizes of offsets or lengths are not 2, 4, 8,
+// 16 or 32.
 Result<Superblock> decode_superblock(Cursor& cursor);
 
 // B-tree 'K' values message, IV.A.2.t

@@ -26,6 +26,7 @@ struct Superblock;
 namespace h5mount::metadata {
 
 class SharedMessages;   // metadata/shared_messages.h
+class ForeignHeaps;     // metadata/foreign_heaps.h
 struct MetadataCaches;  // private to the module
 
 // The bytes of a structure, owned, with their position in the file.
@@ -105,6 +106,10 @@ class FileMetadata {
 
   // The table of shared messages (SOHM); null if the file has none.
   virtual const SharedMessages* shared_messages() const = 0;
+
+  // The heaps of other files that elements shown by this one refer to; the same for all snapshots, null if
+  // there can be none.
+  virtual std::shared_ptr<ForeignHeaps> foreign_heaps() const { return nullptr; }
 
   // Snapshots of all files are numbered in the order in which they were taken.
   virtual std::uint64_t number() const { return 0; }

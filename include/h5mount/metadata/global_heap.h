@@ -21,6 +21,7 @@ class GlobalHeapObject {
   ByteSpan bytes_;
 };
 
+// `collection_address` may also be a place in another file's heap (metadata/foreign_heaps.h).
 Result<GlobalHeapObject> load_global_heap_object(const FileMetadata& file, std::uint64_t collection_address,
                                                  std::uint32_t index);
 

@@ -37,13 +37,17 @@ struct ObjectHeader {
   // The first error in a part of the header (such as a continuation block that could not be read); the
   // messages of the other parts are present.
   std::optional<Error> damage;
+  // A message that a reader must understand to use the object, and that is not understood: then nothing of
+  // the object means what it seems to.
+  std::optional<Error> unsupported;
   std::vector<std::shared_ptr<const void>> storage;
 
   const HeaderMessage* find(format::MessageType type) const;
 };
 
 // Loads a header. Loops (a continuation that leads back), sizes and counts are bounded; a v2 checksum is
-// verified per chunk. An unknown message flagged 'fail always' is UnsupportedFeature, reported in `damage`.
+// verified per chunk. An unknown message flagged 'fail always' is UnsupportedFeature, and one whose version
+// is unknown and counts UnsupportedVersion: both are reported in `unsupported`.
 Result<std::shared_ptr<const ObjectHeader>> load_object_header(const FileMetadata& file,
                                                                std::uint64_t address);
 

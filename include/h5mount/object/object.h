@@ -34,7 +34,8 @@ struct Object {
 
 // Loads the header and determines the kind by its messages: a dataset has a layout or a dataspace; a group a
 // symbol table, link info or link; a committed datatype only a datatype. Fails with InvalidValue for any
-// other header.
+// other header, and with UnsupportedFeature or UnsupportedVersion if it has a message that must be understood
+// and is not.
 Result<Object> open_object(const metadata::FileMetadata& file, std::uint64_t address);
 
 // The kind only, from the header's first chunk: much cheaper than open_object. Returns nullopt if that chunk
@@ -140,6 +141,9 @@ struct DatasetDescription {
   std::uint64_t element_size = 0;  // type->size
   std::uint64_t image_bytes = 0;   // elements * element size: the row-major image. TooLarge if >= 2^63
   bool joined = false;             // several datasets side by side: see dataset/joined_datasets.h
+  // Fields that repeat what another says and say something else. The data are read by the other one, as
+  // libhdf5 reads them (docs/format-notes.md, "Fields that do not decide").
+  std::vector<Error> disagreements;
   // For joined datasets: for each member of the type the names of its codes; null if the member holds values.
   std::vector<CategoriesPtr> categories;
   // For joined datasets: for each member of the type the member whose bytes say where its values are missing

@@ -115,6 +115,7 @@ class ServedObject final : public FileObject {
     }
     if (!link.is(format::LinkType::External))
       return fail({ErrorCode::UnsupportedFeature, "a link of a user-defined class"});
+    if (auto unknown = format::unknown_external_form(link)) return fail(*std::move(unknown));
     ExternalFiles& files = *file_->context().external;
     H5_ASSIGN(const ServedFilePtr file,
               files.open(file_->shared_context(), encode_name(files.remember_link(*file_, link.file))));

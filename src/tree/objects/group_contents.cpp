@@ -93,6 +93,8 @@ LinkTarget GroupContents::resolve(const format::Link& link, RequestBudget& budge
   const unsigned depth_to_mount = depth_ + file_->depth();
   if (link.is(format::LinkType::Hard)) return resolve_hard(link, budget);
   if (link.is(format::LinkType::Soft)) return {soft_link_path(link.target, depth_)};
+  if (auto unknown = format::unknown_external_form(link))
+    return {LinkTarget::Broken{*std::move(unknown), format::kUndefinedAddress}};
   if (link.is(format::LinkType::External)) return resolve_external(link, depth_to_mount);
   return {user_defined_link_path(link.type, depth_to_mount)};
 }

@@ -1,7 +1,10 @@
 #include "object_facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "h5mount/base/log.h"
 #include "h5mount/dataset/open_dataset.h"
 
 namespace h5mount::tree {
@@ -24,6 +27,9 @@ Result<DatasetDescriptionPtr> stated_description(ServedFile& file, const OpenedO
   const auto describe = [&]() -> Result<DatasetDescriptionPtr> {
     H5_ASSIGN(object::DatasetDescription description,
               object::describe_dataset(*object.snapshot, object.object));
+    for (const Error& error : description.disagreements)
+      log_once(LogLevel::Warning, fmt::format("{}: dataset at {:#x}: {}", object.snapshot->source()->name(),
+                                              description.address, error.text()));
     return std::make_shared<const object::DatasetDescription>(std::move(description));
   };
   H5_ASSIGN(DatasetDescriptionPtr described, object.description.get(describe, Unbounded()));

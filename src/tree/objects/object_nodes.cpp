@@ -162,6 +162,7 @@ class GroupNode : public ObjectNode {
   std::optional<SymlinkPath> path_to_sibling(const format::Link& link) const {
     const auto& sibling = file()->context().options.sibling;
     if (!sibling || !link.is(format::LinkType::External) || file()->depth() != 0) return std::nullopt;
+    if (format::unknown_external_form(link)) return std::nullopt;
     const auto place = sibling(link.file);
     if (!place) return std::nullopt;
     return SymlinkPath{.above = path_up(contents_.depth()) + *place + "/", .path = link.target};
