@@ -35,7 +35,7 @@ MAY_USE = {
     "view": ["text", "dataset", "object", "metadata", "format"],
     "tree": ["view", "text", "dataset", "object", "metadata", "format", "filter", "io"],
     "store": ["tree"],
-    "check": ["text", "dataset", "chunk", "object", "metadata", "format", "cache"],
+    "check": ["text", "dataset", "chunk", "object", "metadata", "format", "cache", "io"],
     "fuse": ["tree", "dataset"],
     "front": ["tree", "text", "dataset", "sign"],
     "serve": ["front", "tree", "view", "text", "dataset", "object", "format", "sign"],

@@ -6,7 +6,7 @@
 
 #include "for_each.h"
 #include "h5mount/base/limits.h"
-#include "stored_data.h"
+#include "h5mount/io/stored_data.h"
 
 namespace h5mount::check {
 
@@ -39,6 +39,16 @@ std::vector<Extent> Extents::take() {
   return out;
 }
 
+namespace {
+
+// The first address from `at` on that has bytes on the medium.
+std::uint64_t next_stored(const io::StoredData& stored, std::uint64_t base, std::uint64_t at) {
+  const std::uint64_t found = stored.next(base + at);
+  return found == ~std::uint64_t{0} ? found : found - base;
+}
+
+}  // namespace
+
 void read_unfiltered(std::span<const Extent> extents, const metadata::FileMetadata& file,
                      cache::WorkerPool* workers, const Places& places, Tally& tally) {
   constexpr std::uint64_t kReadBytes = 1U << 20;
@@ -53,12 +63,12 @@ void read_unfiltered(std::span<const Extent> extents, const metadata::FileMetada
     for_each(workers, parts.size(), tally, read);
     parts.clear();
   };
-  const StoredData stored(file);
+  const io::StoredData stored(*file.source());
   std::uint64_t at = 0;  // what lies before was read: shared bytes are read once
   for (const Extent& extent : extents) {
     if (!extent.unfiltered) continue;
     for (at = std::max(at, extent.begin); at < extent.end && tally.go_on();) {
-      at = stored.next(at);
+      at = next_stored(stored, file.base_address(), at);
       if (at >= extent.end) break;
       const std::uint64_t end = std::min(extent.end, at + kReadBytes);
       parts.push_back({at, end, extent.owner, true});

@@ -238,7 +238,7 @@ void tell_of_salvage(Printer& printer, const salvage::Report& report) {
   };
   if (!report.unreadable.empty())
     note("", "salvage: cannot be read, and was passed over: " + unreadable_text(report.unreadable));
-  if (!report.changed) return;
+  if (!report.changed && report.findings.empty()) return;
   if (!report.superblock.empty()) note("", "salvage: found by " + report.superblock);
   for (const salvage::Finding& finding : report.findings)
     note(finding.name.empty() || report.lost_and_found.empty()

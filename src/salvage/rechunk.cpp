@@ -21,12 +21,15 @@ constexpr const char* kUnread = "its header; some of its bytes cannot be read";
 
 enum class State : std::uint8_t { Unknown, Absent, Present, Lost };
 
-void add_missing(Finding& finding, std::uint64_t begin, std::uint64_t end) {
-  auto& ranges = finding.missing;
+void add_range(std::vector<Finding::Range>& ranges, std::uint64_t begin, std::uint64_t end) {
   if (!ranges.empty() && (begin <= ranges.back().end || ranges.size() >= kMaxMissing))
     ranges.back().end = std::max(ranges.back().end, end);
   else
     ranges.push_back({begin, end});
+}
+
+void add_missing(Finding& finding, std::uint64_t begin, std::uint64_t end) {
+  add_range(finding.missing, begin, end);
 }
 
 // Adds ranges in any order.
@@ -170,6 +173,19 @@ class ChunkTable {
         unread_.push_back(one.number);
     std::ranges::sort(unread_);
     return !unread_.empty();
+  }
+
+  // Notes the ranges of chunks whose checksum proves nothing.
+  void note_zeros(Finding& finding) {
+    std::vector<PlacedChunk> there;
+    for (const PlacedChunk& one : placed_)
+      if (states_[one.number] == State::Present &&
+          range_within(one.record.address, one.record.stored_size, rescue_.end))
+        there.push_back(one);
+    for (const std::uint64_t number : zero_chunks(rescue_, trouble_, geometry_, there)) {
+      const ChunkImage image = image_of(geometry_, number);
+      add_range(finding.guessed, image.range.begin, image.range.end);
+    }
   }
 
   bool write(Finding& finding);
@@ -403,6 +419,7 @@ void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
   // A header of version 1 has no checksum, nor have the values of types of variable length, which lie apart.
   const bool proven = trouble.object.header->version == 2 && !trouble.description.type->has_variable_part;
   if (!proven || !table.covered()) finding.certainty = std::max(finding.certainty, Certainty::Plausible);
+  table.note_zeros(finding);
   const bool unread = table.find_unread();
   if (unread && finding.found_by.empty()) finding.found_by = kUnread;
   if (!damage && !rescue.options.fill && (lost ? !unlinked : unread)) {
@@ -467,9 +484,12 @@ void rescue_dataset(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
     rescue_contiguous(rescue, trouble, unlinked, finding);
   else if (trouble.description.layout.cls == format::LayoutClass::Chunked)
     rescue_chunked(rescue, trouble, unlinked, finding);
-  if (finding.found_by.empty() && finding.missing.empty()) return;
-  if (finding.found_by.empty()) finding.found_by = "its header; some of its bytes are gone";
-  rescue.note(std::move(finding));
+  const bool damage = !finding.found_by.empty() || !finding.missing.empty();
+  if (!damage && finding.guessed.empty()) return;
+  if (finding.found_by.empty())
+    finding.found_by = damage ? "its header; some of its bytes are gone"
+                              : "its header; some of its chunks are nothing but zeros";
+  rescue.note(std::move(finding), damage);
 }
 
 }  // namespace h5mount::salvage

@@ -64,6 +64,9 @@ bool Rescue::replace_messages(const metadata::ObjectHeader& header,
   format::Cursor cursor = prefix_block->cursor("ObjectHeader");
   const auto prefix = format::decode_object_header_prefix(cursor);
   if (!prefix) return false;
+  // The nodes of the tables of what is made and laid over, beside the bytes themselves.
+  constexpr std::uint64_t kTables = 384;
+  if (!tell(kTables + block.size() + prefix->prefix_bytes + prefix->chunk0_bytes)) return false;
   const auto old = file->read(header.address, prefix->prefix_bytes + prefix->chunk0_bytes, "ObjectHeader");
   if (!old) return false;
   const auto place = made->add(std::move(block));
@@ -86,8 +89,29 @@ bool Rescue::make_header_at(std::uint64_t address, std::span<const NewMessage> m
   return true;
 }
 
-void Rescue::note(Finding finding) {
-  report.changed = true;
+bool Rescue::tell(std::uint64_t bytes) {
+  untold = untold || bytes > told_left;
+  if (untold) return false;
+  told_left -= bytes;
+  return true;
+}
+
+std::optional<DatasetTrouble> Rescue::describe(std::uint64_t address) const {
+  auto object = object::open_object(*file, address);
+  if (!object || object->kind != object::ObjectKind::Dataset) return std::nullopt;
+  auto description = object::describe_dataset(*file, *object);
+  if (!description) return std::nullopt;
+  return DatasetTrouble{*std::move(object), *std::move(description)};
+}
+
+void Rescue::note(Finding finding, bool damage) {
+  // The finding, its places in the tables of findings and remarks, and its text there.
+  constexpr std::uint64_t kTables = 160, kTextOfRange = 48;
+  const std::uint64_t ranges = finding.missing.size() + finding.guessed.size();
+  report.changed = report.changed || damage;
+  if (!tell(sizeof finding + kTables + finding.name.size() + 2 * finding.found_by.size() +
+            ranges * kTextOfRange))
+    return;
   const auto [at, added] = finding_at.try_emplace(finding.address, report.findings.size());
   if (!added) {
     Finding& known = report.findings[at->second];
@@ -96,6 +120,7 @@ void Rescue::note(Finding finding) {
       known.found_by += (known.found_by.empty() ? "" : ", ") + finding.found_by;
     if (!finding.name.empty()) known.name = finding.name;
     known.missing.insert(known.missing.end(), finding.missing.begin(), finding.missing.end());
+    known.guessed.insert(known.guessed.end(), finding.guessed.begin(), finding.guessed.end());
     known.filled += finding.filled;
     return;
   }

@@ -22,6 +22,12 @@
 
 namespace h5mount::salvage {
 
+// A dataset that is looked at.
+struct DatasetTrouble {
+  object::Object object;
+  object::DatasetDescription description;
+};
+
 struct Rescue {
   Rescue(std::shared_ptr<io::ByteSource> bytes, const Options& asked)
       : options(asked), source(std::move(bytes)) {}
@@ -38,12 +44,14 @@ struct Rescue {
   DataClaims data;           // of datasets below the root
   // Chunks that were found beside the datasets' own indexes, by the address of the dataset's header.
   std::vector<std::pair<std::uint64_t, Claims>> rebuilt;
-  std::uint64_t end = 0;           // end of the file's own addresses
-  std::uint64_t steps = 0;         // steps of rebuilding that are left
-  std::uint64_t filled_left = 0;   // bytes of contiguous datasets that may still be filled
-  std::uint64_t decoded_left = 0;  // bytes of chunks that may still be decoded to check them
-  bool stopped = false;            // true if options.progress ended salvage
-  unsigned damaged_trees = 0;      // chunk indexes whose nodes do not name their owner
+  std::uint64_t end = 0;               // end of the file's own addresses
+  std::uint64_t steps = 0;             // steps of rebuilding that are left
+  std::uint64_t filled_left = 0;       // bytes of contiguous datasets that may still be filled
+  std::uint64_t decoded_left = 0;      // bytes of chunks that may still be decoded to check them
+  std::uint64_t told_left = kMaxTold;  // bytes of memory for what is told of objects
+  bool untold = false;                 // true if they did not suffice
+  bool stopped = false;                // true if options.progress ended salvage
+  unsigned damaged_trees = 0;          // chunk indexes whose nodes do not name their owner
   std::unordered_map<std::uint64_t, std::size_t> finding_at;  // index in report.findings by address
   Report report;
   std::array<std::vector<std::uint32_t>, kKinds> by_kind;  // indexes into `found`; headers are left out
@@ -82,7 +90,11 @@ struct Rescue {
                         std::span<const NewMessage> add);
   // Lays a header with these messages over the bytes at `address`; the messages themselves lie elsewhere.
   bool make_header_at(std::uint64_t address, std::span<const NewMessage> messages);
-  void note(Finding finding);
+  // `damage`: whether the finding tells of damage.
+  void note(Finding finding, bool damage = true);
+  // Charges what is kept of an object; returns false where kMaxTold does not suffice.
+  bool tell(std::uint64_t bytes);
+  std::optional<DatasetTrouble> describe(std::uint64_t address) const;
 };
 
 // ---- groups (regroup.cpp)
@@ -143,6 +155,12 @@ struct DamagedChunk {
 std::vector<DamagedChunk> damaged_chunks(Rescue& rescue, const DatasetTrouble& trouble,
                                          const chunk::ChunkGeometry& geometry,
                                          std::span<const PlacedChunk> chunks);
+
+// The numbers of those of `chunks` that are nothing but zeros as they are stored, ascending. Those for which
+// Rescue::decoded_left does not suffice count as such if they begin with zeros.
+std::vector<std::uint64_t> zero_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                                       const chunk::ChunkGeometry& geometry,
+                                       std::span<const PlacedChunk> chunks);
 
 // The number of bytes of the stored chunk that `in` begins with, if its form tells its end and it can be
 // decoded; else 0. Reads all of `in` at most.

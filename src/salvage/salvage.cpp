@@ -7,6 +7,7 @@
 #include "claiming_metadata.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/format/cache_image.h"
+#include "h5mount/format/filter_ids.h"
 #include "headers.h"
 #include "salvager.h"
 
@@ -27,6 +28,13 @@ std::string_view certainty_name(Certainty certainty) {
       return "guessed";
   }
   return "guessed";
+}
+
+void append_ranges(std::span<const Finding::Range> ranges, std::string& out) {
+  for (const Finding::Range& range : ranges) {
+    if (out.back() != '[') out += ',';
+    out.append("[").append(std::to_string(range.begin)).append(",").append(std::to_string(range.end)) += ']';
+  }
 }
 
 // Whether data may follow `address`, where the file should end. libhdf5 cuts a file at its stated end when it
@@ -126,9 +134,8 @@ void Salvager::take_found(Swept swept) {
 Status Salvager::sweep_rest() {
   if (swept_whole_) return {};
   const Surveyed& walked = reachable_->result();
-  const bool damaged =
-      !root_opens_ || !walked.groups.empty() || !walked.unreadable.empty() ||
-      std::ranges::any_of(walked.datasets, [](const auto& d) { return d.index.has_value(); });
+  const bool damaged = !root_opens_ || !walked.groups.empty() || !walked.unreadable.empty() ||
+                       std::ranges::any_of(walked.datasets, &TroubledDataset::index);
   const auto base = static_cast<std::uint64_t>(rescue_.shape.base);
   std::vector<Range> ranges{{0, rescue_.end}};
   OnlyRead only_read;
@@ -214,18 +221,20 @@ void Salvager::tell_of_regained() {
 
 void Salvager::count_damaged_trees() {
   for (const Survey* survey : {&*reachable_, &*unlinked_})
-    for (const DatasetTrouble& trouble : survey->result().datasets) {
-      const format::ChunkIndexKind index = trouble.description.layout.index;
-      const bool tree = index == format::ChunkIndexKind::BTree1 || index == format::ChunkIndexKind::BTree2;
-      if (trouble.index && tree) ++rescue_.damaged_trees;
-    }
+    for (const TroubledDataset& trouble : survey->result().datasets)
+      if (trouble.index && trouble.index_tree) ++rescue_.damaged_trees;
 }
 
-// The datasets that are not in trouble, ascending.
-std::vector<std::uint64_t> Salvager::datasets_beside(const Surveyed& walked) const {
+// The datasets that are not in trouble, ascending; `summed`: of these, those that have Fletcher-32.
+std::vector<std::uint64_t> Salvager::datasets_beside(const Surveyed& walked, bool summed) const {
   std::unordered_set<std::uint64_t> in_trouble;
-  for (const DatasetTrouble& trouble : walked.datasets) in_trouble.insert(trouble.object.address);
+  for (const TroubledDataset& trouble : walked.datasets) in_trouble.insert(trouble.address);
   std::vector<std::uint64_t> out;
+  if (summed) {
+    std::ranges::copy_if(walked.summed, std::back_inserter(out),
+                         [&](std::uint64_t address) { return !in_trouble.contains(address); });
+    return out;
+  }
   walked.reached.for_each([&](std::uint64_t address, std::uint8_t kind) {
     if (kind == static_cast<std::uint8_t>(object::ObjectKind::Dataset) && !in_trouble.contains(address))
       out.push_back(address);
@@ -238,6 +247,8 @@ std::vector<std::uint64_t> Salvager::datasets_beside(const Surveyed& walked) con
 // have filters: only decoding a chunk tells whether it can be decoded.
 bool Salvager::needs_look(const object::DatasetDescription& dataset) const {
   if (rescue_.options.fill && !dataset.pipeline.filters.empty()) return true;
+  if (dataset.layout.cls == format::LayoutClass::Chunked && has_filter(dataset, format::kFletcher32))
+    return true;
   if (rescue_.unreadable.count() == 0) return false;
   if (dataset.layout.cls == format::LayoutClass::Chunked) return true;
   const std::uint64_t begin = dataset.layout.address;
@@ -247,7 +258,10 @@ bool Salvager::needs_look(const object::DatasetDescription& dataset) const {
 }
 
 void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
-  for (const DatasetTrouble& trouble : walked.datasets) rescue_dataset(rescue_, trouble, unlinked);
+  for (const TroubledDataset& trouble : walked.datasets) {
+    if (!rescue_.go_on()) return;
+    if (const auto dataset = rescue_.describe(trouble.address)) rescue_dataset(rescue_, *dataset, unlinked);
+  }
   // A writer whose disk was full leaves such chunks: one of them has the bytes of the other.
   for (const std::uint64_t address : walked.overlapping) {
     Finding finding;
@@ -256,14 +270,18 @@ void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
     finding.found_by = "an index of chunks that overlap one another";
     rescue_.note(std::move(finding));
   }
-  if (!rescue_.options.fill && rescue_.unreadable.count() == 0) return;
-  for (const std::uint64_t address : datasets_beside(walked)) {
+  for (const std::uint64_t address : walked.misnamed) {
+    Finding finding;
+    finding.address = address;
+    finding.certainty = Certainty::Guessed;
+    finding.found_by = "a list of links whose names are out of order";
+    rescue_.note(std::move(finding));
+  }
+  const bool all = rescue_.options.fill || rescue_.unreadable.count() > 0;
+  for (const std::uint64_t address : datasets_beside(walked, !all)) {
     if (!rescue_.go_on()) return;
-    const auto object = object::open_object(*rescue_.file, address);
-    if (!object) continue;
-    auto description = object::describe_dataset(*rescue_.file, *object);
-    if (!description || !needs_look(*description)) continue;
-    rescue_dataset(rescue_, {*object, *std::move(description), std::nullopt}, unlinked);
+    const auto dataset = rescue_.describe(address);
+    if (dataset && needs_look(dataset->description)) rescue_dataset(rescue_, *dataset, unlinked);
   }
 }
 
@@ -279,7 +297,10 @@ void Salvager::tell_of_writer() {
                       return found.offset >= stated && is_header(found);
                     }));
   Finding all;
-  if (rescue_.shape.flags_left || behind) {
+  if (rescue_.untold) {
+    all.certainty = Certainty::Guessed;
+    all.found_by = "a file of which more is damaged than is told";
+  } else if (rescue_.shape.flags_left || behind) {
     all.certainty = Certainty::Guessed;
     all.found_by = "a file that its writer did not close";
   } else if (!rescue_.shape.root_known) {
@@ -298,7 +319,7 @@ void Salvager::tell_of_writer() {
 
 Salvaged Salvager::finish() {
   Report& report = rescue_.report;
-  if (!report.changed) return {rescue_.source, std::move(report)};
+  if (!report.changed && report.findings.empty()) return {rescue_.source, std::move(report)};
   for (Finding& finding : report.findings) {
     std::string text = finding.json();
     if (general_ && general_->certainty > finding.certainty) {
@@ -348,11 +369,12 @@ std::string Finding::json() const {
   std::string out = R"({"certainty":")";
   out.append(certainty_name(certainty)).append(R"(","found_by":")").append(found_by);
   out.append(R"(","missing":[)");
-  for (const Range& range : missing) {
-    if (out.back() != '[') out += ',';
-    out.append("[").append(std::to_string(range.begin)).append(",").append(std::to_string(range.end)) += ']';
-  }
-  return out.append(R"(],"filled":)").append(std::to_string(filled)).append("}");
+  append_ranges(missing, out);
+  out.append(R"(],"filled":)").append(std::to_string(filled));
+  if (guessed.empty()) return out.append("}");
+  out.append(R"(,"guessed":[)");
+  append_ranges(guessed, out);
+  return out.append("]}");
 }
 
 Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Options& options) {

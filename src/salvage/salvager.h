@@ -35,7 +35,7 @@ class Salvager {
   void count_damaged_trees();
   bool needs_look(const object::DatasetDescription& dataset) const;
   void rescue_datasets(const Surveyed& walked, bool unlinked);
-  std::vector<std::uint64_t> datasets_beside(const Surveyed& walked) const;
+  std::vector<std::uint64_t> datasets_beside(const Surveyed& walked, bool summed = false) const;
   Status check_walks() const;
   void tell_of_writer();
   Salvaged finish();

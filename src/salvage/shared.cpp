@@ -56,10 +56,13 @@ void Salvager::tell_of_shared() {
     rescue_.note(std::move(finding));
   };
   const Surveyed& walked = reachable_->result();
-  for (const DatasetTrouble& trouble : walked.datasets)
-    if ((shared.count() > 0 || is_contiguous(trouble.description)) &&
-        has_shared(rescue_, trouble.description, shared))
-      tell(trouble.object.address);
+  for (const TroubledDataset& trouble : walked.datasets) {
+    if (!rescue_.go_on()) return;
+    const auto dataset = rescue_.describe(trouble.address);
+    if (dataset && (shared.count() > 0 || is_contiguous(dataset->description)) &&
+        has_shared(rescue_, dataset->description, shared))
+      tell(trouble.address);
+  }
   const auto rebuilt = std::exchange(rescue_.rebuilt, {});
   if (shared.count() == 0) return;
   for (const auto& [address, chunks] : rebuilt) {

@@ -1,8 +1,11 @@
 #include "survey.h"
 
+#include <algorithm>
+
 #include "claiming_metadata.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/format/filter_ids.h"
 #include "h5mount/metadata/global_heap.h"
 
 namespace h5mount::salvage {
@@ -24,6 +27,11 @@ constexpr std::uint64_t kMinLinkBytes = 8;
 Result<chunk::ChunkGeometry> geometry_of(const object::DatasetDescription& description) {
   return chunk::ChunkGeometry::make(description.space, description.layout,
                                     !description.pipeline.filters.empty());
+}
+
+bool has_filter(const object::DatasetDescription& description, std::uint16_t id) {
+  const auto& filters = description.pipeline.filters;
+  return std::ranges::find(filters, id, &format::FilterDescription::id) != filters.end();
 }
 
 std::uint64_t chunk_number(std::span<const std::uint64_t> scaled, std::span<const std::uint64_t> grid) {
@@ -91,8 +99,10 @@ void Survey::visit(std::uint64_t address) {
 void Survey::visit_group(const object::Object& object) {
   std::vector<format::Link> links;
   std::optional<Error> damage = object.header->damage;
+  bool misnamed = false;
   const auto note = [&](const Error& error) {
     if (!damage) damage = error;
+    misnamed = misnamed || error.field() == "link_name";
   };
   const auto group = object::Group::open(file_, object);
   if (!group) {
@@ -112,6 +122,7 @@ void Survey::visit_group(const object::Object& object) {
   for (const format::Link& link : links) {
     if (!link.is(format::LinkType::Hard)) continue;
     if (out_.links_in.add(link.address)) pending_.push_back(link.address);
+    if (misnamed) out_.misnamed.push_back(link.address);
   }
   if (damage) out_.groups.push_back({object, std::move(links), *damage});
 }
@@ -149,7 +160,11 @@ void Survey::visit_dataset(const object::Object& object) {
   else if (layout.cls == format::LayoutClass::Virtual &&
            layout.virtual_heap_address != format::kUndefinedAddress)
     (void)metadata::load_global_heap_object(*file_, layout.virtual_heap_address, layout.virtual_heap_index);
-  if (!whole || damage) out_.datasets.push_back({object, *std::move(description), damage});
+  const bool tree =
+      layout.index == format::ChunkIndexKind::BTree1 || layout.index == format::ChunkIndexKind::BTree2;
+  if (!whole || damage) out_.datasets.push_back({object.address, damage.has_value(), tree});
+  if (layout.cls == format::LayoutClass::Chunked && has_filter(*description, format::kFletcher32))
+    out_.summed.push_back(object.address);
 }
 
 bool Survey::may_claim() const {

@@ -24,18 +24,21 @@ struct DamagedGroup {
   Error why;
 };
 
-// A dataset of which ordinary readers do not return some bytes, or return bytes that may be wrong.
-struct DatasetTrouble {
-  object::Object object;
-  object::DatasetDescription description;
-  std::optional<Error> index;  // the error of its chunk index, if there is one
+// A dataset of which ordinary readers do not return some bytes, or return bytes that may be wrong. Its
+// description is read again when it is looked at: a hostile file has many such datasets.
+struct TroubledDataset {
+  std::uint64_t address = 0;
+  bool index = false;       // whether its chunk index is damaged
+  bool index_tree = false;  // whether that is a tree, whose nodes do not name their owner
 };
 
 struct Surveyed {
   AddressTable reached;   // value: the kind of object
   AddressTable links_in;  // addresses that links lead to
   std::vector<DamagedGroup> groups;
-  std::vector<DatasetTrouble> datasets;
+  std::vector<TroubledDataset> datasets;
+  std::vector<std::uint64_t> summed;       // datasets whose chunks have no other checksum than Fletcher-32
+  std::vector<std::uint64_t> misnamed;     // what links lead to in groups whose names are out of order
   std::vector<std::uint64_t> unreadable;   // addresses that links lead to, with no readable object
   std::vector<std::uint64_t> overlapping;  // datasets with chunks that have bytes in common
 
@@ -108,6 +111,7 @@ class Survey {
   std::uint64_t steps_ = 0;
 };
 
+bool has_filter(const object::DatasetDescription& description, std::uint16_t id);
 Result<chunk::ChunkGeometry> geometry_of(const object::DatasetDescription& description);
 std::uint64_t chunk_number(std::span<const std::uint64_t> scaled, std::span<const std::uint64_t> grid);
 // The number of chunks in the grid; nullopt if it exceeds `limit`.

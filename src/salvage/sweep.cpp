@@ -7,6 +7,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/format/object_header_format.h"
+#include "h5mount/io/stored_data.h"
 
 namespace h5mount::salvage {
 namespace {
@@ -28,23 +29,25 @@ struct Piece {
 };
 
 // Cuts ranges into pieces, one at a time: a file may be so large that a list of its pieces would not fit into
-// memory.
+// memory. Holes of a sparse file are left out: no structure begins in zeros.
 class Cutter {
  public:
-  explicit Cutter(const std::vector<Range>& ranges) : ranges_(ranges) {}
+  Cutter(const std::vector<Range>& ranges, io::ByteSource& source) : ranges_(ranges), stored_(source) {}
 
   // Returns false if there is no further piece.
   bool next(Piece& piece) {
     piece.ranges.clear();
     std::uint64_t stop = 0;  // end of the piece, known from its first range on
     for (; next_ < ranges_.size(); ++next_, at_ = 0) {
-      const std::uint64_t begin = std::max(at_, ranges_[next_].begin), end = ranges_[next_].end;
+      const std::uint64_t end = ranges_[next_].end;
+      const std::uint64_t begin = next_stored(std::max(at_, ranges_[next_].begin));
       if (begin >= end) continue;
       if (piece.ranges.empty()) stop = (begin / kPiece + 1) * kPiece;
       if (begin >= stop) return true;
-      piece.ranges.push_back({begin, std::min(end, stop)});
-      if (end > stop) {
-        at_ = stop;
+      const std::uint64_t until = std::min(stop, known_to_);
+      piece.ranges.push_back({begin, std::min(end, until)});
+      if (end > until) {
+        at_ = until;
         return true;
       }
     }
@@ -52,16 +55,26 @@ class Cutter {
   }
 
  private:
+  // Asks the file system once for each stretch of stored bytes.
+  std::uint64_t next_stored(std::uint64_t at) {
+    if (at >= known_from_ && at < known_to_) return at;
+    known_from_ = stored_.next(at);
+    known_to_ = known_from_ == ~std::uint64_t{0} ? known_from_ : stored_.end(known_from_);
+    return known_from_;
+  }
+
   const std::vector<Range>& ranges_;
-  std::size_t next_ = 0;  // the range that is cut
-  std::uint64_t at_ = 0;  // where its next part begins, if some of it was cut off
+  const io::StoredData stored_;
+  std::uint64_t known_from_ = 0, known_to_ = 0;  // bytes that are stored, between holes
+  std::size_t next_ = 0;                         // the range that is cut
+  std::uint64_t at_ = 0;                         // where its next part begins, if some of it was cut off
 };
 
 class Sweeper {
  public:
-  Sweeper(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options,
+  Sweeper(io::ByteSource& source, const std::vector<Range>& ranges, const Options& options,
           const OnlyRead& only_read)
-      : source_(source), options_(options), only_read_(only_read), cutter_(ranges) {
+      : source_(source), options_(options), only_read_(only_read), cutter_(ranges, source_) {
     for (const Range& range : ranges) all_ += range.end - std::min(range.begin, range.end);
   }
 
@@ -199,7 +212,7 @@ class Sweeper {
     return Found(offset, kind);
   }
 
-  const io::ByteSource& source_;
+  io::ByteSource& source_;
   const Options& options_;
   const OnlyRead only_read_;
   std::uint64_t all_ = 0;
@@ -216,7 +229,7 @@ class Sweeper {
 
 }  // namespace
 
-Result<Swept> sweep(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options,
+Result<Swept> sweep(io::ByteSource& source, const std::vector<Range>& ranges, const Options& options,
                     const OnlyRead& only_read) {
   return Sweeper(source, ranges, options, only_read).run();
 }

@@ -50,7 +50,7 @@ struct OnlyRead {
 // structures by their signature. The bytes of headers that are looked at are at most kSweepsPerByte times
 // those that are read. Where a local source fails to read a range, as a disk with bad sectors does, that
 // range is passed over. Errors: other ones of reading, Interrupted; LimitExceeded above kMaxFound.
-Result<Swept> sweep(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options,
+Result<Swept> sweep(io::ByteSource& source, const std::vector<Range>& ranges, const Options& options,
                     const OnlyRead& only_read = {});
 
 }  // namespace h5mount::salvage

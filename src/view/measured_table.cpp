@@ -47,6 +47,17 @@ class MeasuredTable final : public RowsFile {
     return {};
   }
 
+  Result<std::uint64_t> row_offset(std::uint64_t row, RequestBudget& budget) const override {
+    const auto after = std::ranges::upper_bound(parts_, row, {}, &Part::row);
+    if (after == parts_.begin() || row >= table().rows) return size();
+    const Part& part = *std::prev(after);
+    const std::uint64_t begin = header_bytes() + part.offset;
+    if (part.damaged || row == part.row) return begin;
+    std::string before;
+    H5_TRY(render(part.row, row, before, budget));
+    return begin + before.size();
+  }
+
   // The rows after those that the two files have in common.
   std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
                                               std::span<const dataset::ByteRange> stale) const override {

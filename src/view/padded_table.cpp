@@ -14,6 +14,9 @@ class PaddedTable final : public RowsFile {
       : RowsFile(std::move(source), std::move(table), std::move(text)), width_(*this->text().row_width()) {}
 
   std::uint64_t size() const override { return header_bytes() + table().rows * width_; }
+  Result<std::uint64_t> row_offset(std::uint64_t row, RequestBudget&) const override {
+    return header_bytes() + std::min(row, table().rows) * width_;
+  }
 
   std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
                                               std::span<const dataset::ByteRange> stale) const override {

@@ -93,6 +93,12 @@ Result<ComputedFilePtr> make_element_lines(Source source, const ComputedFile* be
   return make_lines(std::move(source), 1, append_whole_line, before, stale, budget);
 }
 
+Result<std::uint64_t> line_offset(const ComputedFile& lines, std::uint64_t element, RequestBudget& budget) {
+  const auto* const rows = dynamic_cast<const RowsFile*>(&lines);
+  if (rows == nullptr) return fail({ErrorCode::Internal, "a file that has no lines"});
+  return rows->row_offset(element, budget);
+}
+
 Result<std::optional<std::string>> text_unfit(const object::DatasetDescription&, RequestBudget&) {
   return std::nullopt;
 }

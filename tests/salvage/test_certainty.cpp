@@ -167,6 +167,66 @@ TEST_F(LatestFormatTest, WhatIsProvenIsCoveredByChecksums) {
   EXPECT_NE(told->find("did not close"), std::string::npos) << *told;
 }
 
+// The Fletcher-32 of zeros is zero, so a page that was lost has the right one.
+TEST_P(CertaintyTest, ChunksOfNothingButZerosAreGuessed) {
+  auto bytes = test::written_with_h5py(
+      "import numpy as np\n"
+      "f.create_dataset('summed', data=np.arange(1, 4001), chunks=(100,), fletcher32=True)\n"
+      "f.create_dataset('packed', data=np.arange(1, 4001), chunks=(100,), shuffle=True, "
+      "fletcher32=True)\n"
+      "f.create_dataset('plain', data=np.zeros(4000), chunks=(100,))\n",
+      GetParam());
+  EXPECT_TRUE(salvaged(bytes).report.findings.empty());
+  const std::uint64_t summed = address_of(bytes, "summed"), packed = address_of(bytes, "packed");
+  const auto zero = [&](const char* path, std::uint64_t first, std::uint64_t last) {
+    const auto whole = bytes;
+    for_each_chunk(whole, path, [&](std::uint64_t number, const chunk::ChunkRecord& record) {
+      if (number >= first && number <= last)
+        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(record.address), record.stored_size,
+                    std::byte{0});
+    });
+  };
+  zero("summed", 10, 13);
+  zero("packed", 0, 0);
+  for (const bool fill : {false, true}) {
+    const Salvaged shown = salvaged(bytes, fill);
+    EXPECT_FALSE(shown.report.changed) << "real data are zeros too";
+    ASSERT_EQ(shown.report.findings.size(), 2U);
+    const Finding* const told = finding_at(shown, summed);
+    ASSERT_NE(told, nullptr);
+    ASSERT_EQ(told->guessed.size(), 1U) << told->json();
+    EXPECT_EQ(told->guessed[0].begin, 8000U);
+    EXPECT_EQ(told->guessed[0].end, 11'200U);
+    EXPECT_TRUE(told->missing.empty());
+    EXPECT_NE(told->certainty, Certainty::Guessed) << "the other chunks are as sure as ever";
+    ASSERT_NE(finding_at(shown, packed), nullptr);
+    const auto remark = io::remarks_of(shown.source.get())->remark(summed);
+    ASSERT_TRUE(remark);
+    EXPECT_NE(remark->find(R"("guessed":[[8000,11200]])"), std::string::npos) << *remark;
+    expect_chunks(shown, "summed", 40, 40);
+  }
+}
+
+// Names that changed places: the objects may be under those of others, whichever these are.
+TEST_F(OldFormatTest, ObjectsOfAListOutOfOrderAreGuessed) {
+  auto bytes = test::written_with_h5py(
+      "import numpy as np\nfor i in range(20): f.create_dataset('name%02d' % i, data=np.arange(i + 1))\n",
+      "earliest");
+  const std::uint64_t third = address_of(bytes, "name03"), last = address_of(bytes, "name19");
+  const auto a = test::places_of(bytes, "name03"), b = test::places_of(bytes, "name17");
+  ASSERT_EQ(a.size(), 1U);
+  std::swap_ranges(bytes.begin() + static_cast<std::ptrdiff_t>(a[0]),
+                   bytes.begin() + static_cast<std::ptrdiff_t>(a[0]) + 6,
+                   bytes.begin() + static_cast<std::ptrdiff_t>(b.at(0)));
+  const Salvaged shown = salvaged(bytes);
+  for (const std::uint64_t address : {third, last}) {
+    const Finding* const told = finding_at(shown, address);
+    ASSERT_NE(told, nullptr) << address;
+    EXPECT_EQ(told->certainty, Certainty::Guessed);
+    EXPECT_NE(told->found_by.find("out of order"), std::string::npos) << told->found_by;
+  }
+}
+
 TEST_P(CertaintyTest, ContiguousBytesBeforeACutArePlausible) {
   auto bytes = test::written_with_h5py("import numpy as np\nf['plain'] = np.arange(5000)\n", GetParam());
   ASSERT_FALSE(bytes.empty());

@@ -1,6 +1,10 @@
 // The option salvage of the commands, and what they tell of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <span>
+
 #include "mount/command.h"
 #include "support/h5py_file.h"
 
@@ -66,6 +70,72 @@ TEST_F(SalvageCommands, ASoundFileTellsNothing) {
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_FALSE(says(done.out, "salvage")) << done.out;
   EXPECT_FALSE(says(done.out, "lost+found")) << done.out;
+}
+
+TEST_F(SalvageCommands, ChunksOfNothingButZerosAreTold) {
+  auto bytes = written_with_h5py(
+      "import numpy as np\n"
+      "f.create_dataset('d', data=np.arange(1, 4001), chunks=(100,), fletcher32=True)\n");
+  const auto at = std::ranges::search(bytes, std::as_bytes(std::span("\x65\0\0\0\0\0\0\0\x66", 9)));
+  ASSERT_FALSE(at.empty());  // the second chunk
+  std::fill_n(at.begin(), 804, std::byte{0});
+  write("zeros.h5", bytes);
+  const Outcome told = in_files("$H5MOUNT --stat -o salvage zeros.h5 /d");
+  EXPECT_TRUE(says(told.out, R"(\"guessed\":[[800,1600]])")) << told.out;
+  const Outcome checked = in_files("$(dirname $H5MOUNT)/fsck.h5 --salvage zeros.h5");
+  EXPECT_EQ(checked.code, 0) << checked.out;
+  EXPECT_TRUE(says(checked.out, "note: Chunk.bytes")) << checked.out;
+  EXPECT_TRUE(says(checked.out, R"("guessed":[[800,1600]])")) << checked.out;
+}
+
+// A chunk of ten words is filled with empty ones, each of which is a line.
+TEST_F(SalvageCommands, RangesOfTextAreThoseOfItsFile) {
+  auto bytes = written_with_h5py(
+      "f.create_dataset('words', data=['word'] * 100, chunks=(10,), compression='gzip', "
+      "dtype=h5py.string_dtype())\n",
+      "latest");
+  const auto chunks = places_of(bytes, "\x78\x5e");
+  ASSERT_EQ(chunks.size(), 10U);
+  bytes[chunks[3] + 6] ^= std::byte{0x55};
+  write("words.h5", bytes);
+  const Outcome told = in_files("$H5MOUNT --stat -o salvage=fill words.h5 /words");
+  EXPECT_TRUE(says(told.out, R"(\"missing\":[[150,160]],\"filled\":10)")) << told.out;
+  const Outcome read = in_files("$H5MOUNT --cat -o salvage=fill words.h5 /words | sed -n '30p;31p;40p;41p'");
+  EXPECT_EQ(read.out, "word\n\n\nword\n");
+}
+
+// What takes up no space on the disk takes no time.
+TEST_F(SalvageCommands, HolesAreNotSwept) {
+  const std::string sparse =
+      "cp headless.h5 sparse.h5 && truncate -s 64G sparse.h5 && "
+      "dd if=sound.h5 of=sparse.h5 bs=1M seek=40000 conv=notrunc status=none && ";
+  const auto began = std::chrono::steady_clock::now();
+  const Outcome listed = in_files(sparse + "$H5MOUNT --list -R -o salvage sparse.h5; rm sparse.h5");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20))
+      << "a read of it takes minutes";
+  EXPECT_TRUE(says(listed.out, "plain")) << listed.out << listed.err;
+}
+
+// A file of 4 MiB with 40,000 headers of datasets that claim more than it has.
+TEST_F(SalvageCommands, MemoryIsBoundedByWhatIsTold) {
+  const auto one = written_with_h5py(
+      "from h5py import h5d, h5p, h5s, h5t\n"
+      "h5d.create(f.id, b'd', h5t.STD_U8LE, h5s.create_simple((1 << 40,)))\n"
+      "f.close(); f = h5py.File(sys.argv[1], 'r+', libver='latest')\n",
+      "latest");
+  const auto headers = places_of(one, "OHDR");
+  ASSERT_EQ(headers.size(), 2U);
+  const std::size_t length = std::min<std::size_t>(one.size() - headers[1], 128);
+  std::vector<std::byte> bytes(one);
+  for (int i = 0; i < 40'000; ++i)
+    bytes.insert(bytes.end(), one.begin() + static_cast<std::ptrdiff_t>(headers[1]),
+                 one.begin() + static_cast<std::ptrdiff_t>(headers[1] + length));
+  write("claims.h5", bytes);
+  const Outcome peak = in_files(
+      "/usr/bin/python3 -c \"import os, resource, subprocess; "
+      "subprocess.run([os.environ['H5MOUNT'], '--list', '-R', '-o', 'salvage,cache_size=1M', 'claims.h5'], "
+      "stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\"");
+  EXPECT_LT(std::stoul(peak.out), 80'000U) << "KiB; with 2.7 KB for each object they were more than 120,000";
 }
 
 TEST_F(SalvageCommands, AnErrorThatItCouldCureNamesIt) {

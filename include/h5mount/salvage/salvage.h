@@ -14,10 +14,11 @@
 //
 // Work: kSweepsPerByte times the file's size, and as much again for each structure class that is rebuilt.
 // Memory: twelve bytes a found structure (at most kMaxFound of them), sixteen for a moment; up to 33 bytes an
-// object that is followed (limits::kMaxWalkedObjects) and about 600 an object in lost+found or of a damaged
-// group (at most kMaxUnlinked and kMaxRegained); sixteen a range between gaps that structures and data take
-// up, and as much again for those of data; and the bytes that are made, at most kMadeAnyway and
-// kMadePerFileByte for each byte of the file. Threads: `salvage_source` starts its own and ends them.
+// object that is followed (limits::kMaxWalkedObjects), and 24 of these for a dataset with a damaged index or
+// bytes that are gone; kMaxTold bytes for all that is told of objects, as names, ranges and what is made for
+// them; sixteen a range between gaps that structures and data take up, and as much again for those of data;
+// and the bytes that are made, at most kMadeAnyway and kMadePerFileByte for each byte of the file. Threads:
+// `salvage_source` starts its own and ends them.
 //
 // Which damage it helps with, so that an error names the option, is told in base/cures.cpp.
 #pragma once
@@ -34,6 +35,9 @@
 namespace h5mount::salvage {
 
 inline constexpr std::size_t kMaxFound = 32U << 20;
+// Bytes of memory for what is told of objects, and for what is made for them: some 600 an object. What is
+// beyond is shown as it is, and all of the file is then called guessed.
+inline constexpr std::uint64_t kMaxTold = 256U << 20;
 inline constexpr std::uint64_t kSweepsPerByte = 16;
 inline constexpr std::uint64_t kMadePerFileByte = 2;
 inline constexpr std::uint64_t kMadeAnyway = 16U << 20;
@@ -75,13 +79,16 @@ struct Finding {
   // The byte ranges of the dataset's file that are not known. That of a chunk reaches from the chunk's first
   // byte to its last, so that it may cover bytes of other chunks; so does that of a part of a chunk.
   std::vector<Range> missing;
+  // Those of stored chunks that are nothing but zeros, checksum included: Fletcher-32 of zeros is zero, so it
+  // proves nothing. They may be wrong, whatever `certainty` says of the others.
+  std::vector<Range> guessed;
   std::uint64_t filled = 0;  // number of the missing bytes that read as the fill value
 
   std::string json() const;
 };
 
 struct Report {
-  bool changed = false;     // false if the file is shown as it is
+  bool changed = false;     // false if nothing is damaged; there may be findings all the same
   std::string superblock;   // how the file was recognised; empty if by its superblock
   std::uint64_t swept = 0;  // bytes swept
   std::uint64_t found = 0;  // structures met in the sweep
@@ -92,7 +99,7 @@ struct Report {
 };
 
 struct Salvaged {
-  std::shared_ptr<io::ByteSource> source;  // the original source if nothing changed
+  std::shared_ptr<io::ByteSource> source;  // the original source if there is nothing to tell
   Report report;
 };
 

@@ -13,7 +13,9 @@
 #include "h5mount/object/no_such_attribute.h"
 #include "h5mount/tree/names.h"
 #include "h5mount/tree/xattr_list.h"
+#include "h5mount/view/text_lines.h"
 #include "object_facts.h"
+#include "salvage_remark.h"
 #include "sources_text.h"
 
 namespace h5mount::tree {
@@ -135,6 +137,22 @@ std::optional<std::string> remark_on(const StructureSubject& subject) {
   return remarks == nullptr ? std::nullopt : remarks->remark(subject.opened.object.address);
 }
 
+// The ranges that salvage names are of the dataset's file: where that is text, of lines.
+Text remark_text(const StructureSubject& subject) {
+  const std::string remark = remark_on(subject).value_or("");
+  if (!is_whole(subject) || subject.dataset->image_bytes == 0 ||
+      !view::is_shown_as_text(*subject.dataset->type) || remark.find("[[") == std::string::npos)
+    return remark;
+  H5_ASSIGN(DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset, subject.budget));
+  view::Source source{std::move(reader), subject.file.value_environment(subject.opened.snapshot),
+                      subject.file.context().environment, subject.file.file()};
+  const auto made = view::make_element_lines(std::move(source), nullptr, {}, subject.budget);
+  if (!made && concerns_one_request(made.error())) return fail(made.error());
+  if (!made) return remark;
+  const view::ComputedFilePtr& lines = *made;
+  return remark_in_lines(remark, *lines, subject.dataset->element_size, subject.budget);
+}
+
 // Sparse storage has one pipeline per section; the message lists them.
 Text sections_text(const StructureSubject& subject) {
   std::string out = "[";
@@ -198,8 +216,7 @@ const std::array kTable = {
               },
               true},
     XattrLine{"sources", names_sources, source_files_text},
-    XattrLine{"salvage", [](const StructureSubject& s) { return remark_on(s).has_value(); },
-              [](const StructureSubject& s) -> Text { return remark_on(s).value_or(""); }},
+    XattrLine{"salvage", [](const StructureSubject& s) { return remark_on(s).has_value(); }, remark_text},
     XattrLine{"error", [](const StructureSubject& s) { return s.problem.has_value(); },
               [](const StructureSubject& s) -> Text { return text_with_cure(*s.problem); }},
     // Stands for attributes that cannot be listed: reading it fails, so that programs that copy attributes
