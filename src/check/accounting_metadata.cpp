@@ -1,5 +1,6 @@
 #include "accounting_metadata.h"
 
+#include "h5mount/base/limits.h"
 #include "h5mount/format/cache_image.h"
 #include "h5mount/format/free_space.h"
 #include "h5mount/format/object_header_format.h"
@@ -28,7 +29,16 @@ Result<metadata::MetadataBlock> AccountingMetadata::read(std::uint64_t address, 
                                                          metadata::Among among) const {
   auto block = file_->read(address, length, structure, among);
   if (block) covers(address, length);
+  if (block && structure == "GlobalHeapCollection") {
+    const MutexLock lock(mutex_);
+    if (collections_.size() < limits::kMaxWalkedObjects) collections_.insert(address);
+  }
   return block;
+}
+
+std::vector<std::uint64_t> AccountingMetadata::collections() const {
+  const MutexLock lock(mutex_);
+  return {collections_.begin(), collections_.end()};
 }
 
 void AccountingMetadata::refers_to(Referred structure, std::uint64_t address) const {

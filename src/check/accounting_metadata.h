@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <memory>
+#include <unordered_set>
+#include <vector>
 
 #include "allocated_space.h"
 #include "h5mount/metadata/file_metadata.h"
@@ -47,6 +49,8 @@ class AccountingMetadata final : public metadata::FileMetadata,
   metadata::MetadataCaches* caches() const override { return file_->caches(); }
   void covers(std::uint64_t address, std::uint64_t bytes) const override { space_.add(address, bytes); }
   void refers_to(Referred structure, std::uint64_t address) const override;
+  // The collections of the global heap that were read, to which only values lead.
+  std::vector<std::uint64_t> collections() const;
 
  private:
   void keep(const Status& status) const {
@@ -66,6 +70,8 @@ class AccountingMetadata final : public metadata::FileMetadata,
   const Damaged damaged_;
   const std::uint64_t number_;
   std::unique_ptr<metadata::SharedMessages> shared_;
+  mutable Mutex mutex_;
+  mutable std::unordered_set<std::uint64_t> collections_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount::check

@@ -30,6 +30,11 @@ bool AllocatedSpace::add(std::uint64_t address, std::uint64_t bytes) {
   return true;
 }
 
+std::uint64_t AllocatedSpace::end() const {
+  const MutexLock lock(mutex_);
+  return ranges_.empty() ? 0 : ranges_.rbegin()->second;
+}
+
 bool AllocatedSpace::contains(std::uint64_t address) const {
   const MutexLock lock(mutex_);
   const auto next = ranges_.upper_bound(address);

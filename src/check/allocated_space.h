@@ -21,6 +21,7 @@ class AllocatedSpace {
   // byte of the range was new.
   bool add(std::uint64_t address, std::uint64_t bytes);
   bool contains(std::uint64_t address) const;  // whether the byte there is taken
+  std::uint64_t end() const;                   // behind the last byte that is taken
 
   // Calls visit(SpaceRange) for each gap below `end`, in their order.
   template <class Visit>

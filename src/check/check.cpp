@@ -5,30 +5,59 @@
 
 #include "accounting_metadata.h"
 #include "allocated_space.h"
+#include "fields.h"
 #include "for_each.h"
 #include "h5mount/format/superblock.h"
 #include "object_check.h"
+#include "structures.h"
 
 namespace h5mount::check {
 
 namespace {
 
-// Checks the length that the file itself states. The members of file sets lie far apart in the address space.
-void check_length(const Context& context) {
+// Checks the length that the file itself states: first against that of the file, and once all is known
+// against what is stored, up to `used`. The members of file sets lie far apart in the address space.
+void check_length(const Context& context, std::uint64_t used) {
   const metadata::FileMetadata& file = *context.metadata;
   const format::Superblock& superblock = file.superblock();
   const std::uint64_t base = file.base_address(), end = file.source()->size();
   const std::uint64_t stated = superblock.end_from_base();
   const std::uint64_t stored = file.source()->stored_bytes();
   const bool set = stored != end && stored != base + end;
-  if (set || superblock.open_for_swmr_writing() || stated == end) return;
-  const bool cut = stated > end;
-  const Error error =
-      Error(cut ? ErrorCode::Truncated : ErrorCode::InvalidValue, "Superblock", "end_of_file_address", base)
-          .with_found(base + end)
-          .with_expected(base + stated)
-          .with_detail(cut ? "the file is cut short" : "bytes lie behind the file's end");
-  cut ? context.tally.found("", error) : context.tally.note("", error);
+  if (set || superblock.open_for_swmr_writing()) return;
+  const auto error = [&](ErrorCode code, std::uint64_t is, std::uint64_t expected, const char* why) {
+    return Error(code, "Superblock", "end_of_file_address", base)
+        .with_found(base + is)
+        .with_expected(base + expected)
+        .with_detail(why);
+  };
+  if (used == 0 && stated > end)
+    context.tally.found("", error(ErrorCode::Truncated, end, stated, "the file is cut short"));
+  if (used == 0 && stated < end)
+    context.tally.note("", error(ErrorCode::InvalidValue, end, stated, "bytes lie behind the file's end"));
+  if (stated < std::min(used, end))
+    context.tally.found(
+        "", error(ErrorCode::InvalidValue, stated, used, "what is stored reaches behind the file's end"));
+}
+
+// The number of hard links to an object stands in its header.
+void check_link_counts(const Context& context) {
+  if (!context.tally.go_on()) return;
+  context.places.for_each_miscounted([&](PlaceId place, std::uint32_t stated, std::uint32_t found) {
+    const auto header = metadata::load_object_header(*context.metadata, context.places.address(place));
+    if (!header) return;
+    const auto* message = (*header)->find(format::MessageType::ObjectReferenceCount);
+    const bool old = (*header)->version == 1;
+    constexpr std::uint64_t kCountAt = 4;  // in headers of version 1
+    const Error error(ErrorCode::InvalidValue,
+                      old || message == nullptr ? "ObjectHeader" : "ObjectReferenceCountMessage",
+                      "reference_count",
+                      old                  ? context.metadata->base_address() + (*header)->address + kCountAt
+                      : message == nullptr ? context.metadata->base_address() + (*header)->address
+                                           : message->offset + 1);
+    context.disagrees(place, error.with_found(stated).with_expected(found).with_detail(
+                                 "so many hard links lead to the object"));
+  });
 }
 
 // Checks the objects level by level, those of one level in parallel.
@@ -66,10 +95,17 @@ Totals check_file(const dataset::ReadEnvironment& environment, const Options& op
   Places places(metadata->root_address());
   Extents extents(metadata->source()->size());
   ValueWork values(metadata->source()->stored_bytes(), tally);
-  const Context context{environment, file, metadata, tally, places, extents, values};
-  check_length(context);
+  Structures structures(metadata->source()->stored_bytes());
+  const Context context{environment, file,   metadata,   tally,          places,
+                        extents,     values, structures, options.fields, metadata->source()->size()};
+  check_length(context, 0);
   check_objects(context);
+  check_link_counts(context);
+  check_superblock_fields(context);
+  for (const std::uint64_t address : metadata->collections()) check_collection_fields(context, address);
   const std::vector<Extent> found = extents.take();
+  check_length(context,
+               std::max(space.end(), found.empty() ? 0 : std::ranges::max(found, {}, &Extent::end).end));
   if (!options.quick) read_unfiltered(found, *metadata, environment.workers.get(), places, tally);
   if (tally.go_on()) report_overlaps(found, *metadata, places, tally);
   Totals totals = tally.totals();

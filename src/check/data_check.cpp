@@ -1,5 +1,6 @@
 // Checks raw data. Chunks go through their filters, on all workers; other bytes can only be read, and are
 // counted as unprotected. References from elements into heaps are followed.
+#include <algorithm>
 #include <atomic>
 
 #include "for_each.h"
@@ -116,17 +117,30 @@ class DataCheck {
     const auto all = (*index)->all_allocated();
     if (!all) return found(all.error());
     if (*all) return check_adjacent_chunks(**index, *geometry);
-    std::vector<std::uint64_t> numbers;
+    std::vector<Stored> chunks;
     const auto visit = [&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
       tally().count(&Totals::chunks);
-      if (claim("Chunk", record.address, record.stored_size, is_protected(record)) && filtered() &&
-          !tally().quick())
-        numbers.push_back(row_major_number(scaled, geometry->grid));
-      if (numbers.size() >= kBatch) verify(numbers);
+      const bool covered = is_protected(record);
+      if (claim("Chunk", record.address, record.stored_size, covered) && filtered() && !tally().quick())
+        chunks.push_back(
+            {row_major_number(scaled, geometry->grid), record.address, covered ? record.stored_size : 0});
+      if (chunks.size() >= kBatch) verify(chunks);
       return !too_much_ && tally().go_on();
     };
     if (const Status walked = (*index)->for_each(visit); !walked) found(walked.error());
-    verify(numbers);
+    verify(chunks);
+    tell_of_zeros();
+  }
+
+  // A page that was lost reads as zeros, and the Fletcher-32 of zeros is zero.
+  void tell_of_zeros() {
+    if (zeros_ == 0) return;
+    context_.note(
+        place_,
+        Error(ErrorCode::InvalidValue, "Chunk", "bytes", context_.metadata->base_address() + first_zeros_)
+            .with_found(zeros_)
+            .with_detail("stored chunks, of which this is the first, are nothing but zeros: "
+                         "their checksum is zero too, and proves nothing"));
   }
 
   // Checks chunks that have no index and no filter and lie one behind the other: a sparse file can have any
@@ -146,11 +160,39 @@ class DataCheck {
     claim("Chunk", begin, record->address - begin + record->stored_size, false);
   }
 
-  void verify(std::vector<std::uint64_t>& numbers) {
+  // A chunk with filters.
+  struct Stored {
+    std::uint64_t number, address;
+    std::uint64_t summed;  // bytes that Fletcher-32 covers, itself included; 0 if there is none
+  };
+
+  void verify(std::vector<Stored>& stored) {
     if (const dataset::StoredChunks* const chunks = dataset::stored_chunks_of(*reader_))
-      for_each(workers(), numbers.size(), tally(),
-               [&](std::uint64_t i) { keep(chunks->verify_stored(numbers[i])); });
-    numbers.clear();
+      for_each(workers(), stored.size(), tally(), [&](std::uint64_t i) {
+        const Status sound = chunks->verify_stored(stored[i].number);
+        keep(sound);
+        if (sound && are_zeros(stored[i])) count_zeros(stored[i].address);
+      });
+    stored.clear();
+  }
+
+  // Reads no further than the first byte that is not zero.
+  bool are_zeros(const Stored& chunk) const {
+    constexpr std::uint64_t kFirst = 64;
+    std::vector<std::byte> bytes;
+    for (std::uint64_t at = 0; at < chunk.summed; at += bytes.size()) {
+      bytes.resize(static_cast<std::size_t>(std::min(at == 0 ? kFirst : kReadBytes, chunk.summed - at)));
+      if (!context_.metadata->source()->read_at(chunk.address + at, bytes)) return false;
+      if (std::ranges::any_of(bytes, [](std::byte one) { return one != std::byte{0}; })) return false;
+    }
+    return chunk.summed > 0;
+  }
+
+  void count_zeros(std::uint64_t address) {
+    ++zeros_;
+    std::uint64_t first = first_zeros_;
+    while (address < first && !first_zeros_.compare_exchange_weak(first, address)) {
+    }
   }
 
   // Readers of values follow the index as well.
@@ -260,6 +302,8 @@ class DataCheck {
   bool too_much_ = false;
   std::atomic<unsigned> findings_{0};
   std::atomic<std::uint64_t> text_bytes_{0};
+  std::atomic<std::uint64_t> zeros_{0};  // chunks that are nothing but zeros, and where the first of them is
+  std::atomic<std::uint64_t> first_zeros_{~std::uint64_t{0}};
 };
 
 }  // namespace

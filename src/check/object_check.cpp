@@ -1,5 +1,10 @@
 #include "object_check.h"
 
+#include <algorithm>
+
+#include "fields.h"
+#include "h5mount/base/checked.h"
+#include "h5mount/chunk/chunk_index.h"
 #include "h5mount/format/btree2_node.h"
 #include "h5mount/metadata/btree2.h"
 #include "h5mount/object/file_set.h"
@@ -63,18 +68,42 @@ void check_external_link(const Context& context, const format::Link& link, Place
   if (!opened) context.note(group, opened.error().within("external link " + link.name + " to " + link.file));
 }
 
+// The largest creation order of a group's links stands in its link info.
+void check_largest_order(const Context& context, const object::Object& object, PlaceId place,
+                         std::uint64_t last) {
+  const auto* message = object.header->find(format::MessageType::LinkInfo);
+  if (message == nullptr) return;
+  format::Cursor cursor = message->cursor("LinkInfoMessage");
+  cursor.version(0, 0);
+  if ((cursor.u8("flags") & 0x01) == 0) return;
+  const std::uint64_t most = cursor.u64("max_creation_index");
+  if (cursor.ok() && most < last)
+    context.disagrees(
+        place, Error(ErrorCode::InvalidValue, "LinkInfoMessage", "max_creation_index", cursor.last().offset)
+                   .with_found(most)
+                   .with_expected(last)
+                   .with_detail("a link of the group has a larger one"));
+}
+
 void check_group(const Context& context, const object::Object& object, PlaceId place) {
   const auto damaged = [&](const Error& error) { context.found(place, error); };
   const auto group = object::Group::open(context.metadata, object);
   if (!group) return damaged(group.error());
+  std::optional<std::int64_t> last;
   const auto visit = [&](const format::Link& link) {
+    last = std::max(last, link.creation_order);
     if (link.is(format::LinkType::Hard))
       context.places.add(place, link.name, link.address);
     else if (link.is(format::LinkType::External))
       check_external_link(context, link, place);
     return context.tally.go_on();
   };
-  if (const Status walked = (*group)->for_each(visit, damaged); !walked) damaged(walked.error());
+  const auto damaged_list = [&](const Error& error) {
+    context.places.leave_out_counts();
+    damaged(error);
+  };
+  if (const Status walked = (*group)->for_each(visit, damaged_list); !walked) damaged_list(walked.error());
+  if (last) check_largest_order(context, object, place, static_cast<std::uint64_t>(*last));
 }
 
 // Checks every node of an index of links or attributes. A reader needs only one of the two indexes that an
@@ -120,31 +149,74 @@ void check_indexes(const Context& context, const object::Object& object, PlaceId
   }
 }
 
+// The fields of the index of chunks.
+void check_chunk_index(const Context& context, PlaceId place, const object::DatasetDescription& dataset) {
+  const format::DataLayout& layout = dataset.layout;
+  const bool structured = layout.cls == format::LayoutClass::Structured;
+  if ((layout.cls != format::LayoutClass::Chunked && !structured) ||
+      layout.address == format::kUndefinedAddress)
+    return;
+  const auto geometry = chunk::ChunkGeometry::make(dataset.space, layout, !dataset.pipeline.filters.empty());
+  if (!geometry) return;
+  ChunkForm form{geometry->chunk_dims.size(), dataset.pipeline.filters.size(), geometry->chunk_bytes,
+                 structured, 1};
+  for (std::size_t d = 0; d < form.rank && form.most_chunks; ++d) {
+    const std::uint64_t most = geometry->max_dims[d];
+    if (most == format::kUnlimited)
+      form.most_chunks.reset();
+    else
+      form.most_chunks = checked_mul(*form.most_chunks, divide_up(most, geometry->chunk_dims[d]));
+  }
+  switch (layout.index) {
+    case format::ChunkIndexKind::BTree1:
+      return check_chunk_tree_fields(context, place, form, layout.address);
+    case format::ChunkIndexKind::BTree2:
+      return check_chunk_records_fields(context, place, form, layout);
+    case format::ChunkIndexKind::FixedArray:
+      return check_fixed_array_fields(context, place, form, layout);
+    case format::ChunkIndexKind::ExtensibleArray:
+      return check_extensible_array_fields(context, place, form, layout);
+    case format::ChunkIndexKind::Single:
+    case format::ChunkIndexKind::Implicit:
+      return;
+  }
+}
+
+void check_kind(const Context& context, const object::Object& object, PlaceId place) {
+  const auto damaged = [&](const Error& error) { context.found(place, error); };
+  switch (object.kind) {
+    case object::ObjectKind::Group:
+      return check_group(context, object, place);
+    case object::ObjectKind::Datatype:
+      if (const auto type = object::committed_datatype(*context.metadata, object); !type)
+        damaged(type.error());
+      else
+        for (const Error& error : (*type)->disagreements) damaged(error);
+      return;
+    case object::ObjectKind::Dataset:
+      const auto description = object::describe_dataset(*context.metadata, object);
+      if (!description) return damaged(description.error());
+      for (const Error& error : description->disagreements) damaged(error);
+      check_data(context, place, *description);
+      return check_chunk_index(context, place, *description);
+  }
+}
+
 }  // namespace
 
 void check_object(const Context& context, PlaceId place) {
   context.tally.count(&Totals::objects);
   const auto damaged = [&](const Error& error) { context.found(place, error); };
   const auto object = object::open_object(*context.metadata, context.places.address(place));
+  if (!object || object->header->damage) context.places.leave_out_counts();
   if (!object) return damaged(object.error());
   if (object->header->damage) damaged(*object->header->damage);
+  context.places.set_references(place, object->header->reference_count,
+                                object->kind == object::ObjectKind::Datatype);
   check_attributes(context, *object, place);
   check_indexes(context, *object, place);
-  switch (object->kind) {
-    case object::ObjectKind::Group:
-      return check_group(context, *object, place);
-    case object::ObjectKind::Datatype:
-      if (const auto type = object::committed_datatype(*context.metadata, *object); !type)
-        damaged(type.error());
-      else
-        for (const Error& error : (*type)->disagreements) damaged(error);
-      return;
-    case object::ObjectKind::Dataset:
-      const auto description = object::describe_dataset(*context.metadata, *object);
-      if (!description) return damaged(description.error());
-      for (const Error& error : description->disagreements) damaged(error);
-      return check_data(context, place, *description);
-  }
+  check_kind(context, *object, place);
+  check_header_fields(context, place, object->address, false);
 }
 
 }  // namespace h5mount::check

@@ -4,19 +4,42 @@
 
 namespace h5mount::check {
 
-Places::Places(std::uint64_t root_address) : places_{{root_address, kRoot, ""}}, known_{root_address} {}
+Places::Places(std::uint64_t root_address) : places_{{root_address, kRoot, ""}}, known_{{root_address, 1}} {}
 
 void Places::add(PlaceId parent, std::string_view name, std::uint64_t address) {
   const MutexLock lock(mutex_);
-  if (known_.contains(address)) return;
+  if (const auto known = known_.find(address); known != known_.end()) {
+    if (known->second < UINT32_MAX) ++known->second;
+    return;
+  }
   if (places_.size() >= limits::kMaxWalkedObjects ||
       name_bytes_ + name.size() > limits::kMaxRememberedNameBytes) {
     full_ = true;
     return;
   }
-  known_.insert(address);
+  known_.emplace(address, 1);
   name_bytes_ += name.size();
   places_.push_back({address, parent, std::string(name)});
+}
+
+void Places::set_references(PlaceId place, std::uint32_t references, bool at_least) {
+  const MutexLock lock(mutex_);
+  places_[place].stated = references;
+  places_[place].at_least = at_least;
+}
+
+void Places::leave_out_counts() {
+  const MutexLock lock(mutex_);
+  uncounted_ = true;
+}
+
+std::optional<std::pair<std::uint32_t, std::uint32_t>> Places::miscounted(PlaceId place) const {
+  const MutexLock lock(mutex_);
+  const Place& one = places_[place];
+  if (full_ || uncounted_ || one.stated == 0) return std::nullopt;
+  const std::uint32_t found = known_.at(one.address);
+  if (one.at_least ? one.stated >= found : one.stated == found) return std::nullopt;
+  return std::pair(one.stated, found);
 }
 
 PlaceId Places::size() const {

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "h5mount/base/thread_annotations.h"
@@ -28,6 +30,17 @@ class Places {
   std::uint64_t address(PlaceId place) const;
   // The path by which the place was found; if it is longer than a path can be, only its end.
   std::string path(PlaceId place) const;
+  // What a header says of the number of links to its object. `at_least`: datatypes count their users too.
+  void set_references(PlaceId place, std::uint32_t references, bool at_least);
+  // Links may be missing, so that their numbers tell nothing.
+  void leave_out_counts();
+  // Calls visit(PlaceId, stated, found) for each object of which the header states another number.
+  template <class Visit>
+  void for_each_miscounted(const Visit& visit) const {
+    for (PlaceId place = 0; place < size(); ++place)
+      if (const auto found = miscounted(place)) visit(place, found->first, found->second);
+  }
+
   // True if objects were left out: there are more, or their names are longer, than base/limits.h allows.
   bool full() const;
 
@@ -36,11 +49,16 @@ class Places {
     std::uint64_t address;
     PlaceId parent;
     std::string name;
+    std::uint32_t stated = 0;  // number of links; 0: not known
+    bool at_least = false;
   };
+
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> miscounted(PlaceId place) const;
 
   mutable Mutex mutex_;
   std::vector<Place> places_ H5_GUARDED_BY(mutex_);
-  std::unordered_set<std::uint64_t> known_ H5_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, std::uint32_t> known_ H5_GUARDED_BY(mutex_);  // the links to each
+  bool uncounted_ H5_GUARDED_BY(mutex_) = false;
   std::size_t name_bytes_ H5_GUARDED_BY(mutex_) = 0;
   bool full_ H5_GUARDED_BY(mutex_) = false;
 };

@@ -29,6 +29,11 @@ Severity severity_of(const Error& error) {
   }
 }
 
+// Of the place in the file and what lies there: readers and checks may give a structure's part two names.
+std::size_t field_hash(const Error& error) {
+  return std::hash<std::string>()(std::string(error.field()) + '\0' + std::to_string(error.offset()));
+}
+
 }  // namespace
 
 Tally::Tally(const Options& options, Report& report)
@@ -39,12 +44,21 @@ void Tally::found(const std::string& path, const Error& error) {
   add({severity_of(error), path, error});
 }
 
+void Tally::disagrees(const std::string& path, const Error& error) {
+  {
+    const MutexLock lock(mutex_);
+    if (!told_fields_.insert(field_hash(error)).second) return;
+  }
+  add({Severity::Damage, path, error, true});
+}
+
 void Tally::add(const Finding& finding) {
   const std::size_t told = std::hash<std::string>()(finding.path + '\0' + finding.error.text());
   const MutexLock lock(mutex_);
   const std::uint64_t before = totals_.damage + totals_.notes + totals_.unchecked;
   // One damaged block of a heap is met once for each link that lies in it.
   if (before < limits::kMaxFindings && !told_.insert(told).second) return;
+  if (before < limits::kMaxFindings) told_fields_.insert(field_hash(finding.error));
   counter(finding.severity) += 1;
   if (before < limits::kMaxFindings) report_.found(finding);
 }

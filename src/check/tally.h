@@ -19,6 +19,8 @@ class Tally {
   // is one finding, however often it is met.
   void found(const std::string& path, const Error& error);
   void note(const std::string& path, const Error& error) { add({Severity::Note, path, error}); }
+  // A field whose value the specification does not allow; nothing if an error tells of that field.
+  void disagrees(const std::string& path, const Error& error);
   // Counts a finding without listing it, as enough of its kind are listed.
   void count_unlisted(const Error& error);
 
@@ -36,6 +38,8 @@ class Tally {
   mutable Mutex mutex_;
   Report& report_ H5_GUARDED_BY(mutex_);
   Totals totals_ H5_GUARDED_BY(mutex_);
+  // Hashes of fields that errors tell of, by structure and offset.
+  std::unordered_set<std::size_t> told_fields_ H5_GUARDED_BY(mutex_);
   std::unordered_set<std::size_t> told_ H5_GUARDED_BY(mutex_);  // hashes of the findings that are listed
   bool stopped_ H5_GUARDED_BY(mutex_) = false;
 };

@@ -30,7 +30,7 @@ class Collected final : public check::Report {
 };
 
 inline check::Totals check_source(std::shared_ptr<io::ByteSource> source, Collected& report,
-                                  bool quick = false) {
+                                  bool quick = false, check::FieldReport* fields = nullptr) {
   auto files = object::FileSet::open(std::move(source), metadata::MetadataOptions{});
   if (!files) {
     report.findings.push_back({check::Severity::Damage, "", files.error()});
@@ -38,11 +38,12 @@ inline check::Totals check_source(std::shared_ptr<io::ByteSource> source, Collec
   }
   const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(8U << 20),
                                              std::make_shared<cache::WorkerPool>(2), *std::move(files)};
-  return check::check_file(environment, {.quick = quick}, report);
+  return check::check_file(environment, {.quick = quick, .fields = fields}, report);
 }
 
-inline check::Totals check_bytes(std::vector<std::byte> bytes, Collected& report, bool quick = false) {
-  return check_source(io::make_memory_source(std::move(bytes)), report, quick);
+inline check::Totals check_bytes(std::vector<std::byte> bytes, Collected& report, bool quick = false,
+                                 check::FieldReport* fields = nullptr) {
+  return check_source(io::make_memory_source(std::move(bytes)), report, quick, fields);
 }
 
 inline constexpr const char* kSmall = R"(

@@ -2,6 +2,7 @@
 // it is.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "allocated_space.h"
@@ -144,6 +145,30 @@ f.create_dataset('g/checked', data=np.arange(1000), chunks=(100,), compression='
     ++found;
   }
   EXPECT_EQ(found, 10U);
+}
+
+// A page that was lost has the right Fletcher-32: one note for a dataset, as real data are zeros too.
+TEST(Check, ChunksOfNothingButZerosAreANote) {
+  std::vector<std::byte> bytes = written_with_h5py(R"(
+f.create_dataset('lost', data=np.arange(1, 4001), chunks=(100,), fletcher32=True)
+f.create_dataset('zeros', data=np.zeros(4000), chunks=(100,), shuffle=True, fletcher32=True)
+f.create_dataset('packed', data=np.zeros(4000), chunks=(100,), compression='gzip', fletcher32=True)
+f.create_dataset('plain', data=np.zeros(4000), chunks=(100,), shuffle=True)
+)");
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::size_t second = all.find(std::string_view("\x65\0\0\0\0\0\0\0\x66", 9));
+  ASSERT_NE(second, std::string_view::npos);
+  std::memset(&bytes[second], 0, 2 * 804);
+  Collected report, quick;
+  EXPECT_EQ(check_bytes(bytes, report).damage, 0U);
+  std::vector<std::string> notes = report.of(check::Severity::Note);
+  std::ranges::sort(notes);
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes[0].find("/lost: Chunk.bytes"), 0U) << notes[0];
+  EXPECT_NE(notes[0].find("0x2, stored chunks"), std::string::npos) << notes[0];
+  EXPECT_EQ(notes[1].find("/zeros: "), 0U) << notes[1];
+  check_bytes(bytes, quick, true);
+  EXPECT_TRUE(quick.findings.empty());
 }
 
 TEST(Check, FindsTextWhoseHeapObjectIsGone) {

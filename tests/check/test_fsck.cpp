@@ -82,6 +82,20 @@ TEST(Fsck, ExitCodesAreThoseOfFsckAndAddUp) {
   EXPECT_EQ(fsck("--help").code, 0);
 }
 
+// All data are read, and the file is damaged all the same: another reader may refuse it.
+TEST(Fsck, AFieldThatReadersDoNotMindIsDamage) {
+  std::vector<std::byte> bytes = written_with_h5py("f['d'] = np.arange(10)", "earliest");
+  const std::size_t node = places_of(bytes, "SNOD").at(0);
+  constexpr std::size_t kCacheType = 8 + 16;
+  bytes[node + kCacheType] = std::byte{7};
+  const std::string path = written("fsck_field.h5", bytes);
+  const Ended found = fsck("-q " + path);
+  EXPECT_EQ(found.code, 4) << found.out;
+  EXPECT_NE(found.out.find("SymbolTableNode.cache_type at 0x"), std::string::npos) << found.out;
+  EXPECT_NE(found.out.find("0x7, is not 0, 1 or 2"), std::string::npos) << found.out;
+  EXPECT_EQ(shell(std::string(H5MOUNT_PROGRAM) + " --cat " + path + " /d | wc -c").out, "80\n");
+}
+
 TEST(Fsck, JsonIsAnObjectALine) {
   std::vector<std::byte> bytes = written_with_h5py(kSmall);
   flip(bytes, places_of(bytes, "OHDR").back());
@@ -210,8 +224,13 @@ h5d.create(f.id, b'd', h5t.STD_U8LE, h5s.create_simple((12345,)), dcpl=p)
     const std::uint32_t sum = lookup3_checksum(ByteSpan(bytes).subspan(header, end - 4 - header));
     std::memcpy(bytes.data() + end - 4, &sum, sizeof sum);
   }
+  constexpr std::size_t kEnd = 28, kSum = 44;  // of the superblock
+  const std::uint64_t whole = kMany + (1U << 20);
+  std::memcpy(&bytes[kEnd], &whole, sizeof whole);
+  const std::uint32_t sum_of_superblock = lookup3_checksum(ByteSpan(bytes).first(kSum));
+  std::memcpy(&bytes[kSum], &sum_of_superblock, sizeof sum_of_superblock);
   const std::string path = written("fsck_implicit.h5", bytes);
-  std::filesystem::resize_file(path, kMany + (1U << 20));
+  std::filesystem::resize_file(path, whole);
   const auto began = std::chrono::steady_clock::now();
   const Ended ended = fsck(path);
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));  // one by one: an hour
