@@ -263,7 +263,7 @@ class GroupFields {
 
 void check_scratch_fields(Fields& entry, std::uint32_t type, std::uint64_t group, bool of_root) {
   constexpr std::size_t kScratch = 16;
-  if (type != kGroupCached) {
+  if (type != kGroupCached || entry.sizes().offsets > kScratch / 2) {
     entry.bytes(kScratch, of_root ? "root.scratch_pad.unused" : "scratch_pad.unused");
     return;
   }

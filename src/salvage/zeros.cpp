@@ -35,7 +35,11 @@ std::vector<std::uint64_t> zero_chunks(Rescue& rescue, const DatasetTrouble& tro
                                        const chunk::ChunkGeometry& geometry,
                                        std::span<const PlacedChunk> chunks) {
   std::vector<std::uint64_t> out;
-  if (!has_filter(trouble.description, format::kFletcher32)) return out;
+  const object::DatasetDescription& dataset = trouble.description;
+  // Streams of deflate and bzip2 do not begin with zeros, so that such chunks are errors.
+  if (!has_filter(dataset, format::kFletcher32) || has_filter(dataset, format::kDeflate) ||
+      has_filter(dataset, format::kBzip2))
+    return out;
   for (const PlacedChunk& one : chunks)
     if (!is_stored_plain(trouble, geometry, one) && is_zeros(rescue, one.record)) out.push_back(one.number);
   std::ranges::sort(out);
