@@ -12,10 +12,6 @@ namespace {
 
 std::atomic<SalvageMode> g_salvage{SalvageMode::Off};
 
-SalvageMode salvage_mode() {
-  return g_salvage.load(std::memory_order_relaxed);
-}
-
 // Whether module `salvage` looks for such structures, puts others in their place or rebuilds them.
 bool is_rebuilt(std::string_view structure) {
   // Parts of a structure have names that begin with its own.
@@ -58,6 +54,10 @@ std::string_view cure_of_system_error(int why) {
 
 void set_salvage_mode(SalvageMode mode) {
   g_salvage.store(mode, std::memory_order_relaxed);
+}
+
+SalvageMode salvage_mode() {
+  return g_salvage.load(std::memory_order_relaxed);
 }
 
 std::string_view salvage_cure_of(const Error& error) {

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "h5mount/base/cures.h"
+
 namespace h5mount {
 
 struct Error::Info {
@@ -225,6 +227,29 @@ Error io_error(int errno_value, std::string what) {
   auto info = std::make_shared<Error::Info>(*error.info_);
   info->system_errno = errno_value;
   return Error(std::shared_ptr<const Error::Info>(std::move(info)));
+}
+
+namespace {
+// Made when the program starts, as there may be no memory for it later; threads that outlive `main` use it.
+const Error& g_no_memory = *new Error(ErrorCode::OutOfMemory, "there is no memory for it");
+}  // namespace
+
+Error no_memory() noexcept {
+  return g_no_memory;
+}
+
+bool is_momentary(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::Io:
+      return salvage_mode() == SalvageMode::Off || !is_of_range(error);
+    case ErrorCode::Interrupted:
+    case ErrorCode::TimedOut:
+    case ErrorCode::OutOfMemory:
+    case ErrorCode::Internal:
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool is_of_range(const Error& error) {

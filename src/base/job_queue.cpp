@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <exception>
-#include <system_error>
 #include <utility>
 
-#include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
 
 namespace h5mount {
@@ -111,19 +109,11 @@ void JobQueue::run(Worker& self) {
     if (check_) self.began = Clock::now();
     lock.unlock();
     taken_.notify_one();
-    run_job(job);
+    run_guarded(options_.name, job);
     job = nullptr;  // what it holds may be large
     lock.lock();
     self.began.reset();
     if (std::exchange(self.away, false)) --away_;
-  }
-}
-
-void JobQueue::run_job(const Job& job) const {
-  try {
-    job();
-  } catch (const std::exception& exception) {
-    log(LogLevel::Error, "a job of {} failed: {}", options_.name, exception.what());
   }
 }
 
@@ -132,7 +122,7 @@ void JobQueue::start_workers(std::size_t wanted) {
     Worker& worker = workers_.emplace_back();
     try {
       worker.thread = start_thread(options_.name, [this, &worker] { run(worker); });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {  // no thread, or no memory for one
       workers_.pop_back();
       if (workers_.empty()) throw;  // else the jobs wait for the threads that there are
       return;

@@ -116,6 +116,12 @@ bool log_line(LogLevel level, std::string_view text) try {
   return false;
 }
 
+void log_exception(std::string_view who) noexcept try { throw; } catch (const std::exception& exception) {
+  log(LogLevel::Error, "{}: internal error: {}", who, exception.what());
+} catch (...) {
+  log(LogLevel::Error, "{}: internal error", who);
+}
+
 void note_in_log(std::string_view text) {
   keep(LogLevel::Info, escape_for_log(text));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/momentary.h"
 
 namespace h5mount {
 namespace {
@@ -61,6 +62,13 @@ void RequestBudget::allow_more(std::uint64_t file_bytes) {
 }
 
 Status RequestBudget::spend(std::uint64_t steps) {
+  Status charged = charge(steps);
+  if (!charged) [[unlikely]]
+    note_momentary(charged.error());
+  return charged;
+}
+
+Status RequestBudget::charge(std::uint64_t steps) {
   if (interrupted_.load(std::memory_order_relaxed))
     return fail({ErrorCode::Interrupted, "nobody waits for the answer any more"});
   // More steps than the unbounded number are charged as that number, so that the sum cannot wrap around.
@@ -73,7 +81,7 @@ Status RequestBudget::spend(std::uint64_t steps) {
   if (steps != 0 && before >> kClockShift == spent >> kClockShift) return {};
   if (asked_ != nullptr && asked_(asked_data_)) {
     interrupt();
-    return spend(0);
+    return charge(0);
   }
   if (bounds_.time == unbounded().time) return {};
   const auto waited =
@@ -93,6 +101,10 @@ bool meets_all_requests(const Error& error) {
   const ErrorCode code = error.code();
   return is_about_bytes(code) || code == ErrorCode::UnsupportedFeature || code == ErrorCode::TooLarge ||
          code == ErrorCode::BudgetExceeded;
+}
+
+bool is_passing(const Error& error) {
+  return is_momentary(error) || concerns_one_request(error);
 }
 
 bool concerns_one_request(const Error& error) {

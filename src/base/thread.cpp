@@ -3,7 +3,11 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <exception>
 #include <utility>
+#include <vector>
+
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount {
 namespace {
@@ -31,8 +35,29 @@ std::thread start_thread(const char* name, std::function<void()> body) {
   const SignalsBlocked blocked;
   return std::thread([name, body = std::move(body)] {
     ::pthread_setname_np(::pthread_self(), name);
-    body();
+    run_guarded(name, body);
   });
+}
+
+void run_together(const char* name, std::size_t count, const std::function<void()>& work) {
+  Mutex mutex;
+  std::exception_ptr thrown;
+  const std::function<void()> guarded = [&] {
+    try {
+      work();
+    } catch (...) {
+      const MutexLock lock(mutex);
+      thrown = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  run_guarded(name, [&] {
+    threads.reserve(count);
+    while (threads.size() + 1 < count) threads.push_back(start_thread(name, guarded));
+  });
+  guarded();
+  for (std::thread& thread : threads) thread.join();
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 }  // namespace h5mount

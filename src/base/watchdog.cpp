@@ -1,10 +1,8 @@
 #include "h5mount/base/watchdog.h"
 
 #include <ctime>
-#include <exception>
 #include <utility>
 
-#include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
 
 namespace h5mount {
@@ -44,12 +42,9 @@ void Watchdog::Check::wake() noexcept {
 }
 
 bool Watchdog::Check::ask(Clock::time_point now) const noexcept {
-  try {
-    return look_(now);
-  } catch (const std::exception& exception) {  // no memory: there is a next look
-    log_line(LogLevel::Error, exception.what());
-    return true;
-  }
+  bool found = true;
+  run_guarded("a check", [&] { found = look_(now); });  // without memory: there is a next look
+  return found;
 }
 
 void Watchdog::add(Check& check) {

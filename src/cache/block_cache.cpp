@@ -10,6 +10,7 @@
 
 #include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/base/thread_annotations.h"
 #include "heap_trim.h"
 
@@ -32,26 +33,34 @@ struct KeyHash {
 };
 
 // A block that is being loaded; later callers wait on it.
-struct Pending {
-  Mutex mutex;
-  Condition ready;
-  std::optional<Result<BlockPtr>> result H5_GUARDED_BY(mutex);
-
-  void publish(Result<BlockPtr> value) {
+class Pending {
+ public:
+  void publish(Result<BlockPtr> value) noexcept {
     {
       const MutexLock lock(mutex);
       result = std::move(value);
     }
     ready.notify_all();
   }
+  // The budget is asked without the lock, as that reads /proc.
   Result<BlockPtr> wait(RequestBudget& budget) {
+    for (;;) {
+      if (const auto done = wait_shortly()) return *done;
+      H5_TRY(budget.check());
+    }
+  }
+
+ private:
+  std::optional<Result<BlockPtr>> wait_shortly() {
     constexpr std::chrono::milliseconds kCheck{50};
     MutexLock lock(mutex);
-    while (!result)
-      if (!ready.wait_for(lock, kCheck))
-        if (Status goes_on = budget.check(); !goes_on) return fail(std::move(goes_on).error());
-    return *result;
+    if (!result) ready.wait_for(lock, kCheck);
+    return result;
   }
+
+  Mutex mutex;
+  Condition ready;
+  std::optional<Result<BlockPtr>> result H5_GUARDED_BY(mutex);
 };
 
 struct Cached {
@@ -142,6 +151,38 @@ struct BlockCache::Impl {
   }
 };
 
+// The loading of a block, from its entry on. Its end answers the waiters and corrects the charge, also if
+// something throws: then the failure is told without any memory.
+struct BlockCache::Loading {
+  Impl& impl;
+  Shard& shard;
+  const BlockKey& key;
+  const std::shared_ptr<Pending>& pending;
+  Result<BlockPtr> result = fail(no_memory());
+  std::size_t charged = 0;
+
+  void charge(std::size_t estimate) {
+    impl.misses.fetch_add(1, std::memory_order_relaxed);
+    charged = estimate + kEntryOverhead;
+    impl.used.fetch_add(charged, std::memory_order_relaxed);
+    impl.evict_to_budget();
+  }
+
+  ~Loading() {
+    // Replaces the estimate by the block's real size. The difference may be negative: unsigned addition wraps
+    // to the right sum.
+    const std::size_t real = result ? (*result)->size() + kEntryOverhead : 0;
+    impl.used.fetch_add(real - charged, std::memory_order_relaxed);
+    const bool keep = result.has_value() && real <= impl.budget;
+    const bool kept = impl.complete(shard, key, pending.get(), keep ? *result : BlockPtr(), keep);
+    if (!kept)
+      impl.used.fetch_sub(real, std::memory_order_relaxed);
+    else
+      impl.evict_to_budget();  // while it was pending nobody could evict it, whatever others charged
+    pending->publish(std::move(result));
+  }
+};
+
 BlockCache::BlockCache(std::size_t budget_bytes) : impl_(std::make_shared<Impl>()) {
   impl_->budget = budget_bytes;
 }
@@ -161,9 +202,9 @@ Status BlockCache::Charge::resize(std::size_t bytes) {
   const std::size_t most = impl_->budget + limits::kMemoryAboveCache;
   if (bytes > bytes_ && others != 0 && (others > most || bytes > most - others)) {
     impl_->charged.fetch_sub(bytes - bytes_, std::memory_order_relaxed);
-    return fail(Error(ErrorCode::OutOfMemory, "more memory than cache_size allows")
-                    .with_expected(most)
-                    .with_found(bytes));
+    return noted(Status(fail(Error(ErrorCode::OutOfMemory, "more memory than cache_size allows")
+                                 .with_expected(most)
+                                 .with_found(bytes))));
   }
   impl_->used.fetch_add(bytes - bytes_, std::memory_order_relaxed);
   bytes_ = bytes;
@@ -215,50 +256,31 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
         H5_TRY(budget.check());  // the failure may be this request's own
         continue;
       }
-      return loaded;
+      return noted(std::move(loaded));
     }
+    // Nothing between the entry's being seen and the guard below may throw: nobody else would end the wait of
+    // those who join.
     pending = std::make_shared<Pending>();
     shard.making.push_front({key, 0, nullptr, pending});
-    shard.map.emplace(key, shard.making.begin());
+    try {
+      shard.map.emplace(key, shard.making.begin());
+    } catch (...) {
+      shard.making.pop_front();
+      throw;
+    }
     break;
   }
-  impl_->misses.fetch_add(1, std::memory_order_relaxed);
-  const std::size_t charge = estimate + kEntryOverhead;
-  impl_->used.fetch_add(charge, std::memory_order_relaxed);
-  impl_->evict_to_budget();
+  Loading loading{*impl_, shard, key, pending};
+  loading.charge(estimate);
   if (estimate > kQuickBytes) note_long_work();
-  // Answers the waiters and corrects the charge, even if the loader throws.
-  struct Finish {
-    Impl& impl;
-    Shard& shard;
-    const BlockKey& key;
-    std::size_t charge;
-    std::shared_ptr<Pending>& pending;
-    Result<BlockPtr> result = fail(Error(ErrorCode::Internal, "the block's loader was interrupted"));
-    ~Finish() {
-      // Replaces the estimate by the block's real size. The difference may be negative: unsigned addition
-      // wraps to the right sum.
-      const std::size_t real = result ? (*result)->size() + kEntryOverhead : 0;
-      impl.used.fetch_add(real - charge, std::memory_order_relaxed);
-      const bool keep = result.has_value() && real <= impl.budget;
-      const bool kept = impl.complete(shard, key, pending.get(), keep ? *result : BlockPtr(), keep);
-      if (!kept)
-        impl.used.fetch_sub(real, std::memory_order_relaxed);
-      else
-        impl.evict_to_budget();  // while it was pending nobody could evict it, whatever others charged
-      pending->publish(std::move(result));
-    }
-  };
-  Result<BlockPtr> answer = fail(Error(ErrorCode::Internal, "no block"));
   {
-    Finish finish{*impl_, shard, key, charge, pending};
-    if (auto made = make(); made)
-      finish.result = BlockPtr(std::move(*made));
+    const MomentaryWatch watch;
+    if (auto made = watch.unless_met(make()); made)
+      loading.result = BlockPtr(std::move(*made));
     else
-      finish.result = fail(std::move(made).error());
-    answer = finish.result;
+      loading.result = fail(std::move(made).error());
   }
-  return answer;
+  return noted(loading.result);
 }
 
 BlockPtr BlockCache::peek(const BlockKey& key) {

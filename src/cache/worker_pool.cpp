@@ -5,12 +5,12 @@
 #include <deque>
 #include <exception>
 #include <list>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "h5mount/base/log.h"
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/base/thread.h"
 #include "h5mount/base/thread_annotations.h"
 
@@ -27,12 +27,14 @@ struct Call {
   Condition done;
   std::size_t finished H5_GUARDED_BY(mutex) = 0;
   std::exception_ptr failure H5_GUARDED_BY(mutex);
+  std::optional<Error> momentary H5_GUARDED_BY(mutex);
 
   // Runs the job of one index; returns false if none is left.
   bool run_one() {
     const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
     if (i >= count) return false;
     std::exception_ptr thrown;
+    const MomentaryWatch watch;
     try {
       (*job)(i);
     } catch (...) {
@@ -40,6 +42,7 @@ struct Call {
     }
     const MutexLock lock(mutex);
     if (thrown && !failure) failure = thrown;
+    if (watch.met()) momentary = watch.met();
     if (++finished == count) done.notify_all();
     return true;
   }
@@ -66,16 +69,6 @@ struct WorkerPool::Impl {
     call_count = calls.size();
   }
 
-  static void run_guarded(const std::function<void()>& job) {
-    try {
-      job();
-    } catch (const std::exception& e) {
-      log(LogLevel::Error, "a background job failed: {}", e.what());
-    } catch (...) {
-      log(LogLevel::Error, "a background job failed");
-    }
-  }
-
   // Calls come before queued jobs, which nobody waits for. The indices of several calls are taken in turn, so
   // that a call whose jobs take long leaves the others their share of the workers.
   void work() {
@@ -97,7 +90,7 @@ struct WorkerPool::Impl {
         const std::function<void()> job = std::move(jobs.front());
         jobs.pop_front();
         lock.unlock();
-        run_guarded(job);
+        run_guarded("a background job", job);
       }  // without the lock: what a job holds may be the last owner of the pool
       lock.lock();
     }
@@ -108,7 +101,7 @@ WorkerPool::WorkerPool(unsigned threads) : impl_(std::make_shared<Impl>()) {
   try {
     for (unsigned i = 0; i < std::max(1U, threads); ++i)
       impl_->threads.push_back(start_thread("h5-decode", [impl = impl_] { impl->work(); }));
-  } catch (const std::system_error& error) {  // a limit on threads or memory: callers work alone
+  } catch (const std::exception& error) {  // a limit on threads or memory: callers work alone
     log(LogLevel::Warning, "only {} of {} worker threads could be started: {}", impl_->threads.size(),
         threads, error.what());
   }
@@ -167,6 +160,7 @@ void WorkerPool::for_each_index(std::size_t count, const std::function<void(std:
   }
   MutexLock lock(call->mutex);
   while (call->finished != count) call->done.wait(lock);
+  if (call->momentary) note_momentary(*call->momentary);
   if (call->failure) std::rethrow_exception(call->failure);
 }
 

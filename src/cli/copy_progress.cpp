@@ -49,7 +49,7 @@ ProgressLine::ProgressLine(const front::CopyProgress& progress) : progress_(prog
     auto next = std::chrono::steady_clock::now() + kInterval;
     while (!ended_) {
       if (ending_.wait_until(lock, next)) continue;
-      show();
+      run_guarded("h5-progress", [this] { show(); });
       next += kInterval;
     }
   });

@@ -46,7 +46,7 @@ extern "C" void on_usr1(int /*signal*/) {
 // wait.
 void log_status(const std::shared_ptr<const MountStatus>& status) try {
   start_thread("h5-status", [status] { log_line(LogLevel::Warning, status->line()); }).detach();
-} catch (const std::system_error& error) {
+} catch (const std::exception& error) {
   log(LogLevel::Warning, "no thread to answer SIGUSR1: {}", error.what());
 }
 

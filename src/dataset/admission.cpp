@@ -1,11 +1,12 @@
 #include "admission.h"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <utility>
 
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/momentary.h"
 
 namespace h5mount::dataset {
 namespace {
@@ -128,7 +129,7 @@ void Admission::look_for_hanging() {
       give_places_of_hanging();
       return true;
     });
-  } catch (const std::system_error&) {  // no thread could be started: the next one that waits tries again
+  } catch (const std::exception&) {  // no thread, or no memory for one: the next one that waits tries again
   }
 }
 
@@ -160,9 +161,16 @@ void Admission::take_place_again(DecodeScratch& scratch) {
 }
 
 Status DecodeScratch::read(const io::ByteSource& source, std::uint64_t address, MutableByteSpan out) {
-  reading_since_.store(nanoseconds_now());
-  Status done = source.read_at(address, out);
-  reading_since_.store(0);
+  Status done;
+  {
+    struct Reading {
+      std::atomic<std::int64_t>& since;
+      ~Reading() { since.store(0); }
+    };
+    reading_since_.store(nanoseconds_now());
+    const Reading reading{reading_since_};
+    done = noted_read(source.read_at(address, out));
+  }
   // If the place is given away just after this check, one decode more than allowed runs.
   if (place_given_.load()) pool_->take_place_again(*this);
   return done;

@@ -4,6 +4,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "h5mount/base/momentary.h"
+
 #include "chunked_reader.h"
 
 namespace h5mount::dataset {
@@ -125,7 +127,7 @@ class PlainCopies {
     const std::uint64_t begin = copies_[first].in_chunk, bytes = end_of(last - 1) - begin;
     if ((last - first) * kBytesPerRead <= bytes || last - first == 1) {
       for (std::size_t i = first; i < last; ++i)
-        H5_TRY(source_.read_at(address_ + copies_[i].in_chunk, place(copies_[i])));
+        H5_TRY(noted_read(source_.read_at(address_ + copies_[i].in_chunk, place(copies_[i]))));
       return {};
     }
     if (!work_) work_.emplace(source_, DecodeMemory{.bytes = kSpanBytes, .owner = &store_});

@@ -1,6 +1,8 @@
 // Unfiltered chunks are served as the file's own pages: no cache and no copy in this process.
 #include <unordered_map>
 
+#include "h5mount/base/momentary.h"
+
 #include "read_strategy.h"
 
 namespace h5mount::dataset {
@@ -46,7 +48,7 @@ class DirectStrategy final : public ReadStrategy {
     const io::ByteSource& source = store.source();
     if (out.add_mapped(source, record.address + run.at, run.bytes)) return {};
     auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(run.bytes));
-    if (Status read = source.read_at(record.address + run.at, block->bytes()); !read)
+    if (Status read = noted_read(source.read_at(record.address + run.at, block->bytes())); !read)
       return fail(store.located(read.error(), run.chunk, &record));
     out.add(block->bytes(), block);
     return {};

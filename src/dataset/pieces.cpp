@@ -1,4 +1,5 @@
 #include "h5mount/dataset/pieces.h"
+#include "h5mount/base/momentary.h"
 
 #include <cstring>
 
@@ -19,7 +20,7 @@ Status copy_pieces(std::span<const Piece> pieces, MutableByteSpan out) {
   for (const Piece& piece : pieces) {
     const MutableByteSpan to = out.first(piece.bytes.size());
     if (piece.kernel_only())
-      H5_TRY(piece.mapped_from->read_at(piece.address, to));
+      H5_TRY(noted_read(piece.mapped_from->read_at(piece.address, to)));
     else
       std::memcpy(to.data(), piece.bytes.data(), to.size());
     out = out.subspan(to.size());

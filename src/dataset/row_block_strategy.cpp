@@ -119,7 +119,7 @@ Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe, Req
     Status decoded = decode_stripe(stripe, block.bytes(), budget);
     if (decoded) {
       Counters::add(blocks_->counters()->row_blocks_made, last_of(stripe) - first_of(stripe));
-    } else if (!concerns_one_request(decoded.error())) {
+    } else if (!is_passing(decoded.error())) {
       const MutexLock lock(damaged_mutex_);
       if (damaged_.size() < kMaxDamaged) damaged_.insert(stripe);
     }

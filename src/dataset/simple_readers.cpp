@@ -8,6 +8,7 @@
 #include <set>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::dataset {
@@ -121,7 +122,7 @@ class ContiguousReader final : public PlainReader {
   }
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget&) const override {
     H5_TRY(check(offset, out.size()));
-    if (Status read = source_->read_at(address_ + offset, out); !read)
+    if (Status read = noted_read(source_->read_at(address_ + offset, out)); !read)
       return fail(read.error().within(fmt::format("data of dataset at {:#x}", description().address)));
     return {};
   }
@@ -229,7 +230,7 @@ class ExternalReader final : public PlainReader {
     const auto at = checked_add(part.segment->offset, within);
     const std::uint64_t have =
         at && *at < source->size() ? std::min<std::uint64_t>(out.size(), source->size() - *at) : 0;
-    if (have > 0) H5_TRY(source->read_at(*at, out.first(static_cast<std::size_t>(have))));
+    if (have > 0) H5_TRY(noted_read(source->read_at(*at, out.first(static_cast<std::size_t>(have)))));
     std::ranges::fill(out.subspan(static_cast<std::size_t>(have)), std::byte{0});
     return check_unchanged(part.segment->file, *source);
   }

@@ -6,6 +6,7 @@
 
 #include "chunk_decode.h"
 #include "chunk_store.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/metadata/filter_pipeline.h"
 
@@ -135,7 +136,7 @@ Result<std::shared_ptr<cache::Block>> SparseStore::load_section(const chunk::Chu
       return fail(Error(ErrorCode::InvalidValue, "StructuredChunk", "unfiltered_size", address)
                       .with_found(section.plain)
                       .with_expected(section.stored));
-    H5_TRY(source_->read_at(address, plain->bytes()));
+    H5_TRY(noted_read(source_->read_at(address, plain->bytes())));
     return plain;
   }
   ChunkDecode work(*source_, {.owner = this});

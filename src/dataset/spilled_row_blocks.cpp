@@ -97,7 +97,6 @@ Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offse
 // that caller's request, one of the others makes it.
 Result<std::shared_ptr<const SpilledRowBlocks::Spilled>> SpilledRowBlocks::spilled(
     std::uint64_t row_block, RequestBudget& budget) const {
-  constexpr std::chrono::milliseconds kLook{50};
   std::shared_ptr<Spilled> spilled;
   bool mine = false;
   {
@@ -109,24 +108,33 @@ Result<std::shared_ptr<const SpilledRowBlocks::Spilled>> SpilledRowBlocks::spill
     spilled = slot_->current;
   }
   if (!mine) {
-    MutexLock lock(spilled->mutex);
-    while (!spilled->done)
-      if (!spilled->ready.wait_for(lock, kLook)) H5_TRY(budget.check());
+    while (!spilled->done_soon()) H5_TRY(budget.check());  // which reads /proc, so not under a lock
     if (spilled->result || !concerns_one_request(spilled->result.error())) return spilled;
-    lock.unlock();
     return this->spilled(row_block, budget);
   }
-  Status result = open_file(*spilled);
-  if (result) result = decode_to_file(*spilled, budget);
-  const MutexLock lock(spilled->mutex);
-  if (!result && concerns_one_request(result.error())) {
-    const MutexLock slot(slot_->mutex);  // another request may make it
-    if (slot_->current == spilled) slot_->current = nullptr;
+  Making making{*slot_, spilled};  // releases the waiters even if something throws
+  making.result = open_file(*spilled);
+  if (making.result) making.result = decode_to_file(*spilled, budget);
+  return spilled;
+}
+
+bool SpilledRowBlocks::Spilled::done_soon() {
+  constexpr std::chrono::milliseconds kLook{50};
+  MutexLock lock(mutex);
+  if (!done) ready.wait_for(lock, kLook);
+  return done;
+}
+
+// What failed for a moment is made again by the next request.
+SpilledRowBlocks::Making::~Making() {
+  if (!result && is_passing(result.error())) {
+    const MutexLock lock(slot.mutex);
+    if (slot.current == spilled) slot.current = nullptr;
   }
+  const MutexLock lock(spilled->mutex);
   spilled->result = std::move(result);
   spilled->done = true;
   spilled->ready.notify_all();
-  return spilled;
 }
 
 Status SpilledRowBlocks::open_file(Spilled& spilled) const {

@@ -39,6 +39,7 @@ class SpilledRowBlocks {
     ~Spilled();
     Spilled(const Spilled&) = delete;
     Spilled& operator=(const Spilled&) = delete;
+    bool done_soon();  // after a short wait
 
     const std::uint64_t row_block;
     std::uint64_t bytes = 0;  // size of the file, counted in the bound on all spill files
@@ -53,6 +54,12 @@ class SpilledRowBlocks {
   struct Slot {
     Mutex mutex;
     std::shared_ptr<Spilled> current H5_GUARDED_BY(mutex);
+  };
+  struct Making {
+    Slot& slot;
+    const std::shared_ptr<Spilled> spilled;
+    Status result = fail(no_memory());
+    ~Making();
   };
   friend class SpillFiles;
 

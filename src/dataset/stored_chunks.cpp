@@ -1,4 +1,5 @@
 #include "h5mount/dataset/stored_chunks.h"
+#include "h5mount/base/momentary.h"
 
 #include "chunked_reader.h"
 
@@ -26,7 +27,7 @@ Status ChunkedReader::read_stored(std::uint64_t chunk, std::uint64_t offset, std
   if (blocks_->growth() != nullptr) (void)blocks_->chunk_key(chunk);  // records that it is published
   if (out.add_mapped(store.source(), record.address + offset, length)) return {};
   auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
-  if (Status read = store.source().read_at(record.address + offset, block->bytes()); !read)
+  if (Status read = noted_read(store.source().read_at(record.address + offset, block->bytes())); !read)
     return fail(store.located(read.error(), chunk, &record));
   out.add(block->bytes(), block);
   return {};

@@ -63,7 +63,7 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
   if (!source.reader && !source.error) source.absent = opened.error();
   source.was_there = before != nullptr && before->reader;
   // The source is not kept, as another request may still open it.
-  if (source.error && !opened && concerns_one_request(opened.error()))
+  if (source.error && !opened && is_passing(opened.error()))
     return std::make_shared<const Source>(std::move(source));
   if (!source.reader && source.was_there) source.stale = {kWholeImage};
   std::list<SourcePtr> dropped;

@@ -49,7 +49,8 @@ ChangeWatch::ChangeWatch(std::shared_ptr<tree::Tree> tree) : tree_(std::move(tre
   tree_->when_more_to_watch([this] { wake(more_); });
   try {
     thread_ = start_thread("h5-changes", [this] { run(); });
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {  // no thread, or no memory for one
+
     tree_->when_more_to_watch(nullptr);
     log(LogLevel::Warning, "no thread to watch the file; changes are noticed when it is used: {}",
         error.what());
@@ -109,6 +110,7 @@ void ChangeWatch::run() {
   // intervals, so its last look may have been a moment before another file got the name.
   constexpr int kAskedAgain = 2;
   int again = kAskedAgain;
+  bool more = false;  // there may be files that are not watched yet
   for (;;) {
     std::array<pollfd, 3> waiting{pollfd{events_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0},
                                   pollfd{more_.get(), POLLIN, 0}};
@@ -119,14 +121,15 @@ void ChangeWatch::run() {
     again = drain() ? kAskedAgain : std::max(again - 1, 0);
     std::uint64_t count = 0;
     (void)!::read(more_.get(), &count, sizeof count);
-    try {
+    more = more || count != 0;
+    const bool done = run_guarded("checking the changed file", [&] {
       // The check below detects writes that were made before the watch.
-      if (count != 0) watch_all();
+      if (more) watch_all();
+      more = false;
       tree_->file_changed();
       if (name_missing()) again = kAskedAgain;
-    } catch (const std::exception& exception) {
-      log(LogLevel::Error, "checking the changed file: internal error: {}", exception.what());
-    }
+    });
+    if (!done) again = kAskedAgain;
     if (stopped_within(kPause)) return;
   }
 }

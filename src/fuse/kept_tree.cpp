@@ -37,9 +37,11 @@ std::uint64_t mixed(std::uint64_t sum, std::uint64_t part) {
   return sum ^ sum >> 32;
 }
 
-// The version of the files at these paths now: different for different bytes. 0 if there are no sources.
+// The version of the files at these paths now: different for different bytes. 0 if there are no sources. A
+// file system that hangs holds up whoever looks at a file.
 std::uint64_t version_of(const std::vector<tree::NodeSource>& sources) {
   if (sources.empty()) return 0;
+  note_long_work();
   std::uint64_t out = 1;
   for (const tree::NodeSource& source : sources) {
     struct stat file = {};
@@ -85,27 +87,32 @@ class KeptTree::Kernel final : public tree::KernelPages {
 
 KeptTree::KeptTree(std::shared_ptr<tree::Tree> inner, KeptNodes& nodes, bool goes_on)
     : Tree(counters_of(inner)), inner_(std::move(inner)), nodes_(nodes), outdated_(goes_on) {
-  check_root();
+  RequestBudget budget;
+  (void)check_root(budget);  // if it fails for a moment, the first request checks again
 }
 
 // ---- nodes of an earlier server
 
-void KeptTree::check_root() {
-  if (!inner_) return;
-  RequestBudget budget;
+Status KeptTree::check_root(RequestBudget& budget) {
+  if (!inner_ || checked_) return {};
   const auto now = inner_->stat(tree::kRootNode, tree::StatDepth::Listing, budget);
   const auto sources = inner_->sources_of(tree::kRootNode, budget);
   // A directory has no version of its own: its entries are checked.
   const bool one = sources && sources->size() == 1 && sources->front().own;
   const std::uint64_t version =
       one && now ? mixed(version_of(*sources), static_cast<std::uint64_t>(now->mtime)) : 0;
+  if (!now && is_momentary(now.error())) return fail(now.error());
+  if (!sources && is_momentary(sources.error())) return fail(sources.error());
   usable_ = now && (nodes_.same_root(*now, version) || inner_->reloads());
   if (now && usable_) nodes_.note_root(*now, version);
   if (!usable_)
     log(LogLevel::Error, "the file has changed since an earlier server opened it: all of it is ESTALE");
+  checked_ = true;
+  return {};
 }
 
 Result<tree::NodeId> KeptTree::inner_id(tree::NodeId id, RequestBudget& budget) {
+  H5_TRY(check_root(budget));
   if (!usable_) return fail({ErrorCode::Stale, "the file was replaced or rewritten while no server ran"});
   if (const auto found = nodes_.found(id)) return *found;
   return find_again(id, budget);
@@ -182,9 +189,10 @@ KeptTree::State KeptTree::state_of(tree::NodeId id, const std::unordered_map<tre
 void KeptTree::drop_outdated() {
   const std::vector<dataset::ByteRange> everything{{0, format::kUnlimited}};
   std::unordered_map<tree::NodeId, State> seen;
+  RequestBudget budget;
+  (void)check_root(budget);
   const bool root_follows = usable_ && (nodes_.root_follows() || inner_->follows(tree::kRootNode));
   const Outdated root = !usable_ ? Outdated::All : root_follows ? Outdated::Pages : Outdated::No;
-  RequestBudget budget;
   const auto now = usable_ ? inner_->stat(tree::kRootNode, tree::StatDepth::Listing, budget)
                            : Result<tree::NodeStat>(tree::NodeStat{});
   seen[tree::kRootNode] = {root, now ? now->mtime : 0};
@@ -292,6 +300,7 @@ Result<tree::Entry> KeptTree::lookup_listed(tree::NodeId parent, const tree::Dir
 // If an earlier server opened the node, its bytes must be the same as then.
 Status KeptTree::check_opened(tree::NodeId id, tree::NodeId found, RequestBudget& budget) {
   const auto sources = inner_->sources_of(found, budget);
+  if (!sources && is_momentary(sources.error())) return fail(sources.error());
   const bool others =
       !sources || sources->size() != 1 || !sources->front().all_in_file || !sources->front().own;
   const bool same = nodes_.note_opened(id, sources ? version_of(*sources) : 0, others);

@@ -68,7 +68,7 @@ class KeptTree final : public tree::Tree {
   Result<tree::NodeId> find_again(tree::NodeId id, RequestBudget& budget);
   Result<tree::Entry> look_up_again(tree::NodeId parent, const KeptNodes::Record& record,
                                     RequestBudget& budget);
-  void check_root();
+  Status check_root(RequestBudget& budget);
   Status check_opened(tree::NodeId id, tree::NodeId found, RequestBudget& budget);
   State look_for_change(tree::NodeId id, std::unordered_map<tree::NodeId, State>& seen);
   State state_of(tree::NodeId id, const std::unordered_map<tree::NodeId, State>& seen);
@@ -78,7 +78,8 @@ class KeptTree final : public tree::Tree {
 
   const std::shared_ptr<tree::Tree> inner_;
   KeptNodes& nodes_;
-  bool usable_ = false;  // the source is that of the earlier servers
+  std::atomic<bool> checked_ = false;  // whether it is known:
+  std::atomic<bool> usable_ = false;   // the source is that of the earlier servers
   std::atomic<bool> stopping_ = false;
   Mutex mutex_;
   Condition dropped_;

@@ -105,7 +105,7 @@ void RingTransport::start(const ServingLoop::Options& options) {
     ring.loop = std::make_unique<ServingLoop>(*ring.queue, own);
     ring.running = true;
     ring.thread = start_thread("h5-ring", [this, &ring] {
-      serve(ring);
+      run_guarded("h5-ring", [&] { serve(ring); });
       ring.running = false;
     });
   }

@@ -214,7 +214,7 @@ void ServingLoop::serve(Worker& me) {
     lock.unlock();
     me.at_work_since.store(milliseconds(Clock::now()), std::memory_order_relaxed);
     at_long_work_.fetch_add(1, std::memory_order_relaxed);
-    job(true);
+    run_guarded("a deferred request", [&] { job(true); });
     at_long_work_.fetch_sub(1, std::memory_order_relaxed);
     me.at_work_since.store(kIdle, std::memory_order_relaxed);
     lock.lock();

@@ -334,7 +334,7 @@ struct FuseSession::Helpers {
   std::thread outdated;  // of a server that goes on
 };
 
-// Throws std::system_error if the system refuses a thread or a descriptor.
+// Throws if the system refuses a thread, a descriptor or memory.
 void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& loop,
                         const std::function<void()>& on_ready) {
   helpers.notifier = std::make_shared<KernelNotifier>(session_);
@@ -376,7 +376,7 @@ int FuseSession::serve(std::function<void()> on_ready) {
     start(helpers, channel, loop, on_ready);
     if (adapter_.rings) adapter_.rings->start(loop_options);
     result = loop.run();
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {
     log(LogLevel::Error, "the mount cannot be served: {}", error.what());
     result = -EAGAIN;
   }

@@ -6,6 +6,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/momentary.h"
 #include "superblock_extension.h"
 
 namespace h5mount::metadata {
@@ -26,7 +27,8 @@ FileSnapshot::FileSnapshot(std::shared_ptr<SnapshotParts> parts, bool following)
 Result<FileMetadataPtr> FileSnapshot::open_first(const std::shared_ptr<SnapshotParts>& parts,
                                                  bool following) {
   std::shared_ptr<FileSnapshot> first(new FileSnapshot(parts, following));
-  H5_TRY(first->load_extension());
+  const MomentaryWatch watch;  // a file without its extension would lack it as long as it is open
+  H5_TRY(watch.unless_met(first->load_extension()));
   return first;
 }
 
@@ -67,6 +69,11 @@ Status FileSnapshot::load_extension() {
 
 Result<MetadataBlock> FileSnapshot::read(std::uint64_t address, std::uint64_t length,
                                          std::string_view structure, Among among) const {
+  return noted_read(read_whole(address, length, structure, among));
+}
+
+Result<MetadataBlock> FileSnapshot::read_whole(std::uint64_t address, std::uint64_t length,
+                                               std::string_view structure, Among among) const {
   H5_ASSIGN(const std::uint64_t left, bytes_left(address, length, structure));
   if (length > left)
     return fail(Error(ErrorCode::Truncated, structure, "bytes", parts_->base + address)
@@ -78,6 +85,11 @@ Result<MetadataBlock> FileSnapshot::read(std::uint64_t address, std::uint64_t le
 
 Result<MetadataBlock> FileSnapshot::read_up_to(std::uint64_t address, std::uint64_t length,
                                                std::string_view structure, Among among) const {
+  return noted_read(read_part(address, length, structure, among));
+}
+
+Result<MetadataBlock> FileSnapshot::read_part(std::uint64_t address, std::uint64_t length,
+                                              std::string_view structure, Among among) const {
   H5_ASSIGN(const std::uint64_t left, bytes_left(address, length, structure));
   auto whole = read_bytes(address, std::min(length, left), structure, among);
   // A disk fails to give whole pages: what ends before such a page is read.

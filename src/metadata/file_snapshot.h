@@ -64,6 +64,10 @@ class FileSnapshot final : public FileMetadata {
   Status load_extension();
   Result<std::uint64_t> bytes_left(std::uint64_t address, std::uint64_t wanted,
                                    std::string_view structure) const;
+  Result<MetadataBlock> read_whole(std::uint64_t address, std::uint64_t length, std::string_view structure,
+                                   Among among) const;
+  Result<MetadataBlock> read_part(std::uint64_t address, std::uint64_t length, std::string_view structure,
+                                  Among among) const;
   Result<MetadataBlock> read_bytes(std::uint64_t address, std::uint64_t length, std::string_view structure,
                                    Among among) const;
 

@@ -50,22 +50,24 @@ FileWatch::FileWatch(std::shared_ptr<io::ByteSource> file, std::uint64_t superbl
       state_(following ? State::Following : State::Quiet),
       change_seen_(first_change(opened)),
       seen_(opened),
-      superblock_seen_(superblock_bytes()),
+      superblock_seen_(superblock_bytes().value_or(SuperblockBytes{})),
       racy_(following) {}  // bytes read while the file was opened may be older than the stamp
 
-void FileWatch::check(bool at_once, const Changed& changed) {
+Status FileWatch::check(bool at_once, const Changed& changed) {
   const std::int64_t now = steady_now();
   std::int64_t next = next_check_.load(std::memory_order_relaxed);
   if (!at_once && now < next) [[likely]]
-    return;
+    return {};
   const std::int64_t after = now + nanoseconds(options_.revalidate_interval).count();
-  if (!next_check_.compare_exchange_strong(next, after, std::memory_order_relaxed) && !at_once) return;
+  if (!next_check_.compare_exchange_strong(next, after, std::memory_order_relaxed) && !at_once) return {};
   auto stamp = file_->state().stamp();
-  if (!stamp) return;
+  if (!stamp) return {};
   if (options_.keep_replaced) stamp->replaced = false;
-  if (settled(*stamp, changed)) return;
+  if (settled(*stamp, changed)) return {};
   const State before = state_.load(std::memory_order_acquire);
-  log_transition(before, apply(*stamp, changed));
+  H5_ASSIGN(const State applied, apply(*stamp, changed));
+  log_transition(before, applied);
+  return {};
 }
 
 // Returns true if there is nothing more to do. Bytes read within the clock tick of a change may be older than
@@ -74,15 +76,17 @@ bool FileWatch::settled(const io::SourceStamp& stamp, const Changed& changed) {
   const MutexLock lock(mutex_);
   if (stamp != seen_) return false;
   if (!racy_) return true;
-  racy_ = following() && within_tick(change_seen_.load(std::memory_order_relaxed), stamp);
+  const bool racy = following() && within_tick(change_seen_.load(std::memory_order_relaxed), stamp);
   changed(following());
+  racy_ = racy;
   return true;
 }
 
-FileWatch::State FileWatch::apply(const io::SourceStamp& stamp, const Changed& changed) {
+// Where what changed cannot be read for a moment, the next check looks again, and until then it is an error.
+Result<FileWatch::State> FileWatch::apply(const io::SourceStamp& stamp, const Changed& changed) {
   const State before = state_.load(std::memory_order_acquire);
-  const SuperblockBytes superblock = superblock_bytes();
-  const State after = state_after(before, stamp);
+  H5_ASSIGN(const SuperblockBytes superblock, superblock_bytes());
+  H5_ASSIGN(const State after, state_after(before, stamp));
   const MutexLock lock(mutex_);
   if (stamp == seen_ || state_.load(std::memory_order_relaxed) != before)
     return before;  // another thread has applied the change
@@ -98,19 +102,23 @@ FileWatch::State FileWatch::apply(const io::SourceStamp& stamp, const Changed& c
   return after;
 }
 
-FileWatch::SuperblockBytes FileWatch::superblock_bytes() const {
+// Those of a file that ends before are others.
+Result<FileWatch::SuperblockBytes> FileWatch::superblock_bytes() const {
   SuperblockBytes bytes{};
   const std::uint64_t size = file_->size();
   const auto length =
       static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), size > place_ ? size - place_ : 0));
-  if (!file_->read_at(place_, MutableByteSpan(bytes).first(length))) bytes.fill(std::byte{0xFF});
+  const Status read = file_->read_at(place_, MutableByteSpan(bytes).first(length));
+  if (!read && is_momentary(read.error())) return fail(read.error());
+  if (!read) bytes.fill(std::byte{0xFF});
   return bytes;
 }
 
-FileWatch::State FileWatch::state_after(State before, const io::SourceStamp& stamp) const {
+Result<FileWatch::State> FileWatch::state_after(State before, const io::SourceStamp& stamp) const {
   if (stamp.replaced || before == State::Replaced) return State::Replaced;
   if (options_.follow == Follow::Never) return State::Stale;
   const auto superblock = load_superblock(*file_, place_);
+  if (!superblock && is_momentary(superblock.error())) return fail(superblock.error());
   if (!superblock) {
     // A wrong checksum means that the superblock is being written: the next change decides. Until then a file
     // that had no SWMR writer is stale.

@@ -36,7 +36,8 @@ class FileWatch {
   // false. After a change, `changed` is called under the lock, with whether the file is followed now: a
   // thread whose check finds no change sees all effects of earlier calls of `changed`.
   using Changed = std::function<void(bool following)>;
-  void check(bool at_once, const Changed& changed);
+  // Fails where it cannot be known for a moment.
+  Status check(bool at_once, const Changed& changed);
   Status status() const;
   bool following() const { return state_.load(std::memory_order_acquire) == State::Following; }
   bool changed_lately() const;
@@ -44,10 +45,10 @@ class FileWatch {
  private:
   enum class State : std::uint8_t { Quiet, Following, Stale, Replaced };
   using SuperblockBytes = std::array<std::byte, 96>;
-  SuperblockBytes superblock_bytes() const;
+  Result<SuperblockBytes> superblock_bytes() const;
   bool settled(const io::SourceStamp& stamp, const Changed& changed);
-  State apply(const io::SourceStamp& stamp, const Changed& changed);
-  State state_after(State before, const io::SourceStamp& stamp) const;
+  Result<State> apply(const io::SourceStamp& stamp, const Changed& changed);
+  Result<State> state_after(State before, const io::SourceStamp& stamp) const;
   std::string_view remedy() const;
   void log_transition(State before, State after) const;
 

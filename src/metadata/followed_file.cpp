@@ -72,9 +72,9 @@ FollowedFile::~FollowedFile() = default;
 
 Status FollowedFile::check(bool at_once) {
   if (!watch_) return {};
-  watch_->check(at_once, [this](bool following) {
+  H5_TRY(watch_->check(at_once, [this](bool following) {
     newest_.store(static_cast<const FileSnapshot&>(*newest_.load()).next(following));
-  });
+  }));
   return watch_->status();
 }
 

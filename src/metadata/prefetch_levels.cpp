@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/base/momentary.h"
 #include "metadata_caches.h"
 
 namespace h5mount::metadata {
@@ -88,6 +89,12 @@ void Levels::with(const MetadataBlock& block, std::uint64_t address, std::uint64
 }
 
 void Levels::run(unsigned levels) {
+  MomentaryWatch watch;  // whoever needs what failed reads it again
+  run_levels(levels);
+  watch.forget();
+}
+
+void Levels::run_levels(unsigned levels) {
   for (; levels > 0 && !next_.empty(); --levels) {
     const std::vector<Place> level = std::exchange(next_, {});
     std::uint64_t bytes = 0;

@@ -44,6 +44,7 @@ class Levels {
   void run(unsigned levels);
 
  private:
+  void run_levels(unsigned levels);
   struct Place {
     std::uint64_t address, bytes;
     Decode decode;

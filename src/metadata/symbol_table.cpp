@@ -128,7 +128,7 @@ Error too_few_entries(const format::GroupBTree1Node& node) {
 Status SymbolTable::check_unused(const format::GroupBTree1Node& root) const {
   if (!root.unused) return {};
   auto names = load_unused(root);
-  if (!names) return names.error().code() == ErrorCode::Io ? Status(fail(names.error())) : Status();
+  if (!names) return is_momentary(names.error()) ? Status(fail(names.error())) : Status();
   std::ranges::sort(*names);
   for (const LocalHeap::FreeBlock& block : heap_.free_blocks()) {
     const auto name = std::ranges::lower_bound(*names, block.offset);

@@ -218,7 +218,7 @@ Result<std::unique_ptr<Group>> open_dense_group(metadata::FileMetadataPtr file,
   auto group = std::make_unique<DenseGroup>(std::move(file), std::move(heap), info);
   // A damaged index is permanent, so the group is opened without it; an I/O error may be temporary and is
   // returned.
-  if (!group->index() && group->index().error().code() == ErrorCode::Io) return fail(group->index().error());
+  if (!group->index() && is_momentary(group->index().error())) return fail(group->index().error());
   return group;
 }
 

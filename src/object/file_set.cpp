@@ -1,4 +1,5 @@
 #include "h5mount/object/file_set.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/io/descriptors.h"
 
@@ -60,18 +61,18 @@ class OpenFileSet final : public FileSet {
   Result<OpenedFilePtr> open_hdf5(const OpenedFilePtr& from, std::string_view name, NameUse use) override {
     if (name == "." || name.empty()) return from;
     const io::DescriptorPlace place;
-    H5_ASSIGN(FoundSource found, opener_->find_named(*from, name, use));
+    H5_ASSIGN(FoundSource found, noted(opener_->find_named(*from, name, use)));
     const std::string key = found.key;
     if (auto known = already_open(key)) return known;
-    H5_ASSIGN(OpenedFilePtr opened, open_found(std::move(found)));
+    H5_ASSIGN(OpenedFilePtr opened, noted(open_found(std::move(found))));
     return remember(key, std::move(opened));
   }
 
   Result<std::shared_ptr<io::ByteSource>> open_raw(const OpenedFilePtr& from,
                                                    std::string_view name) override {
     const io::DescriptorPlace place;
-    H5_ASSIGN(FoundSource found, opener_->find_named(*from, name, NameUse::RawData));
-    return found.open();
+    H5_ASSIGN(FoundSource found, noted(opener_->find_named(*from, name, NameUse::RawData)));
+    return noted(found.open());
   }
 
   std::vector<OpenedFilePtr> open_files() const override {

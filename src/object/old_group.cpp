@@ -49,7 +49,7 @@ class OldGroup final : public Group {
     read_ahead(*file_, structures_of(message_));
     const metadata::SymbolTable table = table_.with_names();
     const auto note = [&](const Error& error) {
-      damaged_.store(true, std::memory_order_relaxed);
+      if (!is_momentary(error)) damaged_.store(true, std::memory_order_relaxed);
       if (damaged) damaged(error);
     };
     return within_budget(*file_, visit, [&](const std::function<bool(const format::Link&)>& each) {

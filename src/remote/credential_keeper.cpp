@@ -58,8 +58,9 @@ void CredentialKeeper::give(Ready ready) {
     const MutexLock lock(mutex_);
     const std::int64_t now = std::time(nullptr);
     if (!usable(now)) {
+      want();  // first: what throws must not leave behind whom nobody will answer
       waiting_.push_back(std::move(ready));
-      return want();
+      return;
     }
     const bool soon = issued_ && issued_->expires != 0 && issued_->expires - now < kRenewBefore;
     if (soon && Clock::now() >= ask_after_) want();
@@ -102,29 +103,37 @@ void CredentialKeeper::run() {
     std::vector<Ready> waiting;
     Given given = std::optional<sign::Credentials>();
     if (stop_) {
-      given = fail(Error(ErrorCode::Io, "the program ends"));
+      given = fail(no_memory());
+      run_guarded("h5-keys", [&] { given = fail(Error(ErrorCode::Io, "the program ends")); });
     } else {
       wanted_ = false;
       const bool had = issued_.has_value();
       ask_after_ = Clock::now() + kBetweenRenewals;
       lock.unlock();
-      auto issued = chain_.get(transfers_);
-      if (issued && !*issued && had) issued = fail(Error(ErrorCode::Io, "no S3 credentials any more"));
+      Result<std::optional<Issued>> issued = fail(no_memory());
+      run_guarded("h5-keys", [&] {
+        issued = chain_.get(transfers_);
+        if (issued && !*issued && had) issued = fail(Error(ErrorCode::Io, "no S3 credentials any more"));
+      });
       lock.lock();
       if (issued) {
         known_ = true;
         issued_ = *std::move(issued);
       } else if (usable(std::time(nullptr))) {
-        log(LogLevel::Warning, "{}; those before are used on", issued.error().text());
+        run_guarded("h5-keys",
+                    [&] { log(LogLevel::Warning, "{}; those before are used on", issued.error().text()); });
       } else {
         given = fail(std::move(issued).error());
       }
-      if (given && issued_) given = std::optional(issued_->credentials);
+      const bool copied = run_guarded("h5-keys", [&] {
+        if (given && issued_) given = std::optional(issued_->credentials);
+      });
+      if (!copied) given = fail(no_memory());
     }
     waiting.swap(waiting_);
     const bool last = stop_;
     lock.unlock();
-    for (const Ready& ready : waiting) ready(given);
+    for (const Ready& ready : waiting) run_guarded("h5-keys", [&] { ready(given); });
     if (last) return;
     lock.lock();
   }

@@ -12,12 +12,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <system_error>
+#include <exception>
 #include <thread>
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/own_directory.h"
+#include "h5mount/base/thread.h"
 #include "h5mount/sign/sha256.h"
 
 namespace h5mount::remote {
@@ -118,16 +119,17 @@ void DiskCache::later(std::uint64_t bytes, std::function<void()> job) {
     try {
       jobs_ = std::make_unique<JobQueue>(
           JobQueue::Options{.name = "h5-disk-cache", .threads = 1, .limit = JobQueue::kUnlimited});
-    } catch (const std::system_error&) {  // the system gives no thread
-      finished_ = true;
+    } catch (const std::exception&) {  // no thread, or no memory for one
       return;
     }
   }
-  waiting_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  jobs_->submit([this, bytes, job = std::move(job)] {
-    job();
+  JobQueue::Job counted = [this, bytes, job = std::move(job)] {
+    run_guarded("h5-disk-cache", job);
     waiting_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-  });
+  };
+  waiting_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  if (!run_guarded("h5-disk-cache", [&] { jobs_->submit(std::move(counted)); }))
+    waiting_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
 void DiskCache::finish() {

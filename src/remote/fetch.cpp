@@ -5,6 +5,7 @@
 #include "far_object.h"
 #include "h5mount/base/foreign_format.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread.h"
 #include "tries.h"
 
 namespace h5mount::remote {
@@ -24,17 +25,29 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
         urgent_(urgent),
         done_(std::move(done)) {}
 
-  void attempt() {
+  // What it throws ends the fetch: somebody waits for it.
+  void attempt() noexcept {
+    guarded([this] { try_once(); });
+  }
+
+ private:
+  template <class Step>
+  void guarded(Step step) noexcept {
+    if (!run_guarded("a fetch", step)) finish(fail(no_memory()));
+  }
+
+  void try_once() {
     if (object_->stale()) return finish(std::unexpected(object_->stale_error()));
     if (time_left() <= std::chrono::milliseconds(0)) return give_up();
     if (!is_signed_for_s3()) return send({});
     client_.credentials.give([self = shared_from_this()](const CredentialKeeper::Given& given) {
-      if (given) return self->send(*given);
-      self->finish(fail(self->io_failure(given.error().text())));
+      self->guarded([&] {
+        if (given) return self->send(*given);
+        self->finish(fail(self->io_failure(given.error().text())));
+      });
     });
   }
 
- private:
   bool is_signed_for_s3() const { return object_->asked().scheme == "s3" && !object_->redirected(); }
 
   void send(const std::optional<sign::Credentials>& credentials) {
@@ -49,7 +62,9 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     sent_at_ = Clock::now();
     client_.transfers.start(
         *std::move(request),
-        [self = shared_from_this(), at](HttpAnswer answer) { self->answered(at, std::move(answer)); },
+        [self = shared_from_this(), at](HttpAnswer answer) {
+          self->guarded([&] { self->answered(at, std::move(answer)); });
+        },
         urgent_);
   }
 
@@ -209,8 +224,10 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
 
   Error io_failure(const std::string& why) const { return {ErrorCode::Io, object_->shown() + ": " + why}; }
 
-  void finish(Result<std::string> out) {
-    if (const auto done = std::exchange(done_, nullptr)) done(std::move(out));
+  // `done` tells a failure also where it throws (Segments::take).
+  void finish(Result<std::string> out) noexcept {
+    const auto done = std::exchange(done_, nullptr);
+    if (done) run_guarded("a fetch", [&] { done(std::move(out)); });
   }
 
   const std::shared_ptr<FarObject> object_;

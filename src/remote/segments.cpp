@@ -4,6 +4,7 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/thread.h"
 
 namespace h5mount::remote {
 namespace {
@@ -43,10 +44,19 @@ void drop_oldest(ClientParts& client, std::uint64_t most, bool urgent) H5_REQUIR
 using Bytes = std::shared_ptr<const std::string>;
 
 void keep(ClientParts& client, const SegmentPtr& segment, Bytes bytes) H5_REQUIRES(client.mutex) {
+  segment->kept = client.kept.insert(client.kept.end(), segment);  // may throw, and what follows may not
   segment->bytes = std::move(bytes);
   segment->done = true;
   segment->came_at = Clock::now();
-  segment->kept = client.kept.insert(client.kept.end(), segment);
+}
+
+// Ends the wait for a segment that does not come.
+void give_up(ClientParts& client, Segment& segment, Error why) noexcept H5_REQUIRES(client.mutex) {
+  if (segment.done) return;
+  segment.error = std::move(why);
+  segment.done = true;
+  client.held_bytes -= segment.end - segment.begin;
+  segment.came.notify_all();
 }
 
 // Whether the segment's fetch failed, or its bytes were dropped.
@@ -84,22 +94,19 @@ Segments::~Segments() {
 
 void Segments::arrived(ClientParts& client, const SegmentPtr& segment, const Result<Bytes>& bytes) {
   const MutexLock lock(client.mutex);
-  if (bytes) {
-    keep(client, segment, *bytes);
-    drop_oldest(client, ClientParts::kMaxKeptBytes, true);
-  } else {
-    segment->error = bytes.error();
-    segment->done = true;
-    client.held_bytes -= segment->end - segment->begin;
-  }
+  if (!bytes) return give_up(client, *segment, bytes.error());
+  if (segment->done) return;
+  if (!run_guarded("a segment", [&] { keep(client, segment, *bytes); }))
+    return give_up(client, *segment, no_memory());
+  drop_oldest(client, ClientParts::kMaxKeptBytes, true);
   segment->came.notify_all();
 }
 
 void Segments::add(std::uint64_t begin, const Bytes& bytes) {
   const auto segment = std::make_shared<Segment>(begin, begin + bytes->size(), false);
   const MutexLock lock(client_.mutex);
-  client_.held_bytes += bytes->size();
   keep(client_, segment, bytes);
+  client_.held_bytes += bytes->size();
   by_begin_[begin] = segment;
   drop_oldest(client_, ClientParts::kMaxKeptBytes, true);
 }
@@ -115,9 +122,9 @@ void Segments::add_loaded(std::uint64_t begin, const std::string& bytes) {
   for (const ByteRange& hole : missing_in({begin, begin + bytes.size()})) {
     const auto length = static_cast<std::size_t>(hole.end - hole.begin);
     const auto segment = std::make_shared<Segment>(hole.begin, hole.end, false);
-    client_.held_bytes += length;
     keep(client_, segment,
          std::make_shared<const std::string>(bytes, static_cast<std::size_t>(hole.begin - begin), length));
+    client_.held_bytes += length;
     by_begin_[hole.begin] = segment;
   }
   drop_oldest(client_, ClientParts::kMaxKeptBytes, true);
@@ -158,8 +165,19 @@ bool Segments::is_free(std::uint64_t begin, std::uint64_t end) const {
   return at == by_begin_.end() || at->second->begin >= end;
 }
 
+// Nobody but the caller starts what is made here, so what is listed must be returned.
 std::vector<SegmentPtr> Segments::make(const Missing& missing, bool ahead, bool urgent) {
   std::vector<SegmentPtr> out;
+  try {
+    make(missing, ahead, urgent, out);
+  } catch (...) {
+    for (const SegmentPtr& segment : out) give_up(client_, *segment, no_memory());
+    throw;
+  }
+  return out;
+}
+
+void Segments::make(const Missing& missing, bool ahead, bool urgent, std::vector<SegmentPtr>& out) {
   std::uint64_t wanted = 0;
   for (const ByteRange& range : missing) wanted += range.end - range.begin;
   const std::uint64_t piece = std::clamp(wanted / ClientParts::kMaxAtOnce, kLeastPiece, kMaxRequest);
@@ -171,31 +189,34 @@ std::vector<SegmentPtr> Segments::make(const Missing& missing, bool ahead, bool 
       const bool data = !urgent && end - begin >= kDataRequest;
       const std::uint64_t room = ClientParts::kMaxKeptBytes - (end - begin) - (data ? kRoomForStructures : 0);
       drop_oldest(client_, room, urgent);
-      if (!urgent && client_.held_bytes > room) return out;
-      const auto segment = std::make_shared<Segment>(begin, end, ahead);
+      if (!urgent && client_.held_bytes > room) return;
+      const SegmentPtr& segment = out.emplace_back(std::make_shared<Segment>(begin, end, ahead));
       client_.held_bytes += end - begin;
       by_begin_[begin] = segment;
-      out.push_back(segment);
       begin = end;
     }
   }
-  return out;
 }
 
 void Segments::take(const FarObject& object, DiskObject* disk, const SegmentPtr& segment,
                     Result<std::string> bytes) {
   if (!bytes) return arrived(object.client(), segment, std::unexpected(std::move(bytes).error()));
-  const auto whole = std::make_shared<const std::string>(*std::move(bytes));
+  Result<Bytes> whole = fail(no_memory());
+  run_guarded("a segment", [&] { whole = std::make_shared<const std::string>(*std::move(bytes)); });
   arrived(object.client(), segment, whole);
-  if (disk != nullptr) disk->put(segment->begin, whole);
+  if (whole && disk != nullptr) disk->put(segment->begin, *whole);
 }
 
 void Segments::start(const std::vector<SegmentPtr>& made, bool urgent) {
-  for (const SegmentPtr& segment : made)
-    fetch(object_, segment->begin, segment->end, urgent,
-          [object = object_, disk = disk_, segment](Result<std::string>&& bytes) {
-            take(*object, disk.get(), segment, std::move(bytes));
-          });
+  for (const SegmentPtr& segment : made) {
+    const bool begun = run_guarded("a segment", [&] {
+      fetch(object_, segment->begin, segment->end, urgent,
+            [object = object_, disk = disk_, segment](Result<std::string>&& bytes) {
+              take(*object, disk.get(), segment, std::move(bytes));
+            });
+    });
+    if (!begun) arrived(client_, segment, fail(no_memory()));
+  }
 }
 
 Segments::Found Segments::look(ByteRange range) {
@@ -236,10 +257,15 @@ Segments::Covered Segments::cover(ByteRange range, ByteRange wanted) {
     const Missing missing = is_there(range) ? Missing{} : missing_in(wanted);
     hold(overlapping(range), out);
     made = make(missing, false, true);
-    std::vector<SegmentPtr> more;
-    for (const SegmentPtr& segment : made)
-      if (segment->begin < range.end && segment->end > range.begin) more.push_back(segment);
-    hold(more, out);
+    try {
+      std::vector<SegmentPtr> more;
+      for (const SegmentPtr& segment : made)
+        if (segment->begin < range.end && segment->end > range.begin) more.push_back(segment);
+      hold(more, out);
+    } catch (...) {
+      for (const SegmentPtr& segment : made) give_up(client_, *segment, no_memory());
+      throw;
+    }
   }
   std::ranges::sort(out.parts_, {}, &Segment::begin);
   start(made, true);

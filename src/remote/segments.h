@@ -59,6 +59,8 @@ class Segments {
   bool has(ByteRange range);
   bool is_free(std::uint64_t begin, std::uint64_t end) const H5_REQUIRES(client_.mutex);
   std::vector<SegmentPtr> make(const Missing& missing, bool ahead, bool urgent) H5_REQUIRES(client_.mutex);
+  void make(const Missing& missing, bool ahead, bool urgent, std::vector<SegmentPtr>& out)
+      H5_REQUIRES(client_.mutex);
   void start(const std::vector<SegmentPtr>& made, bool urgent);
   static void take(const FarObject& object, DiskObject* disk, const SegmentPtr& segment,
                    Result<std::string> bytes);

@@ -2,15 +2,15 @@
 // no redirects and no credentials: one request in, one answer out.
 //
 // Threads: `start` and `later` may be called from any thread; callbacks run in the transfers' own thread, and
-// must not wait.
+// must not wait. What a callback throws is logged and goes no further.
 #pragma once
 
 #include <curl/curl.h>
 
 #include <atomic>
 #include <chrono>
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -46,6 +46,7 @@ struct HttpAnswer {
   sign::Fields fields;  // those of the last answer; names are in lower case
   std::string body;
   std::string trouble;  // why the answer is incomplete; empty if it is complete
+  void set_trouble(const char* why) noexcept;
   std::string address;  // the server's address
   bool refused_private = false;
 
@@ -73,10 +74,16 @@ class Transfers {
 
  private:
   struct Transfer;
+  // Lists move transfers from one to the other without memory: what was asked for is answered, whatever else
+  // fails.
+  using List = std::list<std::unique_ptr<Transfer>>;
+  using Calls = std::multimap<Clock::time_point, std::function<void()>>;
   void run();
+  void work();
   void take_new();
-  void begin(std::unique_ptr<Transfer> transfer);
-  void finish(CURL* handle, CURLcode code);
+  void begin(List::iterator place);
+  bool prepare(Transfer& transfer) const;
+  void finish(List::iterator place, CURLcode code);
   void end_silent(Clock::time_point now);
   void run_due(Clock::time_point now);
   void end_all();
@@ -91,13 +98,12 @@ class Transfers {
     CURLSH* const share;  // cookies, names and TLS sessions
   };
   const Handles handles_;
-  std::map<CURL*, std::unique_ptr<Transfer>> active_;
-  std::deque<std::unique_ptr<Transfer>> waiting_;
-  std::multimap<Clock::time_point, std::function<void()>> due_;
+  List active_, waiting_;
+  Calls due_;
   std::atomic<std::uint64_t> rounds_ = 0;
   Mutex mutex_;
-  std::deque<std::unique_ptr<Transfer>> added_ H5_GUARDED_BY(mutex_);
-  std::vector<std::pair<Clock::time_point, std::function<void()>>> added_calls_ H5_GUARDED_BY(mutex_);
+  List added_ H5_GUARDED_BY(mutex_);
+  Calls added_calls_ H5_GUARDED_BY(mutex_);
   bool stop_ H5_GUARDED_BY(mutex_) = false;
   bool started_ H5_GUARDED_BY(mutex_) = false;
   std::thread thread_;

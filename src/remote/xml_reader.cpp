@@ -2,6 +2,7 @@
 
 #include <expat.h>
 
+#include <exception>
 #include <memory>
 
 namespace h5mount::remote {
@@ -12,29 +13,48 @@ constexpr int kMaxDepth = 8;
 struct XmlReading {
   const XmlHandler& handler;
   XML_Parser parser;
-  std::string text, trouble;
+  std::string text;
+  const char* trouble = nullptr;
+  std::exception_ptr thrown = nullptr;
   int depth = 0;
 
-  void stop(std::string why) {
-    trouble = std::move(why);
+  // `why`: with static storage.
+  void stop(const char* why) {
+    trouble = why;
     XML_StopParser(parser, XML_FALSE);
+  }
+
+  // No exception may pass through expat, which calls these: one ends the document, and is thrown behind it.
+  template <class Step>
+  void guarded(Step step) noexcept {
+    if (thrown) return;
+    try {
+      step();
+    } catch (...) {
+      thrown = std::current_exception();
+      XML_StopParser(parser, XML_FALSE);
+    }
   }
 
   static void on_start(void* self_pointer, const XML_Char* name, const XML_Char**) {
     auto& self = *static_cast<XmlReading*>(self_pointer);
     if (++self.depth > kMaxDepth) return self.stop("it is too deep");
-    self.text.clear();
-    if (self.handler.begins) self.handler.begins(self.depth, name);
+    self.guarded([&] {
+      self.text.clear();
+      if (self.handler.begins) self.handler.begins(self.depth, name);
+    });
   }
 
   static void on_end(void* self_pointer, const XML_Char* name) {
     auto& self = *static_cast<XmlReading*>(self_pointer);
-    self.handler.ends(self.depth--, name, self.text);
+    self.guarded([&] { self.handler.ends(self.depth, name, self.text); });
+    --self.depth;
     self.text.clear();
   }
 
   static void on_text(void* self_pointer, const XML_Char* text, int length) {
-    static_cast<XmlReading*>(self_pointer)->text.append(text, static_cast<std::size_t>(length));
+    auto& self = *static_cast<XmlReading*>(self_pointer);
+    self.guarded([&] { self.text.append(text, static_cast<std::size_t>(length)); });
   }
 
   // A document type could declare entities, by which a small document becomes a large one.
@@ -48,13 +68,17 @@ struct XmlReading {
 Status read_xml(std::string_view xml, const XmlHandler& handler) {
   const std::unique_ptr<XML_ParserStruct, decltype(&XML_ParserFree)> parser(XML_ParserCreate(nullptr),
                                                                             XML_ParserFree);
-  XmlReading reading{handler, parser.get(), {}, {}};
+  if (!parser) return fail(no_memory());
+  XmlReading reading{handler, parser.get(), {}};
   XML_SetUserData(parser.get(), &reading);
   XML_SetElementHandler(parser.get(), XmlReading::on_start, XmlReading::on_end);
   XML_SetCharacterDataHandler(parser.get(), XmlReading::on_text);
   XML_SetStartDoctypeDeclHandler(parser.get(), XmlReading::on_doctype);
-  if (XML_Parse(parser.get(), xml.data(), static_cast<int>(xml.size()), 1) == XML_STATUS_OK) return {};
-  return fail(Error(ErrorCode::Io, reading.trouble.empty() ? "it is no XML" : reading.trouble));
+  const bool read = XML_Parse(parser.get(), xml.data(), static_cast<int>(xml.size()), 1) == XML_STATUS_OK;
+  if (reading.thrown) std::rethrow_exception(reading.thrown);
+  if (read) return {};
+  if (XML_GetErrorCode(parser.get()) == XML_ERROR_NO_MEMORY) return fail(no_memory());
+  return fail(Error(ErrorCode::Io, reading.trouble == nullptr ? "it is no XML" : reading.trouble));
 }
 
 }  // namespace h5mount::remote

@@ -3,9 +3,9 @@
 // size: the chunk's own form tells where it ends.
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/thread.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/metadata/filter_pipeline.h"
 #include "rescue.h"
@@ -41,10 +41,7 @@ class ChunkCheck {
     const std::uint64_t each = 2 * geometry_.chunk_bytes + pipeline_.scratch_bytes(geometry_.chunk_bytes);
     const auto most = std::min<std::uint64_t>(
         {rescue_.options.threads, limits::kMaxDecodeAboveCache / each, chunks_.size()});
-    std::vector<std::thread> threads;
-    for (std::uint64_t i = 1; i < most; ++i) threads.emplace_back([this] { work(); });
-    work();
-    for (std::thread& thread : threads) thread.join();
+    run_together("h5-sweep", static_cast<std::size_t>(most), [this] { work(); });
     const MutexLock lock(mutex_);
     std::ranges::sort(damaged_, {}, &DamagedChunk::number);
     return std::move(damaged_);

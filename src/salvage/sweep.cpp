@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/base/thread.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/format/object_header_format.h"
 #include "h5mount/io/stored_data.h"
@@ -80,10 +80,7 @@ class Sweeper {
 
   Result<Swept> run() {
     const auto count = std::clamp<std::uint64_t>(divide_up(all_, kPiece), 1, std::max(options_.threads, 1U));
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < count; ++i) threads.emplace_back([this] { work(); });
-    work();
-    threads.clear();
+    run_together("h5-sweep", static_cast<std::size_t>(count), [this] { work(); });
     const MutexLock lock(mutex_);
     if (error_) return fail(*error_);
     unreadable_.settle();

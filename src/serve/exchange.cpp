@@ -10,9 +10,12 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <memory>
+#include <new>
 
 #include "access_token.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread.h"
 
 namespace h5mount::serve {
 namespace {
@@ -90,8 +93,10 @@ Connection* Exchange::connection() const {
 }
 
 MHD_Result Exchange::take_header(void* self, MHD_ValueKind, const char* name, const char* value) {
-  static_cast<Exchange*>(self)->request_.headers.emplace_back(name, value == nullptr ? "" : value);
-  return MHD_YES;
+  auto& here = *static_cast<Exchange*>(self);
+  const auto add = [&] { here.request_.headers.emplace_back(name, value == nullptr ? "" : value); };
+  here.broken_ = !run_guarded("serve", add);
+  return here.broken_ ? MHD_NO : MHD_YES;
 }
 
 bool Exchange::has_body() const {
@@ -119,6 +124,7 @@ MHD_Result Exchange::refuse(Answer answer) {
 MHD_Result Exchange::begin(const char* method, const char* url, const char* version) {
   request_.method = method;
   MHD_get_connection_values(connection_, MHD_HEADER_KIND, &take_header, this);
+  if (broken_) return MHD_NO;
   connection()->enter(Phase::Working);
   stage_ = Stage::Complete;
   // `Content-Length : 3` is a field of another name to this server, but the length of a body to a lenient
@@ -131,32 +137,48 @@ MHD_Result Exchange::begin(const char* method, const char* url, const char* vers
                                              : context_.answer(request_, *work_));
 }
 
-MHD_Result Exchange::advance(const char* method, const char* url, const char* version, std::size_t uploaded) {
+MHD_Result Exchange::advance(const char* method, const char* url, const char* version,
+                             std::size_t uploaded) noexcept {
+  MHD_Result out = MHD_NO;
+  run_guarded("serve", [&] { out = next(method, url, version, uploaded); });
+  return out;
+}
+
+MHD_Result Exchange::next(const char* method, const char* url, const char* version, std::size_t uploaded) {
   switch (stage_) {
     case Stage::Begun:
       return begin(method, url, version);
     case Stage::Complete:
       if (uploaded > 0) return MHD_NO;
       stage_ = Stage::Answered;
-      if (answer_here()) return send();
+      if (answer_here()) return broken_ ? MHD_NO : send();
       suspend_for(&Exchange::make_answer);
       return MHD_YES;
     case Stage::Answered:
-      return send();
+      return broken_ ? MHD_NO : send();
   }
   return MHD_NO;
 }
 
 // The loop does not touch the connection until the job has resumed it, which is the last thing that the job
 // does.
-void Exchange::suspend_for(void (Exchange::*job)()) {
+void Exchange::suspend_for(void (Exchange::*job)() noexcept) noexcept {
   MHD_suspend_connection(connection_);
-  jobs().submit([this, job, connection = connection_] {
-    work_->begin_job();
-    (this->*job)();
-    work_->end_job();
-    MHD_resume_connection(connection);
+  const bool submitted = run_guarded("serve", [&] {
+    jobs().submit([this, job, connection = connection_] {
+      work_->begin_job();
+      (this->*job)();
+      work_->end_job();
+      MHD_resume_connection(connection);
+    });
   });
+  if (!submitted) give_up();
+}
+
+// There is no memory for the work of a connection that was suspended for it.
+void Exchange::give_up() noexcept {
+  broken_ = failed_ = true;
+  MHD_resume_connection(connection_);
 }
 
 JobQueue& Exchange::jobs() {
@@ -177,7 +199,11 @@ bool Exchange::answer_here() {
   return false;
 }
 
-void Exchange::make_answer() {
+void Exchange::make_answer() noexcept {
+  broken_ = !run_guarded("serve", [this] { answer_request(); });
+}
+
+void Exchange::answer_request() {
   try {
     answer_ = context_.answer(request_, *work_);
     const bool reads = request_.method != "HEAD" || answer_.reads_for_head;
@@ -191,6 +217,8 @@ void Exchange::make_answer() {
     // off.
     const Error late(ErrorCode::TimedOut, "it took too long");
     answer_ = context_.failed(request_, answer_, work_->timed_out() ? late : first.error());
+  } catch (const std::bad_alloc&) {
+    answer_ = error_answer(no_memory());
   } catch (const std::exception& exception) {
     log(LogLevel::Error, "serve: {}: {}", without_token(request_.target), exception.what());
     answer_ = internal_error();
@@ -231,21 +259,19 @@ std::size_t Exchange::block_bytes() const {
 }
 
 // Makes the next part of the body, or ends the body if the part cannot be made.
-void Exchange::guard_body(const std::function<Status()>& make) {
-  try {
-    const Status done = make();
-    failed_ = !done;
-    const bool client_is_gone =
-        failed_ && done.error().code() == ErrorCode::Interrupted && !work_->timed_out();
-    if (failed_ && !client_is_gone)
-      log(LogLevel::Warning, "serve: {}: {}", without_token(request_.target), done.error().text());
-  } catch (const std::exception& exception) {
-    log(LogLevel::Error, "serve: {}: {}", without_token(request_.target), exception.what());
-    failed_ = true;
-  }
+template <class Make>
+void Exchange::guard_body(Make make) noexcept {
+  Status done = fail(no_memory());
+  run_guarded("serve", [&] { done = make(); });
+  failed_ = !done;
+  const bool client_is_gone = failed_ && done.error().code() == ErrorCode::Interrupted && !work_->timed_out();
+  if (!failed_ || client_is_gone) return;
+  run_guarded("serve", [&] {
+    log(LogLevel::Warning, "serve: {}: {}", without_token(request_.target), done.error().text());
+  });
 }
 
-void Exchange::fill_more() {
+void Exchange::fill_more() noexcept {
   guard_body([this] { return fill(); });
 }
 
@@ -284,16 +310,23 @@ Status Exchange::send_stored() {
 
 // Submits jobs until all stored bytes are sent; each job sends as many as the socket takes. The connection is
 // suspended meanwhile.
-void Exchange::submit_stored() {
-  jobs().submit([this] {
-    work_->begin_job();
-    guard_body([this] { return send_stored(); });
-    work_->end_job();
-    const bool goes_on = stored_ > 0 && !failed_;
-    if (goes_on && context_.writable.wait(connection()->descriptor(), [this] { submit_stored(); })) return;
-    failed_ = failed_ || goes_on;
-    MHD_resume_connection(connection_);
-  });
+void Exchange::submit_stored() noexcept {
+  if (!run_guarded("serve", [this] { jobs().submit([this] { send_more_stored(); }); })) give_up();
+}
+
+void Exchange::send_more_stored() noexcept {
+  work_->begin_job();
+  guard_body([this] { return send_stored(); });
+  work_->end_job();
+  const bool goes_on = stored_ > 0 && !failed_;
+  bool waits = false;
+  if (goes_on)
+    run_guarded("serve", [&] {
+      waits = context_.writable.wait(connection()->descriptor(), [this] { submit_stored(); });
+    });
+  if (waits) return;  // this may be sent already
+  failed_ = failed_ || goes_on;
+  MHD_resume_connection(connection_);
 }
 
 MHD_Result Exchange::send() {
@@ -303,34 +336,38 @@ MHD_Result Exchange::send() {
   // If stored bytes are sent, libmicrohttpd itself sends fewer bytes than the body has, and would state that
   // number as the length.
   const std::uint64_t told = stored_ > 0 ? MHD_SIZE_UNKNOWN : size.value_or(MHD_SIZE_UNKNOWN);
-  MHD_Response* const response =
+  MHD_Response* const made =
       whole_ ? MHD_create_response_from_buffer(filled_, buffer_.data(), MHD_RESPMEM_PERSISTENT)
              : MHD_create_response_from_callback(told, block_bytes(), &read_body, this, nullptr);
-  if (response == nullptr) return MHD_NO;
+  if (made == nullptr) return MHD_NO;
+  const std::unique_ptr<MHD_Response, decltype(&MHD_destroy_response)> owned(made, &MHD_destroy_response);
+  MHD_Response* const response = owned.get();
+  // Without memory for one of its fields it would be another answer.
+  bool complete = true;
+  const auto add = [&](const char* name, const char* value) {
+    complete = MHD_add_response_header(response, name, value) == MHD_YES && complete;
+  };
   if (stored_ > 0) {
     constexpr int kOwnLength = MHD_RF_HTTP_1_0_COMPATIBLE_STRICT | MHD_RF_INSANITY_HEADER_CONTENT_LENGTH;
     MHD_set_response_options(response, static_cast<MHD_ResponseFlags>(kOwnLength), MHD_RO_END);
-    MHD_add_response_header(response, "Content-Length", fmt::format("{}", *size).c_str());
+    add("Content-Length", fmt::format("{}", *size).c_str());
   }
   // Else libmicrohttpd ends the chunks of a body that HEAD does not have, and a client takes that end for the
   // next answer.
   if (request_.method == "HEAD" && !size)
     MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
-  for (const auto& [name, value] : answer_.headers)
-    MHD_add_response_header(response, name.c_str(), value.c_str());
-  if (refused_ || context_.draining || context_.connections.crowded())
-    MHD_add_response_header(response, "Connection", "close");
+  for (const auto& [name, value] : answer_.headers) add(name.c_str(), value.c_str());
+  if (refused_ || context_.draining || context_.connections.crowded()) add("Connection", "close");
+  if (!complete) return MHD_NO;
   connection()->enter(Phase::Sending);
-  const MHD_Result queued = MHD_queue_response(connection_, answer_.status, response);
-  MHD_destroy_response(response);
-  return queued;
+  return MHD_queue_response(connection_, answer_.status, response);
 }
 
 ssize_t Exchange::read_body(void* self, std::uint64_t, char* out, std::size_t most) {
   return static_cast<Exchange*>(self)->read(out, most);
 }
 
-ssize_t Exchange::read(char* out, std::size_t most) {
+ssize_t Exchange::read(char* out, std::size_t most) noexcept {
   std::size_t count = 0;
   if (given_ < filled_) {
     count = std::min(most, filled_ - given_);

@@ -42,7 +42,8 @@ class Exchange {
 
   // Called by the loop until an answer is queued: first with the header, then at the end of the request, then
   // when the connection is resumed. `url` and `version` are as libmicrohttpd passes them.
-  MHD_Result advance(const char* method, const char* url, const char* version, std::size_t uploaded);
+  // Without memory for it the connection is closed.
+  MHD_Result advance(const char* method, const char* url, const char* version, std::size_t uploaded) noexcept;
   // Called when the answer was sent, or could not be sent.
   void end(MHD_RequestTerminationCode how);
 
@@ -51,25 +52,30 @@ class Exchange {
   static ssize_t read_body(void* self, std::uint64_t position, char* out, std::size_t most);
   static MHD_Result take_header(void* self, MHD_ValueKind kind, const char* name, const char* value);
 
+  MHD_Result next(const char* method, const char* url, const char* version, std::size_t uploaded);
   MHD_Result begin(const char* method, const char* url, const char* version);
   MHD_Result refuse(Answer answer);
   bool is_cut(const char* url, const char* version) const;
   bool has_body() const;
   bool answer_here();
   void new_work();
-  void make_answer();
+  void make_answer() noexcept;
+  void answer_request();
   Status fill();
   bool fill_at_once();
-  void guard_body(const std::function<Status()>& make);
+  template <class Make>
+  void guard_body(Make make) noexcept;
   std::size_t block_bytes() const;
   MHD_Result send();
-  void suspend_for(void (Exchange::*job)());
+  void suspend_for(void (Exchange::*job)() noexcept) noexcept;
+  void give_up() noexcept;
   JobQueue& jobs();
-  void fill_more();
+  void fill_more() noexcept;
   std::uint64_t stored_bytes(std::optional<std::uint64_t> size) const;
-  void submit_stored();
+  void submit_stored() noexcept;
+  void send_more_stored() noexcept;
   Status send_stored();
-  ssize_t read(char* out, std::size_t most);
+  ssize_t read(char* out, std::size_t most) noexcept;
   Connection* connection() const;
 
   ExchangeContext& context_;
@@ -82,6 +88,7 @@ class Exchange {
   std::vector<std::byte> buffer_;        // the next bytes of the body
   std::size_t filled_ = 0, given_ = 0;   // bytes in the buffer, and those already sent
   bool ended_ = false, failed_ = false;  // state of the body
+  bool broken_ = false;                  // there was no memory for an answer
   bool refused_ = false;                 // the connection cannot be used for another request
   bool whole_ = false;                   // the buffer is the whole body, and is sent as it is
   std::uint64_t stored_ = 0;  // the next bytes of the body: they are sent from the file's own pages

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "exchange.h"
+#include "h5mount/base/thread.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/base/watchdog.h"
 #include "h5mount/serve/server.h"
@@ -134,18 +135,29 @@ class HttpServer final : public Server {
   }
 
  private:
+  // No exception may pass through libmicrohttpd, which calls what follows. Without memory for a request its
+  // connection is closed.
   static void* on_target(void* self, const char* target, MHD_Connection* connection) {
     auto& server = *static_cast<HttpServer*>(self);
-    return new Exchange(server.context_, connection, target);
+    Exchange* made = nullptr;
+    if (has_context(connection))
+      run_guarded("serve", [&] { made = new Exchange(server.context_, connection, target); });
+    return made;
   }
   static MHD_Result on_request(void*, MHD_Connection*, const char* url, const char* method,
                                const char* version, const char*, std::size_t* uploaded, void** exchange) {
-    return static_cast<Exchange*>(*exchange)->advance(method, url, version, *uploaded);
+    auto* const here = static_cast<Exchange*>(*exchange);
+    return here == nullptr ? MHD_NO : here->advance(method, url, version, *uploaded);
   }
   static void on_completed(void*, MHD_Connection*, void** exchange, MHD_RequestTerminationCode how) {
     const std::unique_ptr<Exchange> owned(static_cast<Exchange*>(*exchange));
     *exchange = nullptr;
-    if (owned) owned->end(how);
+    if (owned) run_guarded("serve", [&] { owned->end(how); });
+  }
+  static bool has_context(MHD_Connection* connection) {
+    const MHD_ConnectionInfo* const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info != nullptr && info->socket_context != nullptr;
   }
   static void on_connection(void* self, MHD_Connection* connection, void** context,
                             MHD_ConnectionNotificationCode what) {
@@ -153,7 +165,7 @@ class HttpServer final : public Server {
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
       const MHD_ConnectionInfo* const info =
           MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-      *context = server.connections_.add(info->connect_fd);
+      run_guarded("serve", [&] { *context = server.connections_.add(info->connect_fd); });
       server.check_.wake();
     } else if (*context != nullptr) {
       server.connections_.remove(static_cast<Connection*>(*context));

@@ -21,7 +21,7 @@ bool comes_between(std::string_view directory, std::string_view name) {
 
 // Whether the error is about the request, not about the node that it looks at.
 bool ends_request(const Error& error) {
-  return concerns_one_request(error) || error.code() == ErrorCode::Stale;
+  return is_passing(error) || error.code() == ErrorCode::Stale;
 }
 
 // Whether no entry has the name, although a lookup would find something by it.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "h5mount/base/lru_cache.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/base/once_value.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/front/path_walk.h"
@@ -36,13 +37,15 @@ class RecentFiles {
     std::string version;
     std::vector<std::pair<std::string, std::string>> fields;
   };
-  // `make` is called if the facts are not known; without a version they are not kept.
+  // `make` is called if the facts are not known. They are not kept without a version, nor if something could
+  // not be read for a moment.
   template <class Make>
   std::shared_ptr<const Facts> facts(tree::NodeId node, const std::string& version, const Make& make) {
     auto known = facts_.find(node);
     if (known && known->version == version && !version.empty()) return known;
+    const MomentaryWatch watch;
     known = std::make_shared<const Facts>(Facts{version, make()});
-    if (!version.empty()) facts_.insert(node, known, 1);
+    if (!version.empty() && !watch.met()) facts_.insert(node, known, 1);
     return known;
   }
 

@@ -54,7 +54,7 @@ void WritableWait::run() {
         then = std::move(found->second);
         waiting_.erase(found);
       }
-      then();
+      run_guarded("h5-writable", then);
     }
   }
 }

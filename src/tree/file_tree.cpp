@@ -9,6 +9,7 @@
 #include "core/open_nodes.h"
 #include "core/served_file.h"
 #include "h5mount/base/cures.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/io/told_changes.h"
 #include "hidden_root.h"
@@ -44,7 +45,7 @@ class FileTree : public SourceTree {
 
   Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
     H5_ASSIGN(const NodePtr directory, node(parent, budget));
-    auto child = directory->child(name, budget);
+    auto child = found_child([&] { return directory->child(name, budget); });
     FilesRead read;
     // The log is also there to say why the file cannot be read any more.
     const bool is_virtual = child && (*child)->key().kind == NodeKey::Kind::VirtualDirectory;
@@ -57,7 +58,7 @@ class FileTree : public SourceTree {
 
   Result<NodeStat> stat(NodeId id, StatDepth depth, RequestBudget& budget) override {
     H5_ASSIGN(const NodePtr found, node(id, budget));
-    H5_ASSIGN(NodeStat stat, unchanged(*found, found->stat(depth, budget)));
+    H5_ASSIGN(NodeStat stat, unchanged(*found, stat_of(*found, depth, budget)));
     stat.follows = found->follows();
     return stat;
   }
@@ -96,7 +97,8 @@ class FileTree : public SourceTree {
                               FilesRead& read, RequestBudget& budget) override {
     H5_ASSIGN(const NodePtr directory, node(parent, budget));
     read.add(directory->read_from());
-    auto found = entry_of(directory->listed_child(listing, position, budget), read, budget);
+    auto child = found_child([&] { return directory->listed_child(listing, position, budget); });
+    auto found = entry_of(std::move(child), read, budget);
     if (!found) H5_TRY(read.confirm_unchanged());  // else the failure is not the object's
     return found;
   }
@@ -269,13 +271,44 @@ class FileTree : public SourceTree {
     if (!child) return fail(std::move(child).error());
     const auto [id, known] = nodes_.adopt(*std::move(child));
     read.add(known->read_from());
-    auto stat = known->stat(StatDepth::Listing, budget);
+    const Reference reference{nodes_, id};
+    auto stat = stat_of(*known, StatDepth::Listing, budget);
     if (stat) {
       stat->follows = known->follows();
+      reference.kept = true;
       return Entry{id, *stat};
     }
-    nodes_.forget(id, 1);
     return fail(std::move(stat).error());
+  }
+
+  // Of a node whose entry is being made. Nobody forgets it if that fails.
+  struct Reference {
+    NodeTable& nodes;
+    const NodeId id;
+    mutable bool kept = false;
+    ~Reference() {
+      if (!kept) nodes.forget(id, 1);
+    }
+  };
+
+  // A name that is not found is missing for the kernel until the directory changes, so what could not be
+  // read for a moment must not be the reason.
+  template <class Find>
+  static Result<NodePtr> found_child(Find find) {
+    const MomentaryWatch watch;
+    Result<NodePtr> child = find();
+    return child ? child : watch.unless_met(std::move(child));
+  }
+
+  // The kernel keeps what is told of a node. So if something was met that says nothing of the file, the
+  // request fails; what a disk does not give is told of, but not to be kept.
+  static Result<NodeStat> stat_of(Node& node, StatDepth depth, RequestBudget& budget) {
+    const MomentaryWatch watch;
+    Result<NodeStat> stat = node.stat(depth, budget);
+    if (!watch.met() || !stat) return stat;
+    if (!is_of_range(*watch.met())) return fail(*watch.met());
+    stat->complete = false;
+    return stat;
   }
 
   object::FileSet& files() const { return *context_->environment.files; }

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <exception>
-#include <system_error>
 
 #include "h5mount/base/log.h"
 #include "h5mount/base/long_work.h"
@@ -16,9 +15,7 @@ constexpr std::chrono::milliseconds kAskEvery{50};  // whether a request still w
 
 // Whether salvaging that failed with this error may succeed later.
 bool may_pass(const Error& error) {
-  const ErrorCode code = error.code();
-  return code == ErrorCode::Interrupted || code == ErrorCode::Io || code == ErrorCode::AccessDenied ||
-         code == ErrorCode::Stale;
+  return is_momentary(error) || error.code() == ErrorCode::AccessDenied || error.code() == ErrorCode::Stale;
 }
 
 }  // namespace
@@ -67,7 +64,7 @@ Status SalvageJob::begin() {
   stop_ = false;
   try {
     thread_ = start_thread("h5-salvage", [this] { work(); });
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {  // no thread, or no memory for one
     return fail(Error(ErrorCode::Io, std::string("no thread for salvage: ") + error.what()));
   }
   running_ = true;
@@ -75,15 +72,13 @@ Status SalvageJob::begin() {
 }
 
 void SalvageJob::work() {
-  Result<std::shared_ptr<SourceTree>> made = fail(Error(ErrorCode::Internal, "salvage ended"));
-  try {
-    made = make_([this] { return !stop_; });
-  } catch (const std::exception& error) {
-    made = fail(Error(ErrorCode::Internal, error.what()));
-  }
+  Result<std::shared_ptr<SourceTree>> made = fail(no_memory());
+  run_guarded("salvage", [&] { made = make_([this] { return !stop_; }); });
   const bool again = !made && may_pass(made.error());
   if (!made && made.error().code() != ErrorCode::Interrupted)
-    log_once(LogLevel::Warning, name_ + " is shown without salvage: " + made.error().text());
+    run_guarded("salvage", [&] {
+      log_once(LogLevel::Warning, name_ + " is shown without salvage: " + made.error().text());
+    });
   const MutexLock lock(mutex_);
   running_ = false;
   done_ = !again;

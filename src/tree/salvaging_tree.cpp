@@ -258,7 +258,7 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
     const auto twin = salvaged_twin(parent, budget);
     if (!twin) return std::nullopt;
     auto found = twin->tree->lookup(twin->node, name, budget);
-    if (!found && !concerns_one_request(found.error())) return std::nullopt;
+    if (!found && !is_passing(found.error())) return std::nullopt;
     return found;
   }
 

@@ -170,8 +170,7 @@ class MeasuredTable final : public RowsFile {
       parts.push_back({row, rows, 0, text.size(), false});
       // The first blocks are kept for the reader as long as they leave most of the cache to the dataset.
       if (pass.bytes + text.size() <= source().environment.cache->budget() / 4) keep(parts[0], text);
-    } else if (done.error().code() == ErrorCode::Stale || concerns_one_request(done.error()) ||
-               may_be_torn()) {
+    } else if (done.error().code() == ErrorCode::Stale || is_passing(done.error()) || may_be_torn()) {
       note_error(done.error(), pass);
     } else {
       std::string().swap(text);  // the rows one by one take as much
@@ -231,7 +230,7 @@ class MeasuredTable final : public RowsFile {
 
   // The parts of a block with unreadable rows.
   struct Split {
-    RequestBudget& budget;
+    Pass& pass;
     std::vector<Part> parts = {};
     std::size_t failed = 0;  // attempts to read some rows
     std::vector<std::byte> rows = {};
@@ -245,7 +244,7 @@ class MeasuredTable final : public RowsFile {
 
   // Separates readable from unreadable rows: by chunks, else by halves.
   std::vector<Part> split(std::uint64_t first, std::uint64_t last, Pass& pass) const {
-    Split out{pass.budget};
+    Split out{pass};
     const std::optional<std::uint64_t> unit = chunk_rows();
     for (std::uint64_t row = first, end = 0; row < last; row = end) {
       end = unit ? std::min(last, checked_add(row / *unit * *unit, *unit).value_or(last)) : last;
@@ -258,7 +257,9 @@ class MeasuredTable final : public RowsFile {
 
   void split_rows(std::uint64_t first, std::uint64_t last, bool halve, Split& out) const {
     if (out.too_many()) return add_damaged(out.parts, first, last - first);
-    if (load_rows(first, last, out.rows, out.budget)) return add_loaded(first, last, out);
+    const Status loaded = load_rows(first, last, out.rows, out.pass.budget);
+    if (loaded) return add_loaded(first, last, out);
+    if (is_passing(loaded.error())) note_error(loaded.error(), out.pass);
     if (!halve || last - first == 1 || ++out.failed > kMaxFailedReads)
       return add_damaged(out.parts, first, last - first);
     const std::uint64_t middle = first + (last - first) / 2;
@@ -280,7 +281,9 @@ class MeasuredTable final : public RowsFile {
   }
 
   bool text_of(const std::byte* row, Split& out) const {
-    return render_loaded(row, 1, out.text, out.budget).has_value();
+    const Status rendered = render_loaded(row, 1, out.text, out.pass.budget);
+    if (!rendered && is_passing(rendered.error())) note_error(rendered.error(), out.pass);
+    return rendered.has_value();
   }
 
   std::vector<Part> parts_;

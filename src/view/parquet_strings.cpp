@@ -74,7 +74,7 @@ class Pass {
         note({ErrorCode::TooLarge, "more text than a file of this size can sensibly have"});
     }
     if (read) return;
-    if (concerns_one_request(read.error())) return note(read.error());
+    if (is_passing(read.error())) return note(read.error());
     // A structure that is being written is read again; it does not count as damaged.
     const ErrorCode why = read.error().code();
     if (why == ErrorCode::LimitExceeded) has_long_strings_ = true;

@@ -50,11 +50,7 @@ class Turn {
  public:
   // Waits until nobody else has the turn. Errors: those of `budget`.
   Status take(RequestBudget& budget) {
-    constexpr std::chrono::milliseconds kLook{50};
-    MutexLock lock(mutex_);
-    while (taken_)
-      if (!given_.wait_for(lock, kLook)) H5_TRY(budget.check());
-    taken_ = true;
+    while (!take_soon()) H5_TRY(budget.check());  // which reads /proc, so not under the lock
     return {};
   }
   void give() {
@@ -66,6 +62,13 @@ class Turn {
   }
 
  private:
+  bool take_soon() {
+    constexpr std::chrono::milliseconds kLook{50};
+    MutexLock lock(mutex_);
+    if (taken_) given_.wait_for(lock, kLook);
+    return !std::exchange(taken_, true);
+  }
+
   Mutex mutex_;
   Condition given_;
   bool taken_ H5_GUARDED_BY(mutex_) = false;
@@ -238,7 +241,7 @@ Status TableFile::read_parts(std::uint64_t begin, std::uint64_t stop, bool forwa
       out.add(
           (*blocks[i])->bytes().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)),
           *blocks[i]);
-    else if (concerns_one_request(blocks[i].error()))
+    else if (is_passing(blocks[i].error()))
       return fail(blocks[i].error());
     else
       H5_TRY(read_damaged(which, from, to, std::move(blocks[i]).error(), access.budget, out));

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/cache/block_cache.h"
 
 namespace h5mount::cache {
@@ -46,6 +47,38 @@ TEST(BlockCache, ExceptionAnswersWaitersAndGivesTheChargeBack) {
                std::bad_alloc);
   EXPECT_EQ(cache.used(), 0U);
   EXPECT_TRUE(cache.get_or_load({1, 0, 1}, 10, [](Block& b) { return fill_with(b, 1); }, Unbounded()));
+}
+
+// A text that lacks what could not be read for a moment.
+TEST(BlockCache, WhatWasMadeInSpiteOfAMomentaryErrorIsNotKept) {
+  BlockCache cache(1 << 20);
+  const auto lacks = [](Block& b) {
+    note_momentary(Error(ErrorCode::Io, "no answer"));
+    return fill_with(b, 1);
+  };
+  EXPECT_FALSE(cache.get_or_load({1, 0, 1}, 10, lacks, Unbounded()));
+  EXPECT_EQ(cache.used(), 0U);
+  EXPECT_TRUE(cache.get_or_load({1, 0, 1}, 10, [](Block& b) { return fill_with(b, 1); }, Unbounded()));
+}
+
+TEST(BlockCache, AWaiterAsksItsBudgetWithoutALock) {
+  BlockCache cache(1 << 20);
+  std::atomic<bool> begun = false, asked = false;
+  std::thread first([&] {
+    (void)cache.get_or_load(
+        {1, 0, 1}, 10,
+        [&](Block& b) {
+          begun = true;
+          while (!asked) std::this_thread::yield();
+          return fill_with(b, 3);
+        },
+        Unbounded());
+  });
+  while (!begun) std::this_thread::yield();
+  RequestBudget budget;
+  budget.poll([](void* data) { return *static_cast<std::atomic<bool>*>(data) = true, false; }, &asked);
+  EXPECT_TRUE(cache.get_or_load({1, 0, 1}, 10, [](Block& b) { return fill_with(b, 4); }, budget));
+  first.join();
 }
 
 TEST(BlockCache, OneLoadForManyWaiters) {

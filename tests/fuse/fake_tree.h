@@ -78,9 +78,9 @@ class FakeTree final : public tree::Tree {
   bool all_last = true, tells = true;
   bool lasts(tree::NodeId) override { return all_last; }
   bool tells_changes() const override { return tells; }
-  Result<std::vector<tree::NodeSource>> sources_of(tree::NodeId, RequestBudget&) override {
-    return std::vector<tree::NodeSource>{};
-  }
+  Result<std::vector<tree::NodeSource>> sources_of(tree::NodeId, RequestBudget&) override { return sources; }
+  std::vector<tree::NodeSource> sources;  // of every node
+  std::optional<Error> stat_error;
   std::string_view media_type(tree::NodeId) override { return tree::kPlainBytes; }
   void set_kernel(std::shared_ptr<tree::KernelPages> pages) override {
     const std::lock_guard lock(kernel_mutex_);
@@ -92,6 +92,7 @@ class FakeTree final : public tree::Tree {
   void forget(tree::NodeId, std::uint64_t count) override { references_ -= static_cast<std::int64_t>(count); }
   Result<tree::NodeStat> stat(tree::NodeId id, tree::StatDepth depth, RequestBudget&) override {
     if (depth == tree::StatDepth::Full) ++full_stats;
+    if (stat_error) return fail(*stat_error);
     tree::NodeStat out = stat_of(id);
     if (depth == tree::StatDepth::Full) out.complete = true;
     return out;

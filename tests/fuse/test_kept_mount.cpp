@@ -7,7 +7,10 @@
 #include <array>
 #include <random>
 
+#include "fake_tree.h"
+#include "h5mount/base/long_work.h"
 #include "kept_state.h"
+#include "kept_tree.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -242,6 +245,42 @@ TEST_F(KeptMountTest, MemoryOfAnotherVersionIsNotTaken) {
   EXPECT_FALSE(KeptMemory::map(memory_.get()));
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   EXPECT_FALSE(KeptMemory::map(null.get()));
+}
+
+// The file system that a source lies on may hang, and others wait for the thread that receives requests.
+TEST_F(KeptMountTest, ASourceIsLookedAtByWhoHasGivenTheLeadAway) {
+  struct Lead final : LongWorkListener {
+    void long_work_ahead() noexcept override { ++given; }
+    int given = 0;
+  } lead;
+  const auto inner = std::make_shared<test::FakeTree>();
+  const tree::NodeId file = inner->add(tree::kRootNode, tree::NodeType::File, "f", "bytes");
+  inner->sources.push_back({.file = "/dev/null", .object = {}});
+  const auto state = server();
+  KeptTree kept(inner, state->nodes, false);
+  RequestBudget budget;
+  const auto found = kept.lookup(tree::kRootNode, "f", budget);
+  ASSERT_TRUE(found);
+  ASSERT_NE(file, 0U);
+  set_long_work_listener(&lead);
+  EXPECT_TRUE(kept.open(found->node, budget));
+  set_long_work_listener(nullptr);
+  EXPECT_GT(lead.given, 0);
+}
+
+// Whether the file is that of the earlier servers is found out by the first request that can.
+TEST_F(KeptMountTest, ARootThatCannotBeReadForAMomentIsNoOtherFile) {
+  const auto inner = std::make_shared<test::FakeTree>();
+  inner->add(tree::kRootNode, tree::NodeType::File, "f", "bytes");
+  inner->stat_error = Error(ErrorCode::OutOfMemory, "no memory");
+  const auto state = server();
+  KeptTree kept(inner, state->nodes, true);
+  RequestBudget budget;
+  const auto before = kept.lookup(tree::kRootNode, "f", budget);
+  ASSERT_FALSE(before);
+  EXPECT_EQ(before.error().code(), ErrorCode::OutOfMemory);
+  inner->stat_error.reset();
+  EXPECT_TRUE(kept.lookup(tree::kRootNode, "f", budget));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ enum class SalvageMode : std::uint8_t { Off, Errors, Fill };
 
 // The option as this process has it: what it does already is no cure. Off before the first call.
 void set_salvage_mode(SalvageMode mode);
+SalvageMode salvage_mode();
 
 // A clause to append to the error's text; empty if nothing helps.
 std::string_view cure_of(const Error& error);

@@ -85,6 +85,15 @@ class [[nodiscard]] Error {
 // An Io error from errno.
 Error io_error(int errno_value, std::string what);
 
+// That there is no memory. It needs none itself, so it can be told where nothing may be thrown.
+Error no_memory() noexcept;
+
+// Whether the error tells of a moment and nothing of the bytes: no answer of a server or disk, no memory, no
+// descriptor, no time. The same request may succeed a moment later, so nobody keeps such an error, nor what
+// was made in spite of it (base/momentary.h): no node, no cached value, no recorded damage. What a disk fails
+// to give is damage like any other where salvage goes on past it.
+bool is_momentary(const Error& error);
+
 // Whether the system failed to give one range of a local source, as of a disk with bad sectors: reading other
 // ranges may succeed.
 bool is_of_range(const Error& error);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,10 +48,19 @@ KeptLog kept_log();
 // At most `length` bytes from `offset` on, fewer only at the end; nullopt if `offset` was already dropped.
 std::optional<std::string> read_kept_log(std::uint64_t offset, std::size_t length);
 
+// Without memory for the text the line is left out: handlers of exceptions log too.
 template <class... Args>
 void log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
-  if (log_enabled(level)) log_line(level, fmt::format(format, std::forward<Args>(args)...));
+  if (!log_enabled(level)) return;
+  try {
+    log_line(level, fmt::format(format, std::forward<Args>(args)...));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
 }
+
+// Logs the exception that is being handled: `who` failed by it.
+void log_exception(std::string_view who) noexcept;
 
 inline void log_error(const Error& error) {
   log_line(LogLevel::Error, text_with_cure(error));

@@ -1,14 +1,17 @@
 // OnceValue: a value computed on first use, by one caller while the others wait. No lock is held during the
 // computation. A failure is returned to all waiters and not kept: the next caller tries again, and so does a
-// waiter if the failure concerns only the first caller's request. Threads: any.
+// waiter if the failure concerns only the first caller's request. What was made in spite of a momentary error
+// counts as failed with it (base/momentary.h). Threads: any.
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "h5mount/base/error.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/base/request_budget.h"
 #include "h5mount/base/thread_annotations.h"
 
@@ -20,14 +23,25 @@ class OnceValue {
   // `budget`: that of the caller's request; it also ends its wait.
   template <class Make>
   Result<T> get(Make&& make, RequestBudget& budget) {
-    MutexLock lock(mutex_);
-    while (!value_ && making_)
-      if (std::optional<Result<T>> joined = join(lock, budget)) return *std::move(joined);
-    if (value_) return *value_;
-    making_ = true;
-    lock.unlock();
+    for (std::shared_ptr<Round> round;;) {
+      {
+        const MutexLock lock(mutex_);
+        if (value_) return *value_;
+        if (round && lasting_) return fail(*lasting_);
+        if (round && round->failure && !concerns_one_request(*round->failure))
+          return noted(Result<T>(fail(*round->failure)));
+        if (!std::exchange(making_, true)) break;
+        if (!waited_for_) waited_for_ = std::make_shared<Round>();
+        round = waited_for_;
+      }
+      while (!over_soon(*round)) H5_TRY(budget.check());  // which reads /proc, so not under the lock
+    }
     Finish finish{*this, std::nullopt};  // releases the waiters even if `make` throws
-    finish.result = make();
+    {
+      const MomentaryWatch watch;
+      finish.result = watch.unless_met(make());
+    }
+    if (!*finish.result) note_momentary(finish.result->error());
     return *finish.result;
   }
 
@@ -65,38 +79,32 @@ class OnceValue {
     std::optional<Error> failure;
   };
 
+  // Returns whether the computation is over, after a short wait for its end.
+  bool over_soon(Round& round) {
+    constexpr std::chrono::milliseconds kLook{50};
+    MutexLock lock(mutex_);
+    if (!round.over) round.done.wait_for(lock, kLook);
+    return round.over;
+  }
+
+  // Nothing of it may throw: an exception of `make` may be on its way. Waiters for a computation that threw
+  // try themselves.
+  static_assert(std::is_nothrow_move_constructible_v<T>);
   struct Finish {
     OnceValue& owner;
     std::optional<Result<T>> result;
     ~Finish() {
       const MutexLock lock(owner.mutex_);
       owner.making_ = false;
-      if (result && *result) owner.value_ = **result;
+      if (result && *result) owner.value_.emplace(std::move(**result));
       if (!owner.waited_for_) return;
       Round& round = *owner.waited_for_;
       round.over = true;
-      if (!result)
-        round.failure = Error(ErrorCode::Internal, "interrupted");
-      else if (!*result)
-        round.failure = result->error();
+      if (result && !*result) round.failure = result->error();
       round.done.notify_all();
       owner.waited_for_.reset();
     }
   };
-
-  // Waits for the running computation. Returns nullopt if the caller should try itself.
-  std::optional<Result<T>> join(MutexLock& lock, RequestBudget& budget) H5_REQUIRES(mutex_) {
-    constexpr std::chrono::milliseconds kLook{50};
-    if (!waited_for_) waited_for_ = std::make_shared<Round>();
-    const std::shared_ptr<Round> round = waited_for_;
-    while (!round->over)
-      if (!round->done.wait_for(lock, kLook))
-        if (Status goes_on = budget.check(); !goes_on) return fail(std::move(goes_on).error());
-    if (value_) return *value_;
-    if (lasting_) return fail(*lasting_);
-    if (round->failure && !concerns_one_request(*round->failure)) return fail(*round->failure);
-    return std::nullopt;
-  }
 
   // There are many of these objects, and hardly one is waited for or fails: what that needs is allocated only
   // then.

@@ -63,6 +63,7 @@ class RequestBudget {
   void share_pauses(std::shared_ptr<PauseBudget> pauses) { shared_pauses_ = std::move(pauses); }
 
  private:
+  Status charge(std::uint64_t steps);
   Error exceeded(std::uint64_t spent) const;
 
   const Bounds bounds_;
@@ -90,6 +91,10 @@ class Unbounded {
 // Whether another request for the same thing need not fail with the same error: this one was interrupted,
 // waited too long, or had spent its budget on other things before.
 bool concerns_one_request(const Error& error);
+
+// Whether the error is no damage that an answer may show in place of what is missing: it is of the moment
+// (is_momentary), or of this request's bounds. The request fails with it instead.
+bool is_passing(const Error& error);
 
 // Whether every request for only the same thing would fail like that as long as the bytes of the file are the
 // same. BudgetExceeded belongs to both: the same work costs the same again, unless the steps were spent on

@@ -105,6 +105,7 @@ class BlockCache {
 
  private:
   struct Shard;
+  struct Loading;
   std::shared_ptr<Impl> impl_;
 };
 

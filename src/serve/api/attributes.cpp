@@ -42,7 +42,7 @@ class AttributesBody final : public GradualBody {
     // What a value refers to may be damaged too (the heap of its texts).
     const std::size_t before = out.size();
     const Status added = add_value(out, work);
-    if (added || concerns_one_request(added.error())) return added;
+    if (added || is_passing(added.error())) return added;
     out.resize(before);
     out += "null";
     value_.reset();

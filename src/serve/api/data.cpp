@@ -28,8 +28,7 @@ struct Data {
 };
 
 Status noted(const Data& data, std::uint64_t offset, Status done) {
-  if (!done && !concerns_one_request(done.error()))
-    data.object->note_failure(data.path, offset, done.error());
+  if (!done && !is_passing(done.error())) data.object->note_failure(data.path, offset, done.error());
   return done;
 }
 

@@ -45,7 +45,7 @@ void write_filters(const format::FilterPipelineMessage& pipeline, JsonWriter& js
 Status write_dataset(const tree::FileObject& object, JsonWriter& json, RequestBudget& budget,
                      std::optional<Error>& damage) {
   auto whole = object.description(budget);
-  if (!whole && concerns_one_request(whole.error())) return fail(whole.error());
+  if (!whole && is_passing(whole.error())) return fail(whole.error());
   object::DatasetParts parts;
   if (!whole) {
     damage = whole.error();

@@ -45,6 +45,7 @@ class GroupBody final : public GradualBody {
       return add_child(links_->at(next_++), out, budget);
     }
     if (const Error* const damage = links_->damage()) {
+      if (is_passing(*damage)) return fail(*damage);
       if (next_ > 0) out += ',';
       text::JsonWriter json(out);
       write_damaged(*damage, "", json);
@@ -80,14 +81,14 @@ class GroupBody final : public GradualBody {
       json.end_object();
       return {};
     }
-    if (concerns_one_request(written.error())) return written;
+    if (is_passing(written.error())) return written;
     out.resize(before);
     text::JsonWriter again(out);
     return add_damaged(written.error(), name, again);
   }
 
   static Status add_damaged(const Error& error, const std::string& name, text::JsonWriter& json) {
-    if (concerns_one_request(error)) return fail(error);
+    if (is_passing(error)) return fail(error);  // a client would keep it
     write_damaged(error, name, json);
     return {};
   }

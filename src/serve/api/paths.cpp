@@ -45,7 +45,7 @@ class PathsBody final : public GradualBody {
     text::append_json_string(path_, out);
     if (!link.is(format::LinkType::Hard)) return check(level, link.name, budget);
     const auto object = level.group->follow(link, budget);
-    if (!object) return concerns_one_request(object.error()) ? Status(fail(object.error())) : Status();
+    if (!object) return is_passing(object.error()) ? Status(fail(object.error())) : Status();
     return (*object)->object().kind == object::ObjectKind::Group ? enter(*object, budget) : Status();
   }
 

@@ -2,27 +2,12 @@
 
 #include <unistd.h>
 
+#include "h5mount/base/sole_turn.h"
 #include "open_nodes.h"
 
 namespace h5mount::tree {
 
 namespace {
-
-// `mine` is true for one holder at a time.
-class Turn {
- public:
-  explicit Turn(std::atomic<bool>& taken) : taken_(taken), mine_(!taken.exchange(true)) {}
-  ~Turn() {
-    if (mine_) taken_ = false;
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  bool mine() const { return mine_; }
-
- private:
-  std::atomic<bool>& taken_;
-  const bool mine_;
-};
 
 DatasetDescriptionPtr shared_description(const DataState& data) {
   return {data.reader, &data.reader->description()};
@@ -99,7 +84,7 @@ DatasetDescriptionPtr FollowedBytes::measure(StatDepth depth, NodeStat& stat, No
   const bool listed = depth == StatDepth::Listing;
   if (states_.newest() && !listed) {
     // While one request makes the newest state, others get the size that is published.
-    const Turn turn(measuring_);
+    const SoleTurn turn(measuring_);
     const StatePtr known = turn.mine() || !data_.grows() ? nullptr : states_.newest_value();
     const auto published = known ? publisher().size() : std::nullopt;
     if (!published) return publish(stat, node, budget);
@@ -120,7 +105,7 @@ DatasetDescriptionPtr FollowedBytes::measure(StatDepth depth, NodeStat& stat, No
   const auto size = described ? size_by_shape(**described, budget)
                               : Result<std::optional<std::uint64_t>>(fail(described.error()));
   if (!size) {
-    if (concerns_one_request(size.error())) stat.complete = false;
+    if (is_passing(size.error())) stat.complete = false;
     if (size.error().code() != ErrorCode::TooLarge) set_unreadable_size(stat);  // else no size can say it
     return nullptr;
   }
@@ -135,7 +120,7 @@ DatasetDescriptionPtr FollowedBytes::measure(StatDepth depth, NodeStat& stat, No
 DatasetDescriptionPtr FollowedBytes::publish(NodeStat& stat, NodeId node, RequestBudget& budget) {
   const auto state = newest(budget);
   if (!state) {
-    if (!concerns_one_request(state.error())) data_.note_failure(0, state.error());
+    if (!is_passing(state.error())) data_.note_failure(0, state.error());
     set_size(stat, publisher().size().value_or(0));
     set_unreadable_size(stat);
     stat.complete = false;

@@ -8,6 +8,7 @@
 #include "h5mount/base/cures.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/momentary.h"
 #include "inode_numbers.h"
 
 namespace h5mount::tree {
@@ -65,10 +66,12 @@ Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, RequestBudget&
     snapshot = pinned;
     return open_whole(*pinned, address);
   };
+  const MomentaryWatch watch;  // part of the header may be missing for a moment
   auto opened = file.following() ? metadata::retry_torn(file, "object header", budget, open)
                                  : object::open_object(*snapshot, address);
   // The header is damaged, not torn: as much of it as can be decoded is used.
   if (!opened && file.following()) opened = object::open_object(*snapshot, address);
+  opened = watch.unless_met(std::move(opened));
   if (!opened) {
     H5_TRY(file.confirm_unchanged());  // else the failure is not the object's
     return fail(std::move(opened).error());

@@ -261,6 +261,7 @@ Result<Catalogue::Image> Catalogue::make_parquet(RequestBudget& budget) {
     pass.told_one();
   }
   H5_TRY(rows.finish());
+  if (walk.met_momentary()) image->digest = 0;  // only for those who have opened it now
   return image;
 }
 

@@ -8,6 +8,7 @@
 #include "h5mount/base/cures.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/text/value_text.h"
 #include "h5mount/tree/names.h"
@@ -102,7 +103,16 @@ CatalogueWalk::CatalogueWalk(const ForestOptions& options, ForestDirectoryPtr to
                              CatalogueProgress& progress)
     : options_(options), progress_(progress), top_(std::move(top)) {}
 
+// A file that cannot be read for a moment has a line that says so, which nobody keeps: the others are told.
 Result<bool> CatalogueWalk::next(File& out, RequestBudget& budget) {
+  MomentaryWatch watch;
+  auto more = take_next(out, budget);
+  met_momentary_ = met_momentary_ || watch.met().has_value();
+  watch.forget();
+  return more;
+}
+
+Result<bool> CatalogueWalk::take_next(File& out, RequestBudget& budget) {
   note_long_work();
   out.lines.clear();
   if (!begun_) {

@@ -41,6 +41,8 @@ class CatalogueWalk {
     std::uint64_t digest = 0;  // another one after every change of a file, of its name or of its rights
   };
   static Result<Survey> survey(ForestDirectoryPtr top, RequestBudget& budget);
+  // Whether a line says what was wrong for a moment only.
+  bool met_momentary() const { return met_momentary_; }
 
  private:
   struct Level {
@@ -50,6 +52,7 @@ class CatalogueWalk {
     std::size_t next = 0;
   };
 
+  Result<bool> take_next(File& out, RequestBudget& budget);
   Status enter(ForestDirectoryPtr directory, std::string path);
   Result<bool> take(const std::string& name, File& out, RequestBudget& budget);
   Status describe(const ForestDirectoryPtr& directory, const std::string& name, ForestEntry entry, File& out,
@@ -66,6 +69,7 @@ class CatalogueWalk {
   const ForestDirectoryPtr top_;
   const std::shared_ptr<SiblingFiles> siblings_ = std::make_shared<SiblingFiles>();
   bool begun_ = false, ended_ = false;
+  bool met_momentary_ = false;
   bool saw_all_ = true;               // no directory could not be listed
   std::vector<std::uint64_t> files_;  // identities, if lines are remembered
   std::vector<Level> levels_;

@@ -38,7 +38,8 @@ void DirectoryWatch::start() {
   try {
     thread_ = start_thread("h5-forest", [this] { run(); });
     running_ = true;
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {  // no thread, or no memory for one
+
     log(LogLevel::Warning, "no thread to watch directories; changes are noticed when they are used: {}",
         error.what());
   }
@@ -153,14 +154,11 @@ void DirectoryWatch::take(int watch, std::uint32_t what, const std::string& name
   watches_.erase(found);
 }
 
-// Returns whether there were events.
-bool DirectoryWatch::take_events(Changes& changes) {
+void DirectoryWatch::take_events(Changes& changes) {
   alignas(inotify_event) std::array<char, 16384> buffer;
-  bool any = false;
   for (;;) {
     const ssize_t length = ::read(events_.get(), buffer.data(), buffer.size());
-    if (length <= 0) return any;
-    any = true;
+    if (length <= 0) return;
     for (const char* at = buffer.data(); at < buffer.data() + length;) {
       inotify_event event{};
       std::memcpy(&event, at, sizeof event);
@@ -175,29 +173,33 @@ void DirectoryWatch::tell(const Changes& changes) const {
   for (const auto& [key, change] : changes) handler_.changed(change.folder, change.name, change.structure);
 }
 
+// If something throws, events may be lost with it, as if the system's queue had overflown: all that is
+// watched is looked at again.
 void DirectoryWatch::run() {
   std::deque<std::pair<WatchClock::time_point, Changes>> again;  // told once, and when to be told again
+  bool lost = false;
   for (;;) {
     std::array<pollfd, 2> waiting{pollfd{events_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
-    const int ready = ::poll(waiting.data(), waiting.size(), again.empty() ? -1 : kTogether);
+    const int ready = ::poll(waiting.data(), waiting.size(), again.empty() && !lost ? -1 : kTogether);
     if (ready < 0 && errno != EINTR) return;
     if ((waiting[1].revents & POLLIN) != 0) return;
-    try {
+    lost = !run_guarded("looking at what changed", [&] {
       while (!again.empty() && WatchClock::now() >= again.front().first) {
         const Changes second = std::move(again.front().second);
         again.pop_front();
         tell(second);
       }
       Changes changes;
-      if (!take_events(changes)) continue;
+      if (lost) take(0, IN_Q_OVERFLOW, {}, changes);
+      take_events(changes);
+      if (changes.empty()) return;
       const auto due = WatchClock::now() + kAgain;
       tell(changes);
       again.emplace_back(due, std::move(changes));
-    } catch (const std::exception& exception) {
-      log(LogLevel::Error, "looking at what changed: internal error: {}", exception.what());
-    }
+    });
     pollfd stopping{stop_.get(), POLLIN, 0};
-    if (::poll(&stopping, 1, kTogether) > 0) return;
+    const auto pause = lost ? static_cast<int>(kAgain.count()) : kTogether;
+    if (::poll(&stopping, 1, pause) > 0) return;
   }
 }
 

@@ -55,7 +55,7 @@ class DirectoryWatch {
   bool give_some_up();
   void sweep() H5_REQUIRES(mutex_);
   void run();
-  bool take_events(Changes& changes);
+  void take_events(Changes& changes);
   void take(int watch, std::uint32_t what, const std::string& name, Changes& changes);
   void tell(const Changes& changes) const;
 

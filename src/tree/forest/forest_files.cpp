@@ -106,7 +106,8 @@ Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot)
     const MutexLock lock(slot.mutex);
     slot.stamp = entry.source.stamp;
     slot.rights = rights_of(entry.source.attributes);
-    slot.error = tree ? std::nullopt : std::optional(tree.error());
+    const bool keeps = !tree && !is_momentary(tree.error());
+    slot.error = keeps ? std::optional(tree.error()) : std::nullopt;
     slot.retry = Slot::Clock::now() + (tree || is_about_bytes(tree.error().code()) ? kRetry : kRetrySoon);
   }
   if (!tree) {
@@ -156,19 +157,23 @@ void ForestFiles::compare(NodeId id, const Place& place, const ForestEntry& now)
   {
     const MutexLock lock(slot->mutex);
     if (slot->stamp == now.source.stamp) return;
-    other_rights = std::exchange(slot->rights, rights) != rights;
+    other_rights = slot->rights != rights;
     slot->error = std::nullopt;
   }
   const auto note = [&] {
     const MutexLock lock(slot->mutex);
     slot->stamp = now.source.stamp;
+    slot->rights = rights;
   };
   const OpenTreePtr open = trees_.of_slot(*slot);
   if (!open) return note();
-  if (open->checking.exchange(true)) return;  // another thread compares it
-  open->tree->file_changed();
-  const bool current = open->tree->state() == SourceTree::State::Current;
-  open->checking = false;
+  bool current = false;
+  {
+    const SoleTurn turn(open->checking);
+    if (!turn.mine()) return;  // another thread compares it
+    open->tree->file_changed();
+    current = open->tree->state() == SourceTree::State::Current;
+  }
   // Nodes show the rights that the file had when it was opened.
   if (!current || other_rights) return take_name(id, place);
   note();

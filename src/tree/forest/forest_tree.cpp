@@ -210,10 +210,10 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   void file_changed() override {
     for (const OpenTreePtr& open : files_.trees().all()) {
       const bool others = !open->in->watched || open->tree->watchable().size() > 1;
-      if (!others || open->checking.exchange(true)) continue;
-      open->tree->file_changed();
-      if (!open->tree->others_current()) take_name(open->root);
-      open->checking = false;
+      if (const SoleTurn turn(open->checking); others && turn.mine()) {
+        open->tree->file_changed();
+        if (!open->tree->others_current()) take_name(open->root);
+      }
     }
   }
 

@@ -12,6 +12,7 @@
 
 #include "../source_tree.h"
 #include "h5mount/base/once_value.h"
+#include "h5mount/base/sole_turn.h"
 #include "place_table.h"
 
 namespace h5mount::tree {

@@ -50,6 +50,8 @@ PlaceTable::Adopted PlaceTable::adopt(const FolderPtr& in, std::string_view name
                                       std::uint64_t identity) {
   Adopted out;
   std::shared_ptr<PlaceContent> dropped;  // destroyed after the lock is released
+  auto text = std::make_unique<char[]>(name.size() + 1);
+  std::memcpy(text.get(), name.data(), name.size());
   const MutexLock lock(mutex_);
   if (const auto known = names_.find(Name{in.get(), name}); known != names_.end()) {
     const auto place = places_.find(*known);
@@ -67,11 +69,14 @@ PlaceTable::Adopted PlaceTable::adopt(const FolderPtr& in, std::string_view name
       places_.erase(place);
     }
   }
-  auto text = std::make_unique<char[]>(name.size() + 1);
-  std::memcpy(text.get(), name.data(), name.size());
   out.id = next_++;
   const auto made = places_.emplace(out.id, Stored{in, std::move(text), identity, nullptr, 1, kind, false});
-  give_name(made.first);
+  try {
+    give_name(made.first);
+  } catch (...) {
+    places_.erase(made.first);
+    throw;
+  }
   return out;
 }
 

@@ -10,10 +10,10 @@ std::optional<Error> first_of(const FoundDamage& damage) {
   return damage.list ? damage.list : damage.entry;
 }
 
-// Damage is permanent and cached; an I/O error may be temporary and is not.
+// Damage is permanent and cached; what failed for a moment is not.
 Result<FoundDamage> to_keep(FoundDamage found) {
   const std::optional<Error> first = first_of(found);
-  if (first && first->code() == ErrorCode::Io) return fail(*first);
+  if (first && (is_momentary(*first) || first->code() == ErrorCode::Stale)) return fail(*first);
   return found;
 }
 

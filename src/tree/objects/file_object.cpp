@@ -4,6 +4,7 @@
 #include "damaged_lists.h"
 #include "followed_dataset.h"
 #include "group_contents.h"
+#include "h5mount/base/momentary.h"
 #include "object_facts.h"
 
 namespace h5mount::tree {
@@ -58,8 +59,9 @@ class ServedObject final : public FileObject {
     if (auto known = object_->listing.get())
       return std::make_shared<ListedLinks>(std::static_pointer_cast<const GroupListing>(std::move(known)));
     const GroupContents contents(file_, object_->object.address, 0);
+    const MomentaryWatch watch;
     H5_ASSIGN(const std::shared_ptr<const GroupListing> listing, contents.list(budget));
-    object_->listing.set(listing);
+    if (!watch.met()) object_->listing.set(listing);
     return std::make_shared<ListedLinks>(listing);
   }
 
@@ -82,7 +84,8 @@ class ServedObject final : public FileObject {
   }
 
   void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const override {
-    file_->failures().note(object_->object.address, file_->metadata()->number(), offset, error);
+    if (is_of_range(error) || !is_passing(error))
+      file_->failures().note(object_->object.address, file_->metadata()->number(), offset, error);
     report(path, error);
   }
   void report(std::string_view path, const Error& error) const override { file_->report(path, error); }

@@ -2,6 +2,7 @@
 
 #include "../core/external_files.h"
 #include "damaged_lists.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/object/list_damage.h"
 #include "h5mount/tree/names.h"
 
@@ -68,7 +69,9 @@ Result<std::shared_ptr<const GroupListing>> GroupContents::list(RequestBudget& b
     if (const auto listing = listed_->listing.lock(); listing && listed_->snapshot == snapshot)
       return listing;
   }
+  const MomentaryWatch watch;
   H5_ASSIGN(const std::shared_ptr<const GroupListing> made, make_list(object));
+  if (watch.met()) return made;  // its damage says so at its end; the next listing may be whole
   const MutexLock lock(listed_->mutex);
   listed_->listing = made;
   listed_->snapshot = snapshot;

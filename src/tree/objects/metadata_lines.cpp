@@ -27,18 +27,15 @@ constexpr std::uint64_t kMaxImageBytes = 1U << 20;
 constexpr std::size_t kMaxValueText = 64U << 10;
 
 // Whether the error may be absent when the same file is read another time, or by another build.
-bool is_passing(const Error& error) {
+bool may_differ(const Error& error) {
   switch (error.code()) {
-    case ErrorCode::Io:
     case ErrorCode::AccessDenied:
     case ErrorCode::NotFound:
-    case ErrorCode::OutOfMemory:
-    case ErrorCode::Internal:
     case ErrorCode::Stale:
     case ErrorCode::UnsupportedFeature:
       return true;
     default:
-      return concerns_one_request(error);
+      return is_passing(error) || error.code() == ErrorCode::Io;
   }
 }
 
@@ -47,7 +44,7 @@ bool is_passing(const Error& error) {
 using ForCatalogue = PassingFacts*;
 
 void note(ForCatalogue catalogue, const Error& error) {
-  if (catalogue != nullptr && is_passing(error)) catalogue->failures = true;
+  if (catalogue != nullptr && may_differ(error)) catalogue->failures = true;
 }
 
 // One JSON object on one line, written to a text part by part. After a failure nothing more is written.

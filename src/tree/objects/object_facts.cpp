@@ -63,7 +63,7 @@ Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObjec
   const auto reader = stays ? object.extent.get(open, budget) : open();
   if (stays && !measured) file.charge_again(object);
   if (reader) return std::make_shared<const object::DatasetDescription>((*reader)->description());
-  if (concerns_one_request(reader.error())) return fail(reader.error());
+  if (is_passing(reader.error())) return fail(reader.error());
   return described;
 }
 

@@ -9,6 +9,7 @@
 #include "../core/open_files.h"
 #include "followed_dataset.h"
 #include "h5mount/base/cures.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/tree/names.h"
 #include "h5mount/view/text_lines.h"
 #include "listings_ahead.h"
@@ -118,6 +119,12 @@ class DatatypeNode : public ObjectNode {
   }
 };
 
+// Whether the object may be opened the next time. An object of a server that is refused, or gone, may be
+// there again.
+bool passes(const Error& why) {
+  return is_momentary(why) || why.code() == ErrorCode::AccessDenied || why.code() == ErrorCode::Stale;
+}
+
 class GroupNode : public ObjectNode {
  public:
   GroupNode(const ServedFilePtr& view, std::uint64_t object, LinkPlace place, unsigned depth, NodePtr hidden)
@@ -171,10 +178,15 @@ class GroupNode : public ObjectNode {
   Result<NodePtr> node_of(const format::Link& link, RequestBudget& budget) {
     if (const auto path = path_to_sibling(link))
       return make_symlink_node(link_key(contents_, link), file(), symlink_text(*path));
+    const MomentaryWatch watch;
     LinkTarget target = contents_.resolve(link, budget);
     if (const auto* symlink = std::get_if<SymlinkPath>(&target.what))
       return make_symlink_node(link_key(contents_, link), file(), symlink_text(*symlink));
-    if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
+    auto* const broken = std::get_if<LinkTarget::Broken>(&target.what);
+    // A broken node would stay: the lookup fails instead, and the next one tries again.
+    if (broken != nullptr && watch.met()) return fail(*watch.met());
+    if (broken != nullptr && passes(broken->why)) return fail(broken->why);
+    if (broken != nullptr)
       return make_broken_node(link_key(contents_, link), contents_, link, std::move(broken->why));
     const object::Object& object = std::get<OpenedObjectPtr>(target.what)->object;
     LinkPlace place{address(), link.name};

@@ -295,7 +295,7 @@ AllNames all_names(ServedFile& file, const OpenedObject& object, RequestBudget& 
   auto attributes = xattr_names(file, object, budget);
   if (attributes)
     out.attributes = *std::move(attributes);
-  else if (!concerns_one_request(attributes.error()))
+  else if (!is_passing(attributes.error()))
     file.report(file.path_of_object(object.object.address), attributes.error().within("its attributes"));
   return out;
 }

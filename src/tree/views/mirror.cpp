@@ -207,7 +207,7 @@ class MirrorNode : public Node {
   }
 
   static Result<Target> unread(Target target, Error why) {
-    if (concerns_one_request(why)) return fail(std::move(why));
+    if (is_passing(why)) return fail(std::move(why));
     target.unread = std::move(why);
     return target;
   }
@@ -231,7 +231,7 @@ class MirrorNode : public Node {
     if (part != mirror_->part_for_damage(object)) return std::nullopt;
     const Status all = mirror_->for_each_part(view(), object, budget, [](const std::string&) {});
     if (all) return std::nullopt;
-    if (concerns_one_request(all.error())) return fail(all.error());
+    if (is_passing(all.error())) return fail(all.error());
     return all.error();
   }
 
@@ -351,7 +351,7 @@ class MirrorNode : public Node {
                   object::PathWork& work) const {
     RequestBudget& budget = work.budget;
     const auto link = contents_.find_listed(links, position, budget);
-    if (!link && !concerns_one_request(link.error())) {
+    if (!link && !is_passing(link.error())) {
       report(links.link(position).name, link.error());
       return out.add(*mirror_, {links.link(position).name, {}}, position, NodeType::Symlink);
     }
@@ -380,7 +380,7 @@ class MirrorNode : public Node {
     H5_TRY(added);
     if (all) return {};
     H5_TRY(budget.check());
-    if (concerns_one_request(all.error())) {
+    if (is_passing(all.error())) {
       out.note(all.error().within("the view of the object", object.object.address));
       return {};
     }
