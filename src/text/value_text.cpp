@@ -115,7 +115,7 @@ Status write_sequence(ValueWriter& writer, const format::Datatype& type, ByteSpa
   writer.out.push_back('[');
   for (std::size_t i = 0; i < part.length; ++i) {
     if (i > 0) writer.out.push_back(',');
-    writer.drop_counted();
+    writer.between_elements();
     H5_TRY(writer.context.budget.spend(kStepsPerPart));
     H5_TRY(write_element(writer, *type.base, part.object->bytes().subspan(i * item, item)));
   }
@@ -146,7 +146,7 @@ Status write_nested(ValueWriter& writer, const Dims& dims, std::size_t depth, st
   writer.out.push_back('[');
   for (std::uint64_t i = 0; i < dims[depth]; ++i) {
     if (i > 0) writer.out.push_back(',');
-    writer.drop_counted();
+    writer.between_elements();
     H5_TRY(writer.check_length(0));
     H5_TRY(writer.context.budget.spend(kStepsPerPart));
     H5_TRY(write_nested(writer, dims, depth + 1, index, write_item));
@@ -321,9 +321,8 @@ Status write_value(ValueWriter& writer, const format::Datatype& type, const form
 Result<std::string> value_text(const format::Datatype& type, const format::Dataspace& space, ByteSpan data,
                                const ValueContext& context, std::size_t most_bytes) {
   std::string out;
-  constexpr std::size_t kLong = 1U << 20;  // growing would hold it twice
-  if (most_bytes > kLong && most_bytes != kAnyLength) out.reserve(most_bytes);
   ValueWriter writer = make_writer(context, out, most_bytes);
+  if (most_bytes != kAnyLength) writer.room = most_bytes;
   H5_TRY(write_value(writer, type, space, data));
   return out;
 }

@@ -21,6 +21,7 @@ struct ValueWriter {
   ErrorCode beyond = ErrorCode::LimitExceeded;  // the error's code beyond that bound
   bool count_only = false;                      // the text is dropped after its length was counted
   std::size_t dropped = 0;
+  std::size_t room = 0;  // what is reserved for the text once it is long; 0: nothing
 
   format::FileSizes sizes() const { return context.file ? context.file->sizes() : format::FileSizes{}; }
   std::size_t written() const { return dropped + out.size(); }
@@ -30,12 +31,18 @@ struct ValueWriter {
     if (written() <= most && bytes <= most - written()) return {};
     return fail(Error(beyond, "the value's text is too long"));
   }
-  // Called between two elements, when no earlier text is needed any more.
-  void drop_counted() {
-    constexpr std::size_t kHeld = 64U << 10;
-    if (!count_only || out.size() < kHeld) return;
-    dropped += out.size();
-    out.clear();
+  // Called between two elements, when no earlier text that was only counted is needed any more. A text that
+  // grows by itself is held twice for a moment, so a long one gets all that it may take; no other does, as
+  // most values are short.
+  void between_elements() {
+    constexpr std::size_t kHeld = 64U << 10, kLong = 1U << 20;
+    if (out.size() < kHeld) return;
+    if (count_only) {
+      dropped += out.size();
+      out.clear();
+    } else if (room > out.capacity() && out.size() >= kLong) {
+      out.reserve(room);
+    }
   }
 };
 

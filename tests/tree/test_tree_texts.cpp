@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "h5mount/tree/tree.h"
+#include "shown_tree.h"
 #include "support/corpus.h"
+#include "support/large_allocations.h"
 
 namespace h5mount::test {
 namespace {
@@ -69,6 +71,19 @@ TEST_P(TreeTexts, AStatHasABudget) {
   ASSERT_FALSE(stat);
   EXPECT_EQ(stat.error().code(), ErrorCode::Interrupted);
   EXPECT_GT(tree_->stat(node, tree::StatDepth::Full)->size, 1000U);
+}
+
+// Memory is taken by what a value needs and not by what one may have: 16 MiB for each of 3,000 would be most
+// of the time of the whole text.
+TEST(MetadataLines, AValueTakesAsMuchMemoryAsItNeeds) {
+  const ShownTree tree(
+      written_with_h5py("for i in range(30):\n"
+                        "  d = f.create_dataset(str(i), data=i)\n"
+                        "  for j in range(100): d.attrs[f'a{j}'] = j"));
+  const std::uint64_t before = large_allocations();
+  const std::string text = tree.text(".h5/metadata.jsonl");
+  EXPECT_GT(text.size(), 3000U * 10);
+  EXPECT_LT(large_allocations() - before, 300U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Texts, TreeTexts, testing::Values("list.txt", "metadata.jsonl"),
