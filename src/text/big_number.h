@@ -18,6 +18,7 @@ class BigNumber {
   bool is_zero() const { return limbs_.empty(); }
   bool is_odd() const { return !limbs_.empty() && (limbs_[0] & 1) != 0; }
   std::size_t bit_width() const;
+  std::uint64_t low_bits() const { return limbs_.empty() ? 0 : limbs_[0]; }  // the lowest 64
 
   void multiply(std::uint64_t factor);
   void multiply_by_power_of_ten(std::uint32_t power);

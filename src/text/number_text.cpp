@@ -146,15 +146,14 @@ Decimal shortest_decimal(const Binary& number) {
   }
 }
 
-// The format of std::to_chars: without an exponent if that is not longer, else with an exponent.
+// About the format of std::to_chars, and with an exponent where a whole number, which is too large to be
+// written in full, would show more digits than it needs.
 void append_decimal(const Decimal& decimal, std::string& out) {
   constexpr int kMaxPlainPlaces = 17, kMaxLeadingZeros = 4;
   const int digits = static_cast<int>(decimal.digits.size());
-  if (decimal.point > 0 && decimal.point <= kMaxPlainPlaces) {
-    if (digits <= decimal.point) {
-      out += decimal.digits;
-      out.append(static_cast<std::size_t>(decimal.point - digits), '0');
-      out += ".0";
+  if (decimal.point > 0 && decimal.point <= std::min(kMaxPlainPlaces, digits)) {
+    if (digits == decimal.point) {
+      out.append(decimal.digits).append(".0");
       return;
     }
     const auto point = static_cast<std::size_t>(decimal.point);
@@ -173,6 +172,20 @@ void append_decimal(const Decimal& decimal, std::string& out) {
   out += exponent < 0 ? "e-" : "e+";
   if (exponent > -10 && exponent < 10) out.push_back('0');
   append_number(std::abs(exponent), out);
+}
+
+// The number, if it is whole and small enough to be written in full.
+std::optional<std::uint64_t> number_in_full(Binary number) {
+  constexpr std::int64_t kMaxBits = 54;
+  const auto bits = [&] { return static_cast<std::int64_t>(number.mantissa.bit_width()); };
+  if (bits() + number.exponent > kMaxBits || bits() + number.exponent <= 0) return std::nullopt;
+  while (number.exponent < 0) {
+    const std::int64_t shift = std::min<std::int64_t>(-number.exponent, 32);
+    if (number.mantissa.divide(std::uint64_t{1} << shift) != 0) return std::nullopt;
+    number.exponent += shift;
+  }
+  const std::uint64_t value = number.mantissa.low_bits() << number.exponent;
+  return value <= kLargestInFull ? std::optional(value) : std::nullopt;
 }
 
 struct FloatParts {
@@ -237,6 +250,11 @@ void append_any_float(const format::Datatype& type, ByteSpan element, std::strin
   }
   const bool negative = parts.negative;
   const Binary binary = to_binary(type, std::move(parts));
+  if (const auto whole = number_in_full(binary)) {
+    append_number(*whole, out);
+    out += ".0";
+    return;
+  }
   if (std::abs(binary.exponent) <= kGreatestExponent) return append_decimal(shortest_decimal(binary), out);
   if (negative) out.pop_back();
   append_hex_string(element, out);

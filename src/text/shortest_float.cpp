@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include "h5mount/base/mechanism.h"
 
@@ -31,13 +30,16 @@ std::ptrdiff_t significant_digits(const char* begin, const char* end) {
   return std::count_if(begin, end, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// std::to_chars writes large whole numbers with all their digits, even those that are not needed to identify
-// the value; such numbers are written with an exponent here.
+// Whole numbers are written in full as far as every reader of doubles has them exactly, whatever their own
+// format needs. std::to_chars writes larger ones with all their digits too, even those that are not needed to
+// identify the value; such numbers are written with an exponent here.
 template <class Float>
 char* write_by_to_chars(Float value, char* out) {
+  constexpr auto kInFull = static_cast<Float>(kLargestInFull);
+  if (std::abs(value) <= kInFull && value != 0 && value == std::trunc(value))
+    return with_point(out, std::to_chars(out, out + kFloatTextRoom, static_cast<std::int64_t>(value)).ptr);
   char* const end = std::to_chars(out, out + kFloatTextRoom, value).ptr;
-  constexpr Float kExact = static_cast<Float>(std::uint64_t{1} << std::numeric_limits<Float>::digits);
-  if (std::abs(value) >= kExact && std::find(out, end, 'e') == end) {
+  if (std::abs(value) > kInFull && std::find(out, end, 'e') == end) {
     char shortest[kFloatTextRoom];
     char* const shortest_end =
         std::to_chars(shortest, shortest + kFloatTextRoom, value, std::chars_format::scientific).ptr;

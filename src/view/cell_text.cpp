@@ -180,10 +180,12 @@ std::optional<std::size_t> integer_width(const format::Datatype& type) {
   return kWidths[type.size];
 }
 
-// The length of the longest of the type's shortest decimals, written without an exponent and with ".0".
+// The length of the longest of the type's decimals: of the shortest ones, or of -9007199254740992.0, the
+// longest whole number that is written in full.
 std::optional<std::size_t> float_width(const format::Datatype& type) {
   const std::string text = text::datatype_text(type);
-  if (text.ends_with("f2") || text.ends_with("f4")) return 17;
+  if (text.ends_with("f2")) return 17;
+  if (text.ends_with("f4")) return 19;
   if (text.ends_with("f8")) return 25;
   return std::nullopt;
 }

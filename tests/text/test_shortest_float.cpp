@@ -1,5 +1,5 @@
-// The text of floats is that of std::to_chars, with ".0" behind whole numbers, but where that has more digits
-// than the value needs.
+// The text of floats is that of std::to_chars, with ".0" behind whole numbers; those up to 2^53 are written
+// in full, larger ones with no more digits than the value needs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,8 +25,10 @@ std::size_t digits_of(std::string text) {
 template <class Float>
 std::string expected_text(Float value) {
   char buffer[64];
+  if (std::abs(value) <= std::ldexp(Float{1}, 53) && std::floor(value) == value)
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, 1).ptr};
   std::string out(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
-  if (std::abs(value) >= std::ldexp(Float{1}, std::numeric_limits<Float>::digits)) {
+  if (std::abs(value) > std::ldexp(Float{1}, 53)) {
     const std::string shortest(
         buffer, std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr);
     if (digits_of(shortest) < digits_of(out)) return shortest;
@@ -70,11 +72,22 @@ TEST(ShortestFloat, IsThatOfToChars) {
 TEST(ShortestFloat, LargeWholeNumbersHaveNoMoreDigitsThanTheyNeed) {
   EXPECT_EQ(text_of(784746197155102720000.0), "7.847461971551027e+20");
   EXPECT_EQ(text_of(-1152921504606846976.0), "-1.152921504606847e+18");
-  EXPECT_EQ(text_of(9007199254740992.0), "9007199254740992.0");  // all 16 are needed
   EXPECT_EQ(text_of(1e22), "1e+22");
-  EXPECT_EQ(text_of(123456790528.0F), "1.2345679e+11");
+  EXPECT_EQ(text_of(1e22F), "1e+22");
+  EXPECT_EQ(text_of(9007200328482816.0F), "9.0072e+15");
+}
+
+TEST(ShortestFloat, WholeNumbersUpTo2To53AreWrittenInFull) {
+  EXPECT_EQ(text_of(9007199254740992.0), "9007199254740992.0");
+  EXPECT_EQ(text_of(-9007199254740992.0F), "-9007199254740992.0");
+  EXPECT_EQ(text_of(1700000128.0F), "1700000128.0");
+  EXPECT_EQ(text_of(123456790528.0F), "123456790528.0");
   EXPECT_EQ(text_of(16777300.0F), "16777300.0");
+  EXPECT_EQ(text_of(1e5), "100000.0");
+  EXPECT_EQ(text_of(-1e15F), "-999999986991104.0");
   EXPECT_EQ(text_of(1500.0), "1500.0");
+  EXPECT_EQ(text_of(0.1F), "0.1");
+  EXPECT_EQ(text_of(16777216.5), "16777216.5");
 }
 
 }  // namespace

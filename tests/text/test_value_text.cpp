@@ -74,9 +74,36 @@ TEST(Floats, ShortestAndAlwaysRecognisable) {
   EXPECT_EQ(of_double(__builtin_nan("")), "NaN");
   EXPECT_EQ(of_double(-__builtin_inf()), "-Infinity");
   EXPECT_EQ(json(floating(2, 5, 10, 15), bytes(0x66, 0x2E)), "0.1");
-  EXPECT_EQ(json(floating(2, 5, 10, 15, format::ByteOrder::Big), bytes(0x7B, 0xFF)), "65500.0");
+  EXPECT_EQ(json(floating(2, 5, 10, 15, format::ByteOrder::Big), bytes(0x7B, 0xFF)), "65504.0");
   EXPECT_EQ(json(floating(2, 5, 10, 15), bytes(0x01, 0x00)), "6e-08");
   EXPECT_EQ(json(floating(2, 8, 7, 127), bytes(0x80, 0xBF)), "-1.0");
+}
+
+// The shortest decimal of a narrow format is another number to a reader of doubles; whole numbers are the
+// same to every reader.
+TEST(Floats, WholeNumbersOfEveryWidthAreWrittenInFull) {
+  EXPECT_EQ(json(floating(2, 5, 10, 15), bytes(0xE3, 0x70)), "10008.0");
+  EXPECT_EQ(json(floating(2, 5, 10, 15), bytes(0x55, 0x35)), "0.3333");
+  EXPECT_EQ(json(floating(2, 8, 7, 127), bytes(0x0C, 0x40)), "2.19");
+  EXPECT_EQ(json(floating(2, 8, 7, 127), bytes(0x7F, 0x47)), "65280.0");
+  EXPECT_EQ(json(floating(2, 8, 7, 127), bytes(0x00, 0xDA)), "-9007199254740992.0");
+  EXPECT_EQ(json(floating(2, 8, 7, 127), bytes(0x01, 0x5A)), "9.1e+15");
+  EXPECT_EQ(json(floating(1, 4, 3, 7), bytes(0x77)), "240.0");
+  EXPECT_EQ(json(floating(1, 5, 2, 15), bytes(0xFB)), "-57344.0");
+  const float epoch = 1700000128, below = 0.1F;
+  std::vector<std::byte> single(4);
+  std::memcpy(single.data(), &epoch, 4);
+  EXPECT_EQ(json(floating(4, 8, 23, 127), single), "1700000128.0");
+  std::memcpy(single.data(), &below, 4);
+  EXPECT_EQ(json(floating(4, 8, 23, 127), single), "0.1");
+  // 100,000 as a quadruple, whose number is not native.
+  std::vector<std::byte> quad(16);
+  quad[15] = std::byte{0x40};
+  quad[14] = std::byte{0x0F};
+  quad[13] = std::byte{0x86};
+  quad[12] = std::byte{0xA0};
+  EXPECT_EQ(json(floating(16, 15, 112, 16383), quad), "100000.0");
+  EXPECT_EQ(of_double(1e6), "1000000.0");
 }
 
 TEST(Floats, WideOnesAndVax) {

@@ -26,7 +26,10 @@ TEST(TableViews, NumbersAsJson) {
   for_each_number([](const std::string& path, const NumberCase& number, Order) {
     const bool is_float = number.name[0] == 'f';
     const std::size_t digits[] = {0, 4, 6, 0, 11, 0, 0, 0, 20};  // of -128, -32768, …
-    const std::size_t width = !is_float ? digits[number.bytes] : number.bytes == 8 ? 25 : 17;
+    const std::size_t width = !is_float           ? digits[number.bytes]
+                              : number.bytes == 8 ? 25
+                              : number.bytes == 4 ? 19
+                                                  : 17;
     std::string lines;
     for (std::string text : number.texts) {
       if (text == "NaN") text = "null";
