@@ -72,10 +72,12 @@ constexpr std::array kViews = {
 constexpr View kRaw{.directory = "", .suffix = "", .unfit = raw_unfit, .size = raw_size, .make = make_raw};
 
 constexpr std::array kZarrStores = {
-    ZarrStore{"plain.zarr", ZarrEncoding::Plain, "the file as a Zarr store of version 2, decoded"},
+    ZarrStore{"plain.zarr", ZarrEncoding::Plain,
+              "the file as a Zarr store of version 2, decoded: for netCDF's tools too"},
     ZarrStore{"stored.zarr", ZarrEncoding::Stored,
-              "the file as a Zarr store of version 2, its chunks as they are stored"},
-    ZarrStore{"v3.zarr", ZarrEncoding::Version3, "the file as a Zarr store of version 3, decoded"},
+              "the file as a Zarr store of version 2, its chunks as stored: to keep, for browsers"},
+    ZarrStore{"v3.zarr", ZarrEncoding::Version3,
+              "the file as a Zarr store of version 3, decoded: for browsers"},
 };
 
 }  // namespace

@@ -64,6 +64,11 @@ constexpr const char* kViews[] = {
     ".h5/parquet/t.parquet",
     ".h5/slice/v/:,0",
     ".h5/slice/v/:,1",
+    ".h5/plain.zarr/short/0",
+    ".h5/plain.zarr/pair/0.0",
+    ".h5/stored.zarr/packed/0",
+    ".h5/v3.zarr/packed/c.0",
+    ".h5/v3.zarr/pair/c.0.1",
     ".h5/npy/d.npy",
     ".h5/csv/d.csv",
     ".h5/csv/c.csv",
@@ -86,6 +91,7 @@ TEST_P(FollowedViews, ShowTheNewestStateWhateverSharesTheirDataset) {
     views.push_back(std::make_unique<ReadView>(tree, pages, path));
     views.back()->open();
   }
+  EXPECT_EQ(ReadView(tree, pages, ".h5/plain.zarr/short/0").read(), "aa..");
   EXPECT_EQ(views[0]->read(), "AAAA");
   EXPECT_EQ(views[1]->read(), "aaaa");
   for (std::size_t state = 0; state < states.size(); ++state) {
@@ -104,6 +110,9 @@ TEST_P(FollowedViews, ShowTheNewestStateWhateverSharesTheirDataset) {
   }
   EXPECT_EQ(views[0]->read(), "AAADOPQRST");
   EXPECT_EQ(views[1]->read(), "aaadopqrst");
+  EXPECT_EQ(ReadView(tree, pages, ".h5/plain.zarr/short/0").read(), "aaFFFFHH..");
+  EXPECT_EQ(ReadView(tree, pages, ".h5/plain.zarr/pair/0.0").read(), "aaGaaGGGG");
+  EXPECT_EQ(ReadView(tree, pages, ".h5/plain.zarr/pair/1.0").read(), "GGG......");
 }
 
 INSTANTIATE_TEST_SUITE_P(Handles, FollowedViews, testing::Bool(),

@@ -17,6 +17,11 @@ const ShownTree& dimensions() {
   return tree;
 }
 
+const ShownTree& variables() {
+  static const ShownTree tree(written_by_program("tree/fixtures/variables.py"));
+  return tree;
+}
+
 // The names in a directory itself.
 Lines names_in(const ShownTree& tree, std::string_view directory) {
   Lines out;
@@ -101,6 +106,76 @@ TEST(ZarrStore, TextsOfVersion2) {
                 R"(,"v/.zarray":)" + kArrayV + R"(,"v/.zattrs":)" + v + R"(,"x/.zarray":)" + kArrayX +
                 R"(,"x/.zattrs":)" + x + R"(,"g/.zgroup":)" + group + R"(,"g/.zattrs":{},"g/w/.zarray":)" +
                 kArrayW + R"(,"g/w/.zattrs":)" + w + "}}");
+}
+
+// The dimensions of an array in each of the three stores.
+void expect_dimensions(const std::string& array, const std::string& names) {
+  for (const std::string store : {".h5/plain.zarr/", ".h5/stored.zarr/"})
+    EXPECT_NE(variables().text(store + array + "/.zattrs").find(R"("_ARRAY_DIMENSIONS":)" + names),
+              std::string::npos)
+        << variables().text(store + array + "/.zattrs");
+  EXPECT_NE(variables().text(".h5/v3.zarr/" + array + "/zarr.json").find(R"("dimension_names":)" + names),
+            std::string::npos)
+      << array;
+}
+
+TEST(ZarrVariables, NumbersLeadToTheDimensionsOfACoordinate) {
+  expect_dimensions("site", R"(["site","len"])");
+}
+
+TEST(ZarrVariables, EachGroupHasItsOwnNamesForAScale) {
+  expect_dimensions("other", R"(["other"])");
+  expect_dimensions("a/again", R"(["again"])");
+  expect_dimensions("a/b/v", R"(["again"])");
+  expect_dimensions("c/v", R"(["other"])");
+  expect_dimensions("d/soft", R"(["soft"])");
+  expect_dimensions("d/v", R"(["soft"])");
+  const std::string all = variables().text(".h5/plain.zarr/.zmetadata");
+  for (const char* part : {R"("a/again/.zattrs":{"_ARRAY_DIMENSIONS":["again"]})",
+                           R"("other/.zattrs":{"_ARRAY_DIMENSIONS":["other"]})",
+                           R"("d/v/.zattrs":{"_ARRAY_DIMENSIONS":["soft"]})"})
+    EXPECT_NE(all.find(part), std::string::npos) << part;
+}
+
+TEST(ZarrVariables, AreAsLongAsAnUnlimitedDimension) {
+  expect_dimensions("part", R"(["rec"])");
+  for (const std::string name : {"all", "part"})
+    EXPECT_NE(variables().text(".h5/plain.zarr/" + name + "/.zarray").find(R"("shape":[5],"chunks":[2])"),
+              std::string::npos);
+  EXPECT_EQ(names_in(variables(), ".h5/v3.zarr/part"), (Lines{"zarr.json", "c.0", "c.1", "c.2"}));
+  const std::string fill("\xFD\xFF", 2), zeros(2, '\0');
+  EXPECT_EQ(variables().text(".h5/plain.zarr/part/0"), std::string("\0\0\1\0", 4));
+  EXPECT_EQ(variables().text(".h5/plain.zarr/part/1"), fill + fill);
+  EXPECT_EQ(variables().text(".h5/stored.zarr/part/2"), fill + zeros);
+  EXPECT_EQ(variables().text("part"), std::string("\0\0\1\0", 4));
+}
+
+TEST(ZarrVariables, StayShortOfADimensionThatNoFileCanHold) {
+  EXPECT_NE(variables().text(".h5/plain.zarr/wide/.zarray").find(R"("shape":[2])"), std::string::npos);
+  EXPECT_NE(variables().text(".h5/plain.zarr/wide/.zattrs").find("phony_dim_"), std::string::npos);
+}
+
+// What readers take for missing anyway is not in the strict stores, and what else is no number is a string.
+TEST(ZarrVariables, TheStoredOnesHaveStrictAttributes) {
+  const auto text = [](const char* store, const char* array, const char* file) {
+    return variables().text(std::string(".h5/") + store + "/" + array + "/" + file);
+  };
+  EXPECT_TRUE(
+      text("stored.zarr", "floats", ".zattrs")
+          .starts_with(
+              R"({"missing_value":[-1.0],"only":"NaN","range":[-1e999,1e999],"valid":"Infinity","_ARRAY)"))
+      << text("stored.zarr", "floats", ".zattrs");
+  EXPECT_NE(text("stored.zarr", "floats", ".zarray").find(R"("fill_value":"NaN")"), std::string::npos);
+  EXPECT_TRUE(text("stored.zarr", "floats_missing", ".zattrs").starts_with(R"({"_ARRAY_DIMENSIONS")"));
+  EXPECT_TRUE(text("stored.zarr", "whole", ".zattrs").starts_with(R"({"missing_value":"NaN","_ARRAY)"));
+  EXPECT_NE(text("stored.zarr", "whole", ".zarray").find(R"("fill_value":7)"), std::string::npos);
+  // As netCDF-C reads them.
+  EXPECT_TRUE(
+      text("plain.zarr", "floats", ".zattrs")
+          .starts_with(
+              R"({"_FillValue":NaN,"missing_value":[NaN,-1.0],"only":"NaN","range":[-Infinity,Infinity],)"
+              R"("valid":Infinity,"_ARRAY)"))
+      << text("plain.zarr", "floats", ".zattrs");
 }
 
 std::string array3(const std::string& shape, const std::string& type, const std::string& fill,

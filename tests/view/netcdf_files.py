@@ -121,6 +121,110 @@ def characters(n):
     plain[:] = np.arange(8)
 
 
+def coordinates(n):
+    """Coordinate variables of more than one dimension, whose dimensions netCDF-C keeps by number: in groups, of
+    dimensions of the groups above, and of unlimited ones."""
+    def words(group, name, length, values):
+        v = group.createVariable(name, 'S1', (name, length))
+        v[:] = netCDF4.stringtochar(np.array(values, 'S4'))
+    n.createDimension('len', 4)
+    n.createDimension('site', 3)
+    n.createDimension('rec', None)
+    words(n, 'site', 'len', [b'ab', b'cdef', b''])
+    words(n, 'rec', 'len', [b'x', b'yy'])
+    n.createVariable('v', 'f8', ('rec', 'site'))[:] = np.arange(6).reshape(2, 3)
+    g = n.createGroup('deep').createGroup('er')
+    g.createDimension('own', 2)
+    own = g.createVariable('own', 'S1', ('own', 'len'))
+    own[:] = netCDF4.stringtochar(np.array([b'p', b'q'], 'S4'))
+    g.createVariable('w', 'i2', ('own', 'site'))[:] = np.arange(6).reshape(2, 3)
+    g.createVariable('u', 'i2', ('rec',))[:] = [1, 2]
+
+
+def shorter(n):
+    """Variables that have fewer records than others have written, of every kind of fill value."""
+    n.createDimension('t', None)
+    n.createDimension('x', 3)
+    n.createDimension('s', None)
+    n.createVariable('all', 'f4', ('t', 'x'))[:] = np.arange(15).reshape(5, 3)
+    n.createVariable('t', 'i4', ('t',))[:2] = [10, 20]
+    for kind in ('i1', 'u1', 'i2', 'u2', 'i4', 'u4', 'i8', 'u8', 'f4', 'f8'):
+        n.createVariable('default_' + kind, kind, ('t',))[:2] = [1, 2]
+    for name, more in (('own', {}), ('packed', {'zlib': True, 'chunksizes': (4, 2)}), ('big', {'endian': 'big'}),
+                       ('tiles', {'chunksizes': (2, 3)}), ('summed', {'zlib': True, 'fletcher32': True})):
+        kind = '>i4' if name == 'big' else 'i4'
+        n.createVariable(name, kind, ('t', 'x'), fill_value=-7, **more)[:3] = np.arange(9).reshape(3, 3)
+    n.createVariable('nofill', 'f8', ('t',), fill_value=False)[:2] = [1, 2]
+    n.createVariable('words', str, ('t',))[:2] = np.array(['one', 'zwö'], object)
+    n.createVariable('letters', 'S1', ('t', 'x'))[:1] = [[b'a', b'b', b'c']]
+    n.createVariable('nothing', 'i2', ('t', 'x'))
+    n.createVariable('later', 'i2', ('s', 'x'))[:] = np.ones((2, 3))
+    n.createVariable('both', 'i2', ('t', 's'))[:] = np.ones((5, 2))
+    n.createGroup('g').createVariable('below', 'f4', ('t',))[:3] = [1, 2, 3]
+
+
+def orders(n):
+    """Big-endian numbers of every width, with attributes and without."""
+    n.createDimension('x', 4)
+    for kind in ('i1', 'i2', 'i4', 'i8', 'u2', 'u4', 'u8', 'f4', 'f8'):
+        n.createVariable(kind, '>' + kind, ('x',), endian='big')[:] = [1, 2, 3, 4]
+        n.createVariable(kind + '_packed', '>' + kind, ('x',), endian='big', zlib=True, chunksizes=(3,),
+                         fill_value=3)[:] = np.array([1, 2, 4, 120], kind)
+    n.createVariable('scalar', '>f4', (), endian='big')[...] = 1.5
+
+
+def not_numbers(n):
+    """What is no number in attributes of every place, and missing values that are none."""
+    n.createDimension('x', 3)
+    n.some, n.worst = np.nan, np.array([np.inf, -np.inf, np.nan, 1])
+    for kind in ('f4', 'f8'):
+        nan = np.dtype(kind).type(np.nan)
+        v = n.createVariable(kind, kind, ('x',), fill_value=nan)
+        v.set_auto_mask(False)
+        v.missing_value, v.valid_max = nan, np.dtype(kind).type(np.inf)
+        v[:] = [1, nan, 3]
+        w = n.createVariable(kind + '_inf', kind, ('x',), fill_value=-np.dtype(kind).type(np.inf))
+        w.set_auto_mask(False)
+        w[:] = [1, -np.inf, 3]
+        only = n.createVariable(kind + '_missing', kind, ('x',))
+        only.set_auto_mask(False)
+        only.missing_value = nan
+        only[:] = [1, nan, 3]
+    i = n.createVariable('count', 'i2', ('x',))
+    i.note, i.text = np.nan, 'NaN, "Infinity"'
+    i[:] = [1, 2, 3]
+
+
+def hidden_names(n):
+    """Variables that have the name of a dimension and are not its coordinate, dimensions without variables, scalars."""
+    n.createDimension('time', None)
+    n.createDimension('level', 2)
+    n.createDimension('unused', 7)
+    n.createVariable('level', 'f4', ('time',))[:] = [1, 2, 3]
+    n.createVariable('time', 'f8', ('level',))[:] = [5, 6]
+    n.createVariable('v', 'i4', ('time', 'level'))[:] = np.arange(6).reshape(3, 2)
+    n.createVariable('alone', 'f8', ())[...] = 2.5
+    g = n.createGroup('g')
+    g.createDimension('level', 4)
+    g.createVariable('unused', 'i4', ('level',))[:] = [1, 2, 3, 4]
+    g.createVariable('v', 'i4', ('time', 'level'))[:] = np.arange(12).reshape(3, 4)
+
+
+def linked_scales(f):
+    """Scales that have several names: each group has its own for them."""
+    f['time'] = np.arange(4)
+    f['time'].make_scale('time')
+    f['v'] = np.arange(4.)
+    f['v'].dims[0].attach_scale(f['time'])
+    for name in ('g', 'g/deeper', 'none'):
+        f.create_group(name)
+    f['g/t'] = f['time']
+    f['soft/s'] = h5py.SoftLink('/time')
+    for group in ('g', 'g/deeper', 'none', 'soft'):
+        f[group]['w'] = np.arange(4.)
+        f[group]['w'].dims[0].attach_scale(f['time'])
+
+
 def figures(n):
     """Numbers alone, which netCDF-C's own reader of Zarr can take, on a grid for the climate operators."""
     n.createDimension('time', None)
@@ -139,6 +243,10 @@ def figures(n):
         data = np.arange(24).reshape(3, 2, 4).astype(kind)
         data[0, 1, 2] = data[2, :, 0] = fill
         v[:] = data
+    big = n.createVariable('big', '>f4', ('time', 'lat', 'lon'), endian='big')
+    big[:] = np.arange(24).reshape(3, 2, 4)
+    part = n.createVariable('part', 'f4', ('time', 'lat', 'lon'), fill_value=-1)
+    part[:2] = np.arange(16).reshape(2, 2, 4)
     v = n.createVariable('packed', 'i2', ('lat', 'lon'))
     v.scale_factor, v.missing_value = np.float32(0.1), np.int16(-1)
     v.set_auto_maskandscale(False)
@@ -177,10 +285,11 @@ def some_scales(f):
 
 def main():
     os.chdir(sys.argv[1])
-    for write in (unlimited, groups, fill_values, packed, attributes, characters, figures):
+    for write in (unlimited, groups, fill_values, packed, attributes, characters, figures, coordinates, shorter, orders,
+                  not_numbers, hidden_names):
         with netCDF4.Dataset(f'{write.__name__}.nc', 'w') as n:
             write(n)
-    for write in (without_scales, some_scales):
+    for write in (without_scales, some_scales, linked_scales):
         with h5py.File(f'{write.__name__}.nc', 'w') as f:
             write(f)
     with open('records.cdl', 'w', encoding='ascii') as f:

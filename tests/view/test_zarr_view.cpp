@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "arrays.h"
+#include "h5mount/dataset/padded_dataset.h"
+#include "h5mount/view/netcdf.h"
 #include "h5mount/view/zarr.h"
 
 namespace h5mount::test {
@@ -25,6 +27,21 @@ void expect_chunk(std::string_view path, ZarrEncoding encoding, std::string_view
   expect_file(*arrays().make(view::zarr_chunk_view(encoding), *std::move(chunk)), wanted);
 }
 
+// Where a file states no fill value netCDF-C gives netCDF's own (https://docs.unidata.ucar.edu/netcdf-c,
+// "netcdf.h": NC_FILL_…), in the byte order of the type.
+TEST(NetcdfFill, IsTheFilesOrNetcdfsOwn) {
+  const auto fill = [](const char* path) {
+    const std::vector<std::byte> element = view::netcdf_fill_element(arrays().description(path));
+    return std::string(reinterpret_cast<const char*>(element.data()), element.size());
+  };
+  EXPECT_EQ(fill("edges"), number(0x8001, 2));  // -32767
+  EXPECT_EQ(fill("packed"), number(0xFFFF, 2));
+  EXPECT_EQ(fill("contiguous"), number(0x80000001, 4, Order::Big));
+  EXPECT_EQ(fill("big_endian"), number(0x479E000000000000, 8, Order::Big));
+  EXPECT_EQ(fill("unwritten"), number(0x3FC00000, 4));  // 1.5, as the file has it
+  EXPECT_EQ(fill("strings"), std::string(16, '\0'));
+}
+
 constexpr ZarrEncoding kEncodings[] = {ZarrEncoding::Plain, ZarrEncoding::Stored, ZarrEncoding::Version3};
 
 TEST(ZarrArray, MetadataOfVersion2) {
@@ -35,7 +52,7 @@ TEST(ZarrArray, MetadataOfVersion2) {
             R"({"zarr_format":2,"shape":[5,7],"chunks":[2,3],"dtype":"<i2","compressor":null,"fill_value":0,)"
             R"("order":"C","filters":null})");
   EXPECT_EQ(metadata("contiguous", "null"),
-            R"({"zarr_format":2,"shape":[2,3],"chunks":[2,3],"dtype":">i4","compressor":null,)"
+            R"({"zarr_format":2,"shape":[2,3],"chunks":[2,3],"dtype":"<i4","compressor":null,)"
             R"("fill_value":null,"order":"C","filters":null})");
   EXPECT_EQ(metadata("scalar"),
             R"({"zarr_format":2,"shape":[],"chunks":[],"dtype":"<f8","compressor":null,"fill_value":0,)"
@@ -45,7 +62,7 @@ TEST(ZarrArray, MetadataOfVersion2) {
             R"("order":"C","filters":null})");
   EXPECT_EQ(
       metadata("padded", "\"AAAAAAAA\""),
-      R"({"zarr_format":2,"shape":[3],"chunks":[2],"dtype":[["a","<i2"],["b",">u4"]],"compressor":null,)"
+      R"({"zarr_format":2,"shape":[3],"chunks":[2],"dtype":[["a","<i2"],["b","<u4"]],"compressor":null,)"
       R"("fill_value":"AAAAAAAA","order":"C","filters":null})");
   EXPECT_EQ(metadata("strings", "\"\""),
             R"({"zarr_format":2,"shape":[3],"chunks":[2],"dtype":"|O","compressor":null,"fill_value":"",)"
@@ -139,7 +156,7 @@ TEST(ZarrChunks, AreCutFromTheArray) {
 
 TEST(ZarrChunks, OfAnyStorage) {
   const std::string contiguous = numbers({0, 1, 2, 3, 4, 5}, 4, Order::Big);
-  expect_chunk("contiguous", ZarrEncoding::Plain, "0.0", contiguous);
+  expect_chunk("contiguous", ZarrEncoding::Stored, "0.0", contiguous);
   expect_chunk("contiguous", ZarrEncoding::Version3, "c.0.0", contiguous);
   expect_chunk("scalar", ZarrEncoding::Plain, "0", number(0x4004000000000000, 8));
   expect_chunk("scalar", ZarrEncoding::Version3, "c", number(0x4004000000000000, 8));
@@ -149,11 +166,24 @@ TEST(ZarrChunks, OfAnyStorage) {
   expect_chunk("sums", ZarrEncoding::Plain, "1", numbers({4, 5, 0, 0}, 4));
 }
 
+// netCDF-C 4.9.0 takes big-endian elements for little-endian ones, without an error.
+TEST(ZarrChunks, OfThePlainStoreAreLittleEndian) {
+  expect_chunk("contiguous", ZarrEncoding::Plain, "0.0", numbers({0, 1, 2, 3, 4, 5}, 4));
+  expect_chunk("big_endian", ZarrEncoding::Plain, "0",
+               numbers({0, 0x3FF0000000000000, 0x4000000000000000}, 8));
+  for (const char* path : {"contiguous", "big_endian", "padded"}) {
+    EXPECT_EQ(array_of(path, ZarrEncoding::Plain).metadata("0").find('>'), std::string::npos) << path;
+    EXPECT_NE(array_of(path, ZarrEncoding::Stored).metadata("0").find('>'), std::string::npos) << path;
+  }
+}
+
 TEST(ZarrChunks, CompoundsHaveNoPadding) {
-  expect_chunk("padded", ZarrEncoding::Plain, "0",
+  expect_chunk("padded", ZarrEncoding::Stored, "0",
                number(1, 2) + number(4, 4, Order::Big) + number(0xFFFE, 2) + number(5, 4, Order::Big));
-  expect_chunk("padded", ZarrEncoding::Plain, "1",
+  expect_chunk("padded", ZarrEncoding::Stored, "1",
                number(3, 2) + number(6, 4, Order::Big) + std::string(6, '\0'));
+  expect_chunk("padded", ZarrEncoding::Plain, "0",
+               number(1, 2) + number(4, 4) + number(0xFFFE, 2) + number(5, 4));
   // In a struct of version 3 all numbers have one byte order.
   expect_chunk("padded", ZarrEncoding::Version3, "c.0",
                number(1, 2) + number(4, 4) + number(0xFFFE, 2) + number(5, 4));
@@ -174,6 +204,35 @@ TEST(ZarrChunks, StoredOnesAreTheBytesInTheFile) {
     expect_chunk("packed", ZarrEncoding::Stored, name, all_of(*stored));
   }
   expect_chunk("packed", ZarrEncoding::Plain, "1.1", numbers({14, 0, 0, 0, 19, 0, 0, 0}, 2));
+}
+
+// A dataset of 4 by 5 in chunks of 2 by 4 that is shown as 5 by 9: a chunk whose elements are all there is
+// the one in the file, any other has the element of the padding, and zeros beyond the array.
+TEST(ZarrChunks, OfAPaddedDataset) {
+  const auto padded = [] {
+    auto description = dataset::PaddedDataset::describe(arrays().description("packed"), {5, 9});
+    return std::make_shared<const dataset::PaddedDataset>(arrays().reader("packed"), *std::move(description),
+                                                          std::vector{std::byte{0x34}, std::byte{0x12}});
+  };
+  const auto chunk_of = [&](ZarrEncoding encoding, std::uint64_t number) {
+    auto chunk = view::derive_zarr_chunk(number, encoding)->open(padded());
+    EXPECT_TRUE(chunk);
+    return all_of(*arrays().make(view::zarr_chunk_view(encoding), *std::move(chunk)));
+  };
+  const std::uint64_t fill = 0x1234;
+  const std::string edge = numbers({4, fill, fill, fill, 9, fill, fill, fill}, 2);
+  EXPECT_EQ(chunk_of(ZarrEncoding::Plain, 0), numbers({0, 1, 2, 3, 5, 6, 7, 8}, 2));
+  EXPECT_EQ(chunk_of(ZarrEncoding::Plain, 1), edge);
+  EXPECT_EQ(chunk_of(ZarrEncoding::Plain, 2), numbers({fill, 0, 0, 0, fill, 0, 0, 0}, 2));
+  EXPECT_EQ(chunk_of(ZarrEncoding::Plain, 6), numbers({fill, fill, fill, fill, 0, 0, 0, 0}, 2));
+  EXPECT_EQ(chunk_of(ZarrEncoding::Version3, 1), edge);
+  const auto in_file = [](const char* name) {
+    return all_of(*arrays().open("", std::string("packed_") + name));
+  };
+  EXPECT_EQ(chunk_of(ZarrEncoding::Stored, 0), in_file("0.0"));
+  EXPECT_EQ(chunk_of(ZarrEncoding::Stored, 3), in_file("1.0"));
+  EXPECT_NE(chunk_of(ZarrEncoding::Stored, 1), in_file("0.1"));
+  EXPECT_FALSE(view::derive_zarr_chunk(9, ZarrEncoding::Plain)->open(padded()));
 }
 
 TEST(ZarrChunks, ThereAreNoOthers) {

@@ -39,6 +39,11 @@ std::vector<std::uint32_t> coordinate_ids(const metadata::FileMetadata& file, co
 // Whether netCDF has variables of this type. `committed`: it is a named datatype.
 bool is_netcdf_type(const format::Datatype& type, bool committed);
 
+// The element that netCDF-C gives where a variable is shorter than its unlimited dimension: the fill value
+// that the file states or, as netCDF-C does not take HDF5's default of zeros for one, that of netCDF for the
+// type.
+std::vector<std::byte> netcdf_fill_element(const object::DatasetDescription& dataset);
+
 // The attributes as the members of a JSON object, without its braces. Values of one element are not lists,
 // numbers are written so that a reader of doubles gets their exact value, and enumerations are numbers.
 // netCDF's own attributes are omitted.
@@ -48,9 +53,11 @@ struct AttributesText {
 };
 // Version2: NaN and the infinities are written as they are, as zarr-python and xarray write them and netCDF-C
 // reads them; `_FillValue` of a dataset of type `fill_type` (null: not a dataset) is also given as
-// AttributesText::fill_value. Version3: strict JSON in which they are strings; `_FillValue` has the form that
+// AttributesText::fill_value. StrictVersion2: strict JSON in which they are strings, but infinities in lists
+// of numbers 1e999. What readers take for missing anyway is omitted: `_FillValue` that is given as
+// fill_value, and NaN as the `missing_value` of floats. Version3: strict JSON; `_FillValue` has the form that
 // the registry of Zarr's extensions defines, and is omitted if that defines none.
-enum class AttributeForm : std::uint8_t { Version2, Version3 };
+enum class AttributeForm : std::uint8_t { Version2, StrictVersion2, Version3 };
 AttributesText attributes_text(const text::ValueContext& values, const object::Object& object,
                                DimensionRole role, const format::Datatype* fill_type, AttributeForm form);
 

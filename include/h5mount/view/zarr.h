@@ -34,8 +34,9 @@ struct ZarrType {
   }
 };
 
-// Plain: version 2, elements as stored, no codec. Stored: version 2, the stored bytes of the file's own
-// chunks if a Zarr codec is equivalent to their filters; other datasets as in Plain. Version3: version 3,
+// Plain: version 2, packed little-endian elements, no codec: netCDF-C 4.9.0 takes big-endian ones for
+// little-endian ones. Stored: version 2, the stored bytes of the file's own chunks if a Zarr codec is
+// equivalent to their filters; of other datasets packed elements without a codec. Version3: version 3,
 // elements as stored; compounds are packed and little-endian.
 enum class ZarrEncoding : std::uint8_t { Plain, Stored, Version3 };
 

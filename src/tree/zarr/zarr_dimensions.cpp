@@ -1,7 +1,5 @@
 #include "zarr_dimensions.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <ranges>
@@ -18,20 +16,16 @@ namespace {
 constexpr std::size_t kMaxAxes = 1U << 20;  // of all datasets and scales, some 100 bytes each
 constexpr std::uint64_t kNoGroup = ~std::uint64_t{0};
 
-std::string last_name(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
-bool is_unlimited(const format::Dataspace& space, std::size_t axis) {
-  return axis < space.max_dims.size() && space.max_dims[axis] == format::kUnlimited;
-}
-
 bool has_committed_type(const object::Object& dataset) {
   const metadata::HeaderMessage* type = dataset.header->find(format::MessageType::Datatype);
   return type != nullptr && type->is_shared();
 }
 
 }  // namespace
+
+bool is_unlimited(const format::Dataspace& space, std::size_t axis) {
+  return axis < space.max_dims.size() && space.max_dims[axis] == format::kUnlimited;
+}
 
 class DimensionWalk {
  public:
@@ -79,6 +73,11 @@ class DimensionWalk {
     std::uint64_t address, group;
     std::size_t first, rank;  // of axes_
     bool by_netcdf;           // which numbers its dimensions
+    bool by_id;               // its own attributes do not lead to the scales
+  };
+  struct Length {
+    std::uint64_t value;
+    bool unlimited;
   };
 
   Status read_group(const GroupContents& contents, std::uint64_t number, std::vector<Pending>& below) {
@@ -136,7 +135,8 @@ class DimensionWalk {
       axes_.push_back(
           {space.dims[i], ids.empty() ? scales[i] : ids[i], is_unlimited(space, i), !ids.empty()});
     const bool known = view::is_netcdf_type(*(*description)->type, has_committed_type(dataset.object));
-    arrays_.push_back({dataset.object.address, group, first, space.rank(), known && !role.has_scales});
+    arrays_.push_back(
+        {dataset.object.address, group, first, space.rank(), known && !role.has_scales, !ids.empty()});
     return {};
   }
 
@@ -166,7 +166,7 @@ class DimensionWalk {
     for (const Scale& scale : scales_) {
       const std::uint64_t length =
           scale.unlimited ? std::max(scale.length, used[scale.address]) : scale.length;
-      if (lengths_.emplace(scale.address, length).second)
+      if (lengths_.emplace(scale.address, Length{length, scale.unlimited}).second)
         same_[{scale.group, length, scale.unlimited}].push_back({scale.address, 0});
     }
   }
@@ -188,7 +188,7 @@ class DimensionWalk {
       const auto arrays = std::ranges::equal_range(arrays_, top.group, {}, &Array::group);
       bool others = false;
       for (const Array& array : arrays) {
-        if (has_all_scales(array)) continue;
+        if (has_all_scales(array) && !array.by_id) continue;
         if (array.by_netcdf == by_netcdf)
           number_one(array);
         else
@@ -203,9 +203,12 @@ class DimensionWalk {
   bool has_all_scales(const Array& array) {
     return std::ranges::all_of(axes_of(array), [&](const Axis& axis) { return has_scale(axis); });
   }
+  // A variable that has fewer records than an unlimited dimension is as long as that all the same.
   bool has_scale(const Axis& axis) const {
-    const auto length = lengths_.find(axis.scale);
-    return length != lengths_.end() && length->second == axis.length;
+    const auto found = lengths_.find(axis.scale);
+    if (found == lengths_.end()) return false;
+    const Length& length = found->second;
+    return length.unlimited ? axis.length <= length.value : axis.length == length.value;
   }
   std::span<const Axis> axes_of(const Array& array) const {
     return std::span(axes_).subspan(array.first, array.rank);
@@ -233,7 +236,7 @@ class DimensionWalk {
   Result<std::shared_ptr<const FileDimensions>> finish() {
     std::ranges::stable_sort(out_->named_, {}, &FileDimensions::Named::dataset);
     for (const Scale& scale : scales_)
-      if (scale.unlimited) out_->lengths_.emplace(scale.address, lengths_.at(scale.address));
+      if (scale.unlimited) out_->lengths_.emplace(scale.address, lengths_.at(scale.address).value);
     constexpr std::size_t kLengthBytes = 64;
     H5_TRY(out_->charge_.resize(out_->dimensions_.capacity() * sizeof(Dimension) +
                                 out_->named_.capacity() * sizeof(FileDimensions::Named) +
@@ -254,7 +257,7 @@ class DimensionWalk {
   std::vector<Array> arrays_;
   std::vector<Axis> axes_;
   std::unordered_map<std::uint64_t, std::uint64_t> scale_of_id_;  // by netCDF's number of the dimension
-  std::unordered_map<std::uint64_t, std::uint64_t> lengths_;      // of the dimensions of scales
+  std::unordered_map<std::uint64_t, Length> lengths_;             // of the dimensions of scales
   std::map<std::tuple<std::uint64_t, std::uint64_t, bool>, std::vector<Dimension>> same_;
   std::uint64_t next_ = 0;
   std::size_t objects_ = 0;
@@ -287,50 +290,6 @@ Result<std::shared_ptr<const FileDimensions>> FileDimensionsCache::get(const Ser
     state = state_;
   }
   return state->dimensions.get_once([&] { return FileDimensions::of(file, budget); }, budget);
-}
-
-Result<std::vector<std::string>> dimension_names(ServedFile& file, const OpenedObject& dataset,
-                                                 const object::DatasetDescription& description,
-                                                 view::DimensionRole role, RequestBudget& budget) {
-  const text::ValueContext values = file.value_context(dataset.snapshot, budget);
-  const std::vector<std::uint64_t>& dims = description.space.dims;
-  const auto scales = view::dimension_scales(values, dataset.object, dims.size(), role);
-  std::vector<std::string> out;
-  std::shared_ptr<const FileDimensions> whole;
-  for (std::size_t i = 0; i < dims.size() && out.size() == i; ++i) {
-    const auto scale =
-        scales[i] == 0 ? Result<OpenedObjectPtr>(OpenedObjectPtr()) : file.object(scales[i], budget);
-    if (!scale || !*scale || (*scale)->object.kind != object::ObjectKind::Dataset) break;
-    const auto described = description_of(file, **scale, budget);
-    if (!described || (*described)->space.rank() == 0) break;
-    std::uint64_t length = (*described)->space.dims[0];
-    if (is_unlimited((*described)->space, 0)) {
-      if (!whole) {
-        H5_ASSIGN(whole, file.kept<FileDimensionsCache>().get(file.shared_from_this(), budget));
-      }
-      length = whole->length_of(scales[i]);
-    }
-    std::string name = last_name(values.path_of(scales[i]).value_or(""));
-    if (length == dims[i] && !name.empty()) out.push_back(std::move(name));
-  }
-  H5_TRY(budget.check());
-  if (out.size() == dims.size()) return out;
-  if (!whole) {
-    H5_ASSIGN(whole, file.kept<FileDimensionsCache>().get(file.shared_from_this(), budget));
-  }
-  const auto found = whole->dimensions_of(dataset.object.address);
-  out.clear();
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    const auto known = i < found.size() ? std::optional(found[i]) : std::nullopt;
-    std::string name =
-        known && known->scale != 0 ? last_name(values.path_of(known->scale).value_or("")) : std::string();
-    // A dataset that the walk did not meet shares its dimensions with no other.
-    if (name.empty())
-      name = known && known->scale == 0 ? fmt::format("phony_dim_{}", known->number)
-                                        : fmt::format("phony_dim_{:x}_{}", dataset.object.address, i);
-    out.push_back(std::move(name));
-  }
-  return out;
 }
 
 }  // namespace h5mount::tree

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -31,7 +30,8 @@ class FileDimensions {
   struct Dimension {
     std::uint64_t scale = 0, number = 0;
   };
-  // The dimensions of a dataset that has a dimension without a scale of its length; empty for other datasets.
+  // The dimensions of a dataset that has a dimension without a scale of its length, or dimensions that only
+  // netCDF's numbers lead to; empty for other datasets.
   std::vector<Dimension> dimensions_of(std::uint64_t dataset) const;
 
   // The length of the dimension that an unlimited scale represents: the greatest length of the scale itself
@@ -66,10 +66,6 @@ class FileDimensionsCache {
   std::shared_ptr<State> state_ H5_GUARDED_BY(mutex_);
 };
 
-// The names of a dataset's dimensions as netCDF-C shows them. A dimension without a scale of its length has a
-// name of its own, which it shares with equally long dimensions of other datasets in the same group.
-Result<std::vector<std::string>> dimension_names(ServedFile& file, const OpenedObject& dataset,
-                                                 const object::DatasetDescription& description,
-                                                 view::DimensionRole role, RequestBudget& budget);
+bool is_unlimited(const format::Dataspace& space, std::size_t axis);
 
 }  // namespace h5mount::tree

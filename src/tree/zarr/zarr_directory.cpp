@@ -8,9 +8,9 @@
 
 #include "../core/inode_numbers.h"
 #include "../core/name_list.h"
-#include "../objects/followed_dataset.h"
 #include "../objects/object_nodes.h"
 #include "../views/view_nodes.h"
+#include "followed_variable.h"
 #include "h5mount/base/thread_annotations.h"
 #include "zarr_store.h"
 
@@ -18,15 +18,23 @@ namespace h5mount::tree {
 
 namespace {
 
+// What a metadata file is of: an object and, if that is an array, the link by which it is shown, as its name
+// is that of a dimension too.
+struct Described {
+  std::uint64_t object = 0;
+  std::optional<ArrayPlace> place = {};
+};
+
 // A metadata file: its text is made at the first request, once for each snapshot of the file.
 class ZarrTextNode : public Node {
  public:
-  using Make = Status (*)(const ServedFilePtr&, const OpenedObject&, TreeText& out, RequestBudget&);
+  using Make = Status (*)(const ServedFilePtr&, const OpenedObject&, const ArrayPlace*, TreeText& out,
+                          RequestBudget&);
   // `store`: the name of its directory.
-  ZarrTextNode(ServedFilePtr file, std::uint64_t object, std::string_view store, std::string_view name,
-               Make make)
-      : Node({file.get(), NodeKey::Kind::ViewFile, object, fmt::format("{}/{}", store, name)}),
+  ZarrTextNode(ServedFilePtr file, Described of, std::string_view store, std::string_view name, Make make)
+      : Node({file.get(), NodeKey::Kind::ViewFile, of.object, key_name(of, store, name)}),
         file_(std::move(file)),
+        place_(std::move(of.place)),
         make_(make) {}
 
   Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
@@ -67,6 +75,11 @@ class ZarrTextNode : public Node {
     OnceValue<TreeTextPtr> text;
   };
 
+  static std::string key_name(const Described& of, std::string_view store, std::string_view name) {
+    if (!of.place) return fmt::format("{}/{}", store, name);
+    return fmt::format("{}/{}/{:x}/{}", store, name, of.place->group->contents.address(), of.place->name);
+  }
+
   Result<TreeTextPtr> text(RequestBudget& budget) {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address, budget));
     const std::uint64_t snapshot = object->snapshot->number();
@@ -79,13 +92,14 @@ class ZarrTextNode : public Node {
     return state->text.get_once(
         [&]() -> Result<TreeTextPtr> {
           auto made = std::make_shared<TreeText>(file_->context());
-          H5_TRY(make_(file_, *object, *made, budget));
+          H5_TRY(make_(file_, *object, place_ ? &*place_ : nullptr, *made, budget));
           return made;
         },
         budget);
   }
 
   ServedFilePtr file_;
+  std::optional<ArrayPlace> place_;
   Make make_;
   Mutex mutex_;
   std::shared_ptr<State> state_ H5_GUARDED_BY(mutex_);
@@ -105,28 +119,34 @@ Status add_made(const Result<std::string>& made, TreeText& out) {
   if (!made) return fail(made.error());
   return out.append(*made);
 }
-Status group_text(const ServedFilePtr&, const OpenedObject&, TreeText& out, RequestBudget&) {
+Status group_text(const ServedFilePtr&, const OpenedObject&, const ArrayPlace*, TreeText& out,
+                  RequestBudget&) {
   return out.append(zarr_group_text());
 }
-Status attributes_text(const ServedFilePtr& file, const OpenedObject& object, TreeText& out,
-                       RequestBudget& budget) {
-  return add_made(zarr_attributes_text(*file, object, budget), out);
+template <view::ZarrEncoding kEncoding>
+Status attributes_text(const ServedFilePtr& file, const OpenedObject& object, const ArrayPlace* place,
+                       TreeText& out, RequestBudget& budget) {
+  return add_made(place != nullptr ? zarr_array_attributes_text(*file, object, *place, kEncoding, budget)
+                                   : zarr_group_attributes_text(*file, object, kEncoding, budget),
+                  out);
 }
 template <view::ZarrEncoding kEncoding>
-Status array_text(const ServedFilePtr& file, const OpenedObject& dataset, TreeText& out,
+Status array_text(const ServedFilePtr& file, const OpenedObject& dataset, const ArrayPlace*, TreeText& out,
                   RequestBudget& budget) {
   return add_made(zarr_array_text(*file, dataset, kEncoding, budget), out);
 }
 template <view::ZarrEncoding kEncoding>
-Status consolidated_text(const ServedFilePtr& file, const OpenedObject&, TreeText& out,
+Status consolidated_text(const ServedFilePtr& file, const OpenedObject&, const ArrayPlace*, TreeText& out,
                          RequestBudget& budget) {
   return zarr_consolidated_text(file, kEncoding, out, budget);
 }
-Status node3_text(const ServedFilePtr& file, const OpenedObject& object, TreeText& out,
-                  RequestBudget& budget) {
-  return add_made(zarr3_node_text(*file, object, budget), out);
+Status node3_text(const ServedFilePtr& file, const OpenedObject& object, const ArrayPlace* place,
+                  TreeText& out, RequestBudget& budget) {
+  return place != nullptr ? add_made(zarr3_array_text(*file, object, *place, budget), out)
+                          : out.append(zarr3_group_text(*file, object, budget));
 }
-Status root3_text(const ServedFilePtr& file, const OpenedObject&, TreeText& out, RequestBudget& budget) {
+Status root3_text(const ServedFilePtr& file, const OpenedObject&, const ArrayPlace*, TreeText& out,
+                  RequestBudget& budget) {
   return zarr3_root_text(file, out, budget);
 }
 
@@ -141,8 +161,8 @@ using StorePtr = std::shared_ptr<const Store>;
 template <view::ZarrEncoding kEncoding>
 struct Version2Files {
   static constexpr std::array of_array = {MetadataFile{".zarray", array_text<kEncoding>},
-                                          MetadataFile{".zattrs", attributes_text}};
-  static constexpr std::array of_root = {MetadataFile{".zattrs", attributes_text},
+                                          MetadataFile{".zattrs", attributes_text<kEncoding>}};
+  static constexpr std::array of_root = {MetadataFile{".zattrs", attributes_text<kEncoding>},
                                          MetadataFile{".zgroup", group_text},
                                          MetadataFile{".zmetadata", consolidated_text<kEncoding>}};
   static Store store(const view::ZarrStore& shown) {
@@ -167,12 +187,14 @@ Store store_of(const view::ZarrStore& shown) {
 // An array has a directory of its own for each link: a directory cannot have two paths.
 class ZarrArrayNode : public Node {
  public:
-  ZarrArrayNode(const StorePtr& store, const GroupContents& parent, const ZarrChild& child)
-      : Node({parent.file().get(), NodeKey::Kind::ViewDirectory, parent.address(),
+  ZarrArrayNode(const StorePtr& store, const StoreGroupPtr& parent, const ZarrChild& child)
+      : Node({parent->contents.file().get(), NodeKey::Kind::ViewDirectory, parent->contents.address(),
               fmt::format("{}/{}", store->shown.name, child.link.name)}),
         store_(store),
-        dataset_(std::make_shared<FollowedDataset>(parent.file(), child.object->object.address,
-                                                   LinkPlace{parent.address(), child.link.name})) {}
+        place_{parent, child.own_name},
+        dataset_(std::make_shared<FollowedVariable>(parent->contents.file(), child.object->object.address,
+                                                    LinkPlace{parent->contents.address(), child.link.name})) {
+  }
 
   Subject subject() const override { return {&file(), file().path_of(dataset_->place())}; }
   const FollowedFilePtr& read_from() const override { return file().file()->followed; }
@@ -183,8 +205,8 @@ class ZarrArrayNode : public Node {
 
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     if (const MetadataFile* found = find_file(store_->of_array, shown))
-      return std::make_shared<ZarrTextNode>(dataset_->file(), dataset_->address(), store_->shown.name,
-                                            found->name, found->make);
+      return std::make_shared<ZarrTextNode>(dataset_->file(), Described{dataset_->address(), place_},
+                                            store_->shown.name, found->name, found->make);
     H5_ASSIGN(const view::ZarrArray array, described(budget));
     const auto number = array.chunk_number(shown);
     if (!number || *number >= array.chunk_count() || array.chunk_name(*number) != shown)
@@ -231,15 +253,17 @@ class ZarrArrayNode : public Node {
   ServedFile& file() const { return *dataset_->file(); }
 
   const StorePtr store_;
-  const std::shared_ptr<FollowedDataset> dataset_;
+  const ArrayPlace place_;
+  const std::shared_ptr<FollowedVariable> dataset_;
 };
 
 class ZarrGroupNode : public Node {
  public:
-  ZarrGroupNode(const StorePtr& store, const ServedFilePtr& file, std::uint64_t group, unsigned depth)
-      : Node({file.get(), NodeKey::Kind::ViewDirectory, group, std::string(store->shown.name)}),
+  ZarrGroupNode(const StorePtr& store, const StoreGroupPtr& place)
+      : Node({place->contents.file().get(), NodeKey::Kind::ViewDirectory, place->contents.address(),
+              std::string(store->shown.name)}),
         store_(store),
-        contents_(file, group, depth) {}
+        place_(place) {}
 
   Subject subject() const override { return {file().get(), file()->path_of_object(key().address)}; }
   const FollowedFilePtr& read_from() const override { return file()->file()->followed; }
@@ -250,15 +274,16 @@ class ZarrGroupNode : public Node {
 
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     if (const MetadataFile* found = find_file(files(), shown))
-      return std::make_shared<ZarrTextNode>(file(), key().address, store_->shown.name, found->name,
+      return std::make_shared<ZarrTextNode>(file(), Described{key().address}, store_->shown.name, found->name,
                                             found->make);
-    H5_ASSIGN(const ZarrChild child, find_zarr_child(contents_, store_->shown.encoding, shown, budget));
+    H5_ASSIGN(const ZarrChild child,
+              find_zarr_child(place_->contents, store_->shown.encoding, shown, budget));
     if (child.symlink)
       return make_symlink_node({file().get(), NodeKey::Kind::Link, key().address,
                                 fmt::format("{}/{}", store_->shown.name, child.link.name)},
                                file(), symlink_text(*child.symlink, store_->encode_name));
-    if (child.is_array()) return std::make_shared<ZarrArrayNode>(store_, contents_, child);
-    return std::make_shared<ZarrGroupNode>(store_, file(), child.link.address, contents_.depth() + 1);
+    if (child.is_array()) return std::make_shared<ZarrArrayNode>(store_, place_, child);
+    return std::make_shared<ZarrGroupNode>(store_, group_in(place_, child.link.address));
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
@@ -269,27 +294,26 @@ class ZarrGroupNode : public Node {
       return Status();
     };
     ZarrOmissions omissions;
-    H5_TRY(for_each_zarr_child(contents_, store_->shown.encoding, each, &omissions, budget));
+    H5_TRY(for_each_zarr_child(place_->contents, store_->shown.encoding, each, &omissions, budget));
     out->set_damage(std::move(omissions.links));
     out->set_left_out(std::move(omissions.objects));
     return out;
   }
 
  private:
-  const ServedFilePtr& file() const { return contents_.file(); }
+  const ServedFilePtr& file() const { return place_->contents.file(); }
   std::span<const MetadataFile> files() const {
     return key().address == file()->root_address() ? store_->of_root : store_->of_group;
   }
 
   StorePtr store_;
-  GroupContents contents_;
+  StoreGroupPtr place_;
 };
 
 }  // namespace
 
 NodePtr make_zarr_directory(const VirtualDirectorySetup& setup, const view::ZarrStore& store) {
-  return std::make_shared<ZarrGroupNode>(std::make_shared<const Store>(store_of(store)), setup.main,
-                                         setup.main->root_address(), 0);
+  return std::make_shared<ZarrGroupNode>(std::make_shared<const Store>(store_of(store)), root_of(setup.main));
 }
 
 }  // namespace h5mount::tree

@@ -7,7 +7,6 @@
 
 #include "h5mount/base/limits.h"
 #include "h5mount/base/utf8.h"
-#include "zarr_dimensions.h"
 #include "zarr_store.h"
 
 namespace h5mount::tree {
@@ -43,18 +42,13 @@ std::string ascii_json(std::string_view json) {
   return out;
 }
 
-view::DimensionRole role_of(const OpenedObject& object) {
-  if (object.object.kind != object::ObjectKind::Dataset) return {};
-  return view::dimension_role(*object.snapshot, object.object);
-}
-
 // The names of all dimensions of an array, as a JSON list. Returns nullopt if the file has too many
 // dimensions to be numbered.
 Result<std::optional<std::string>> dimension_names_json(ServedFile& file, const OpenedObject& dataset,
-                                                        const object::DatasetDescription& description,
-                                                        const view::ZarrArray& array,
-                                                        view::DimensionRole role, RequestBudget& budget) {
-  auto names = dimension_names(file, dataset, description, role, budget);
+                                                        const Variable& variable,
+                                                        const view::ZarrArray& array, const ArrayPlace& place,
+                                                        RequestBudget& budget) {
+  auto names = dimension_names(file, dataset, variable, place, budget);
   if (!names && names.error().code() == ErrorCode::LimitExceeded) return std::nullopt;
   H5_TRY(names);
   for (const std::uint32_t length : array.type().dims)
@@ -70,7 +64,7 @@ Result<std::optional<std::string>> dimension_names_json(ServedFile& file, const 
 struct WalkedObject {
   const std::string& path;  // prefix of its keys, without a slash at the end; empty for the root
   const OpenedObject& object;
-  bool is_array;
+  const ArrayPlace* array;  // null: it is a group
 };
 
 // Visits the root and all groups and arrays below it. The children of a group are visited one after another.
@@ -81,7 +75,7 @@ class StoreWalk {
       : file_(file), encoding_(encoding), visit_(visit), budget_(budget) {}
 
   Status run() {
-    left_.push_back({GroupContents(file_, file_->root_address(), 0), "", 0});
+    left_.push_back({root_of(file_), "", 0});
     while (!left_.empty()) {
       const Group group = std::move(left_.back());
       left_.pop_back();
@@ -98,7 +92,7 @@ class StoreWalk {
 
   // A group to be visited; until then path_ begins with the path of the group that contains it.
   struct Group {
-    GroupContents contents;
+    StoreGroupPtr place;
     std::string name;
     std::size_t above;  // bytes of that path
   };
@@ -109,8 +103,9 @@ class StoreWalk {
   }
 
   Status visit_group(const Group& group) {
-    H5_ASSIGN(const OpenedObjectPtr opened, file_->object(group.contents.address(), budget_));
-    Status visited = visit_({path_, *opened, false});
+    const GroupContents& contents = group.place->contents;
+    H5_ASSIGN(const OpenedObjectPtr opened, file_->object(contents.address(), budget_));
+    Status visited = visit_({path_, *opened, nullptr});
     const std::size_t own = path_.size();
     const auto each = [&](const ZarrChild& child) {
       if (child.symlink) return Status();
@@ -118,16 +113,16 @@ class StoreWalk {
         visited = fail({ErrorCode::TooLarge, "more objects than can be consolidated"});
       } else if (child.is_array()) {
         add_name(child.shown);
-        visited = visit_({path_, *child.object, true});
+        const ArrayPlace place{group.place, child.own_name};
+        visited = visit_({path_, *child.object, &place});
         path_.resize(own);
       } else {
-        left_.push_back(
-            {GroupContents(file_, child.link.address, group.contents.depth() + 1), child.shown, own});
+        left_.push_back({group_in(group.place, child.link.address), child.shown, own});
       }
       return visited;
     };
     // The group's own listing reports its missing entries.
-    if (visited) (void)for_each_zarr_child(group.contents, encoding_, each, nullptr, budget_);
+    if (visited) (void)for_each_zarr_child(contents, encoding_, each, nullptr, budget_);
     return visited;
   }
 
@@ -169,16 +164,22 @@ constexpr std::string_view kConsolidated =
     R"(,"consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{)";
 constexpr std::string_view kConsolidatedEnd = "}}}";
 
-Result<std::string> array_node_text(ServedFile& file, const OpenedObject& dataset, RequestBudget& budget) {
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset, budget));
-  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, view::ZarrEncoding::Version3));
+Result<std::string> array_node_text(ServedFile& file, const OpenedObject& dataset, const ArrayPlace& place,
+                                    RequestBudget& budget) {
+  H5_ASSIGN(const Variable variable, variable_of(file, dataset, budget));
+  const object::DatasetDescription& description = *variable.description;
+  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(description, view::ZarrEncoding::Version3));
   const text::ValueContext values = file.value_context(dataset.snapshot, budget);
-  const view::DimensionRole role = role_of(dataset);
-  H5_ASSIGN(const std::string fill, view::zarr3_fill_value(*description, values));
+  H5_ASSIGN(const std::string fill, view::zarr3_fill_value(description, values));
   const view::AttributesText attributes = view::attributes_text(
-      values, dataset.object, role, description->type.get(), view::AttributeForm::Version3);
-  H5_ASSIGN(const auto names, dimension_names_json(file, dataset, *description, array, role, budget));
+      values, dataset.object, variable.role, description.type.get(), view::AttributeForm::Version3);
+  H5_ASSIGN(const auto names, dimension_names_json(file, dataset, variable, array, place, budget));
   return ascii_json(array.version3_metadata(fill, names.value_or("null"), "{" + attributes.members + "}"));
+}
+
+view::AttributeForm form_of(view::ZarrEncoding encoding) {
+  return encoding == view::ZarrEncoding::Plain ? view::AttributeForm::Version2
+                                               : view::AttributeForm::StrictVersion2;
 }
 
 }  // namespace
@@ -189,27 +190,32 @@ std::string zarr_group_text() {
 
 Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
                                     view::ZarrEncoding encoding, RequestBudget& budget) {
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset, budget));
-  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, encoding));
+  H5_ASSIGN(const Variable variable, variable_of(file, dataset, budget));
+  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*variable.description, encoding));
   const view::AttributesText attributes =
-      view::attributes_text(file.value_context(dataset.snapshot, budget), dataset.object, role_of(dataset),
-                            description->type.get(), view::AttributeForm::Version2);
+      view::attributes_text(file.value_context(dataset.snapshot, budget), dataset.object, variable.role,
+                            variable.description->type.get(), form_of(encoding));
   return ascii_json(array.metadata(attributes.fill_value.empty() ? "null" : attributes.fill_value));
 }
 
-Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object,
-                                         RequestBudget& budget) {
-  const text::ValueContext values = file.value_context(object.snapshot, budget);
-  const view::DimensionRole role = role_of(object);
-  const auto members = [&](const format::Datatype* fill_type) {
-    return view::attributes_text(values, object.object, role, fill_type, view::AttributeForm::Version2)
-        .members;
-  };
-  if (object.object.kind != object::ObjectKind::Dataset) return ascii_json("{" + members(nullptr) + "}");
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object, budget));
-  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, view::ZarrEncoding::Plain));
-  std::string out = members(description->type.get());
-  H5_ASSIGN(const auto names, dimension_names_json(file, object, *description, array, role, budget));
+Result<std::string> zarr_group_attributes_text(ServedFile& file, const OpenedObject& group,
+                                               view::ZarrEncoding encoding, RequestBudget& budget) {
+  return ascii_json("{" +
+                    view::attributes_text(file.value_context(group.snapshot, budget), group.object, {},
+                                          nullptr, form_of(encoding))
+                        .members +
+                    "}");
+}
+
+Result<std::string> zarr_array_attributes_text(ServedFile& file, const OpenedObject& dataset,
+                                               const ArrayPlace& place, view::ZarrEncoding encoding,
+                                               RequestBudget& budget) {
+  H5_ASSIGN(const Variable variable, variable_of(file, dataset, budget));
+  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*variable.description, encoding));
+  std::string out = view::attributes_text(file.value_context(dataset.snapshot, budget), dataset.object,
+                                          variable.role, variable.description->type.get(), form_of(encoding))
+                        .members;
+  H5_ASSIGN(const auto names, dimension_names_json(file, dataset, variable, array, place, budget));
   if (names && !out.empty()) out += ',';
   if (names) out += R"("_ARRAY_DIMENSIONS":)" + *names;
   return ascii_json("{" + out + "}");
@@ -221,20 +227,27 @@ Status zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding enco
   MembersText members(out);
   const auto visit = [&](const WalkedObject& walked) -> Status {
     const std::string prefix = walked.path.empty() ? "" : walked.path + "/";
-    const auto own = walked.is_array ? zarr_array_text(*file, walked.object, encoding, budget)
-                                     : Result<std::string>(zarr_group_text());
-    const auto attributes = zarr_attributes_text(*file, walked.object, budget);
+    const bool is_array = walked.array != nullptr;
+    const auto own = is_array ? zarr_array_text(*file, walked.object, encoding, budget)
+                              : Result<std::string>(zarr_group_text());
+    const auto attributes =
+        is_array ? zarr_array_attributes_text(*file, walked.object, *walked.array, encoding, budget)
+                 : zarr_group_attributes_text(*file, walked.object, encoding, budget);
     if (!own || !attributes) return {};
-    H5_TRY(members.add(prefix + (walked.is_array ? ".zarray" : ".zgroup"), *own));
+    H5_TRY(members.add(prefix + (is_array ? ".zarray" : ".zgroup"), *own));
     return members.add(prefix + ".zattrs", *attributes);
   };
   H5_TRY(StoreWalk(file, encoding, visit, budget).run());
   return out.append("}}");
 }
 
-Result<std::string> zarr3_node_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
-  if (object.object.kind == object::ObjectKind::Dataset) return array_node_text(file, object, budget);
-  return group_node_begin(file, object, budget) + "}";
+std::string zarr3_group_text(ServedFile& file, const OpenedObject& group, RequestBudget& budget) {
+  return group_node_begin(file, group, budget) + "}";
+}
+
+Result<std::string> zarr3_array_text(ServedFile& file, const OpenedObject& dataset, const ArrayPlace& place,
+                                     RequestBudget& budget) {
+  return array_node_text(file, dataset, place, budget);
 }
 
 Status zarr3_root_text(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
@@ -243,11 +256,11 @@ Status zarr3_root_text(const ServedFilePtr& file, TreeText& out, RequestBudget& 
   MembersText members(out);
   const auto visit = [&](const WalkedObject& walked) -> Status {
     if (walked.path.empty()) return {};
-    if (!walked.is_array)
+    if (walked.array == nullptr)
       return members.add(
           walked.path,
           group_node_begin(*file, walked.object, budget).append(kConsolidated).append(kConsolidatedEnd));
-    const auto text = array_node_text(*file, walked.object, budget);
+    const auto text = array_node_text(*file, walked.object, *walked.array, budget);
     return text ? members.add(walked.path, *text) : Status();
   };
   H5_TRY(StoreWalk(file, view::ZarrEncoding::Version3, visit, budget).run());

@@ -84,7 +84,7 @@ Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, 
                           object::PathWork& work) {
   RequestBudget& budget = work.budget;
   ServedFile& file = *group.file();
-  ZarrChild out{.shown = {}, .link = link, .object = nullptr, .symlink = {}};
+  ZarrChild out{.shown = {}, .own_name = link.name, .link = link, .object = nullptr, .symlink = {}};
   LinkTarget target = group.resolve(link, budget);
   if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what)) return fail(std::move(broken->why));
   if (auto* object = std::get_if<OpenedObjectPtr>(&target.what)) {
@@ -146,6 +146,15 @@ std::string encode_zarr3_name(std::string_view name) {
   return zarr_name(encode_name(name), true);
 }
 
+StoreGroupPtr root_of(const ServedFilePtr& file) {
+  return std::make_shared<const StoreGroup>(GroupContents(file, file->root_address(), 0), nullptr);
+}
+
+StoreGroupPtr group_in(const StoreGroupPtr& group, std::uint64_t address) {
+  const GroupContents& in = group->contents;
+  return std::make_shared<const StoreGroup>(GroupContents(in.file(), address, in.depth() + 1), group);
+}
+
 Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
                                   std::string_view shown, RequestBudget& budget) {
   const bool version3 = encoding == view::ZarrEncoding::Version3;
@@ -158,6 +167,7 @@ Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding
     if (!plain) return fail(not_shown());
     link = group.find_named(std::string(view::kNonCoordinatePrefix) + *plain, budget);
     if (link) child = resolve(group, *link, encoding, work);
+    if (child) child->own_name = *plain;
   }
   H5_TRY(child);
   if (zarr_name(name, version3) != shown) return fail(not_shown());
@@ -180,9 +190,10 @@ Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encodi
       if (child.error().code() != ErrorCode::NotFound) leave_out(group, *links, i, child.error(), omissions);
       continue;
     }
-    const std::string own = own_name(group, *child, encoding, work);
+    child->own_name = own_name(group, *child, encoding, work);
+    const bool as_linked = child->own_name == child->link.name;
     child->shown =
-        zarr_name(own == child->link.name ? std::string(links->name(i)) : encode_name(own), version3);
+        zarr_name(as_linked ? std::string(links->name(i)) : encode_name(child->own_name), version3);
     H5_TRY(each(*std::move(child)));
   }
   if (omissions != nullptr && links->damage() != nullptr) omissions->links = *links->damage();

@@ -13,8 +13,8 @@
 #include "../objects/group_contents.h"
 #include "../objects/object_facts.h"
 #include "../objects/tree_text.h"
-#include "h5mount/view/netcdf.h"
 #include "h5mount/view/zarr.h"
+#include "zarr_variable.h"
 
 namespace h5mount::tree {
 
@@ -24,7 +24,7 @@ std::string encode_zarr_name(std::string_view name);
 std::string encode_zarr3_name(std::string_view name);
 
 struct ZarrChild {
-  std::string shown;
+  std::string shown, own_name;
   format::Link link;
   OpenedObjectPtr object;              // a group or a dataset; null for a symlink
   std::optional<SymlinkPath> symlink;  // to a group
@@ -49,18 +49,28 @@ Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encodi
                            const std::function<Status(ZarrChild)>& each, ZarrOmissions* omissions,
                            RequestBudget& budget);
 
+// The root's place, and that of a group in another.
+StoreGroupPtr root_of(const ServedFilePtr& file);
+StoreGroupPtr group_in(const StoreGroupPtr& group, std::uint64_t address);
+
 // The texts of version 2: .zgroup, .zarray, .zattrs, and .zmetadata, which covers all groups and arrays below
 // the root, so that these are walked.
 std::string zarr_group_text();
 Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
                                     view::ZarrEncoding encoding, RequestBudget& budget);
-Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
+Result<std::string> zarr_group_attributes_text(ServedFile& file, const OpenedObject& group,
+                                               view::ZarrEncoding encoding, RequestBudget& budget);
+Result<std::string> zarr_array_attributes_text(ServedFile& file, const OpenedObject& dataset,
+                                               const ArrayPlace& place, view::ZarrEncoding encoding,
+                                               RequestBudget& budget);
 Status zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding, TreeText& out,
                               RequestBudget& budget);
 
 // The texts of version 3: zarr.json of a group or an array, and zarr.json of the root, which includes those
 // of all nodes below it.
-Result<std::string> zarr3_node_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
+std::string zarr3_group_text(ServedFile& file, const OpenedObject& group, RequestBudget& budget);
+Result<std::string> zarr3_array_text(ServedFile& file, const OpenedObject& dataset, const ArrayPlace& place,
+                                     RequestBudget& budget);
 Status zarr3_root_text(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
 
 }  // namespace h5mount::tree

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "h5mount/base/checked.h"
 #include "h5mount/base/row_major.h"
+#include "h5mount/dataset/padded_dataset.h"
 
 namespace h5mount::view {
 
@@ -14,6 +16,24 @@ void add_zeros(std::uint64_t length, dataset::Pieces& out) {
   for (; length > 0; length -= std::min<std::uint64_t>(length, zeros.size()))
     out.add(ByteSpan(zeros).first(static_cast<std::size_t>(std::min<std::uint64_t>(length, zeros.size()))),
             nullptr);
+}
+
+DatasetReaderPtr without_padding(const DatasetReaderPtr& dataset) {
+  const auto* const padded = dynamic_cast<const dataset::PaddedDataset*>(dataset.get());
+  return padded != nullptr ? padded->dataset() : dataset;
+}
+
+// See ChunkImage::stored_number. `end`: of the box within the array's extent.
+std::optional<std::uint64_t> number_among_stored(std::span<const std::uint64_t> stored_dims,
+                                                 std::span<const std::uint64_t> chunk,
+                                                 std::span<const std::uint64_t> origin,
+                                                 std::span<const std::uint64_t> end) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < chunk.size(); ++i) {
+    if (end[i] > stored_dims[i]) return std::nullopt;
+    number = number * divide_up(stored_dims[i], chunk[i]) + origin[i] / chunk[i];
+  }
+  return number;
 }
 
 }  // namespace
@@ -34,18 +54,22 @@ object::DatasetDescription ChunkImage::describe(const object::DatasetDescription
 ChunkImage::ChunkImage(DatasetReaderPtr dataset, const ZarrArray& array, std::uint64_t number)
     : DatasetReader(describe(dataset->description(), array)),
       dataset_(std::move(dataset)),
-      number_(number),
+      stored_(without_padding(dataset_)),
       element_size_(dataset_->description().element_size),
       dims_(array.shape()),
       chunk_(array.chunk_shape()),
       origin_(array.shape().size()) {
   row_major_place(number, array.grid(), origin_);
+  std::vector<std::uint64_t> end;
   for (std::size_t i = 0; i < origin_.size(); ++i) {
     origin_[i] *= chunk_[i];
     extent_.push_back(std::min(chunk_[i], dims_[i] - origin_[i]));
+    end.push_back(origin_[i] + extent_[i]);
   }
+  stored_number_ = number_among_stored(stored_->description().space.dims, chunk_, origin_, end);
   const format::DataLayout& layout = dataset_->description().layout;
-  whole_ = layout.cls == format::LayoutClass::Chunked && layout.chunk_dims == chunk_ && extent_ == chunk_;
+  whole_ = layout.cls == format::LayoutClass::Chunked && layout.chunk_dims == chunk_ && extent_ == chunk_ &&
+           stored_number_;
   while (dims_.size() > 1 && chunk_.back() == dims_.back()) {
     const std::uint64_t factor = dims_.back();
     for (auto* part : {&dims_, &chunk_, &origin_, &extent_}) {
@@ -62,7 +86,7 @@ Status ChunkImage::read(std::uint64_t offset, std::uint64_t length, dataset::Rea
                         dataset::Pieces& out) const {
   if (offset >= size()) return {};
   length = std::min(length, size() - offset);
-  if (whole_) return dataset_->read_chunk(number_, offset, length, out, access.budget);
+  if (whole_) return stored_->read_chunk(*stored_number_, offset, length, out, access.budget);
   if (rows_ == 1) return read_run(offset, length, access, out);
   const auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
   H5_TRY(read_rows(offset, block->bytes(), access.budget));

@@ -1,6 +1,6 @@
 // ChunkImage: a box of a dataset's elements, a chunk of a Zarr array, as a dataset of its own: row-major,
 // padded with zeros where it exceeds the extent. A box that is a chunk of the file or a run of the image is
-// read without a copy.
+// read without a copy. The dataset may be a padded one (dataset/padded_dataset.h).
 #pragma once
 
 #include "h5mount/view/zarr.h"
@@ -15,8 +15,11 @@ class ChunkImage final : public dataset::DatasetReader {
   static object::DatasetDescription describe(const object::DatasetDescription& dataset,
                                              const ZarrArray& array);
 
-  const DatasetReader& dataset() const { return *dataset_; }
-  std::uint64_t number() const { return number_; }
+  // The dataset that the file has, without padding.
+  const DatasetReader& dataset() const { return *stored_; }
+  // Where the boxes are the chunks of that dataset: the number of this one among them; nullopt if elements of
+  // the array in it are padding, which the stored chunk does not have.
+  std::optional<std::uint64_t> stored_number() const { return stored_number_; }
   // Like Derivation::stale_since.
   std::vector<dataset::ByteRange> stale_since(const ChunkImage& before,
                                               std::span<const dataset::ByteRange> stale) const;
@@ -37,8 +40,8 @@ class ChunkImage final : public dataset::DatasetReader {
   Status read_rows(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const;
 
   // A row is a contiguous run of the box: its last dimension and those that it covers whole.
-  DatasetReaderPtr dataset_;
-  std::uint64_t number_;
+  DatasetReaderPtr dataset_, stored_;
+  std::optional<std::uint64_t> stored_number_;
   std::uint64_t element_size_;
   bool whole_ = false;                         // a chunk of the file
   std::vector<std::uint64_t> dims_;            // of the dataset, folded

@@ -1,5 +1,7 @@
 #include "h5mount/view/netcdf.h"
 
+#include <algorithm>
+
 #include "../object_attributes.h"
 #include "h5mount/base/limits.h"
 
@@ -39,6 +41,31 @@ std::vector<std::uint32_t> integers_of(const metadata::FileMetadata& file, const
   return out;
 }
 
+// The default fill values of netCDF (NC_FILL_INT and so on) as little-endian bits; nullopt for types that
+// have none but zeros.
+std::optional<std::uint64_t> default_fill(const format::Datatype& type) {
+  using format::DatatypeClass;
+  const bool big_or_little = type.order == format::ByteOrder::Big || type.order == format::ByteOrder::Little;
+  if (!big_or_little || type.bit_offset != 0 || type.bit_precision != 8 * type.size) return std::nullopt;
+  if (type.cls == DatatypeClass::Float) {  // 9.9692099683868690e+36
+    if (type.size == 4) return 0x7CF0'0000;
+    if (type.size == 8) return 0x479E'0000'0000'0000;
+  }
+  if (type.cls != DatatypeClass::Integer) return std::nullopt;
+  switch (type.size) {
+    case 1:
+      return type.is_signed ? 0x81 : 0xFF;  // -127
+    case 2:
+      return type.is_signed ? 0x8001 : 0xFFFF;  // -32767
+    case 4:
+      return type.is_signed ? 0x8000'0001 : 0xFFFF'FFFF;  // -2147483647
+    case 8:
+      return type.is_signed ? 0x8000'0000'0000'0002 : 0xFFFF'FFFF'FFFF'FFFE;  // -9223372036854775806
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 DimensionRole dimension_role(const metadata::FileMetadata& file, const object::Object& dataset) {
@@ -72,6 +99,17 @@ std::optional<std::uint32_t> dimension_id(const metadata::FileMetadata& file, co
 std::vector<std::uint32_t> coordinate_ids(const metadata::FileMetadata& file,
                                           const object::Object& variable) {
   return integers_of(file, variable, "_Netcdf4Coordinates");
+}
+
+std::vector<std::byte> netcdf_fill_element(const object::DatasetDescription& dataset) {
+  const format::Datatype& type = *dataset.type;
+  if (dataset.fill.value.size() == type.size && type.size > 0) return dataset.fill.value;
+  std::vector<std::byte> out(type.size);
+  const std::uint64_t bits = default_fill(type).value_or(0);
+  for (std::size_t i = 0; i < std::min<std::size_t>(out.size(), sizeof bits); ++i)
+    out[type.order == format::ByteOrder::Big ? out.size() - 1 - i : i] =
+        static_cast<std::byte>(bits >> (8 * i) & 0xFF);
+  return out;
 }
 
 bool is_netcdf_type(const format::Datatype& type, bool committed) {

@@ -32,8 +32,9 @@ bool is_boolean(const Datatype& type) {
   return numpy && numpy->description.contains("b1");
 }
 
-// Converts to strict JSON: NaN, Infinity and -Infinity outside of strings become strings.
-std::string strict(std::string_view json) {
+// Converts to strict JSON: NaN, Infinity and -Infinity outside of strings become strings or, if `overflows`,
+// the infinities become numbers that are infinite to every reader of doubles.
+std::string strict(std::string_view json, bool overflows = false) {
   constexpr std::array<std::string_view, 3> kWords = {"NaN", "Infinity", "-Infinity"};
   std::string out;
   bool inside = false;
@@ -41,7 +42,10 @@ std::string strict(std::string_view json) {
     if (!inside) {
       const auto word = std::ranges::find_if(kWords, [&](auto w) { return json.substr(i).starts_with(w); });
       if (word != kWords.end()) {
-        out.append("\"").append(*word).append("\"");
+        if (overflows && word != kWords.begin())
+          out.append(word->starts_with('-') ? "-" : "").append("1e999");
+        else
+          out.append("\"").append(*word).append("\"");
         i += word->size() - 1;
         continue;
       }
@@ -119,10 +123,19 @@ bool is_same_number(const Datatype& array, const Datatype& own) {
          text::datatype_text(number(array)) == text::datatype_text(plain);
 }
 
+bool is_not_finite(std::string_view number) {
+  return number == "NaN" || number.ends_with("Infinity");
+}
+
 // `_FillValue` as the fill_value of .zarray: numbers as they are, text in base64. Empty if it is neither.
 std::string version2_fill_value(const Datatype& type, const object::Attribute& attribute,
-                                const std::string& value, const text::ValueContext& values) {
+                                const std::string& value, const text::ValueContext& values,
+                                AttributeForm form) {
   if (attribute.space.element_count() != 1 || attribute.data.size() != attribute.type->size) return {};
+  // Floats of every width have NaN and the infinities.
+  if (form == AttributeForm::StrictVersion2 && is_not_finite(value) && type.cls == DatatypeClass::Float &&
+      attribute.type->cls == DatatypeClass::Float)
+    return strict(value);
   if (is_same_number(type, *attribute.type)) return value.starts_with('[') ? std::string() : strict(value);
   if (type.cls != DatatypeClass::String || !text::is_string(*attribute.type)) return {};
   std::string text;
@@ -130,6 +143,32 @@ std::string version2_fill_value(const Datatype& type, const object::Attribute& a
     return {};
   text.resize(type.size);
   return base64(std::as_bytes(std::span(text)));
+}
+
+// The values of a `missing_value` of floats but for NaN, which is missing in any case; empty if none is left.
+std::string without_nan(const std::string& value) {
+  if (value == "NaN") return {};
+  if (!value.starts_with('[') || value.starts_with("[[")) return value;
+  std::string out = "[";
+  for (std::size_t at = 1; at < value.size();) {
+    const std::size_t end = value.find_first_of(",]", at);
+    if (end == std::string::npos) return value;
+    const std::string_view number = std::string_view(value).substr(at, end - at);
+    if (number != "NaN") out.append(out.size() > 1 ? "," : "").append(number);
+    at = end + 1;
+  }
+  return out.size() > 1 ? out + ']' : std::string();
+}
+
+// The value of an attribute in strict JSON; empty if it is omitted. `fill`: of AttributesText.
+std::string strict_version2(const object::Attribute& attribute, const std::string& value,
+                            const Datatype* fill_type, const std::string& fill) {
+  const bool of_floats = fill_type != nullptr && fill_type->cls == DatatypeClass::Float &&
+                         attribute.type->cls == DatatypeClass::Float;
+  if (fill_type != nullptr && attribute.name == "_FillValue" && !fill.empty()) return {};
+  // A list that had strings among its numbers would be one of strings to NumPy.
+  const bool overflows = attribute.type->cls == DatatypeClass::Float && value.starts_with('[');
+  return strict(of_floats && attribute.name == "missing_value" ? without_nan(value) : value, overflows);
 }
 
 }  // namespace
@@ -149,8 +188,11 @@ AttributesText attributes_text(const text::ValueContext& values, const object::O
     auto value = value_of(attribute, lists, values);
     if (!value) return true;
     const bool is_fill = fill_type != nullptr && attribute.name == "_FillValue";
-    if (form == AttributeForm::Version2) {
-      if (is_fill) out.fill_value = version2_fill_value(*fill_type, attribute, *value, values);
+    if (form != AttributeForm::Version3) {
+      if (is_fill) out.fill_value = version2_fill_value(*fill_type, attribute, *value, values, form);
+      if (form == AttributeForm::StrictVersion2)
+        value = strict_version2(attribute, *value, fill_type, out.fill_value);
+      if (value->empty()) return true;
     } else if (is_fill && !text::is_string(*fill_type)) {
       auto coded = attribute.data.size() == attribute.type->size
                        ? version3_fill_attribute(*fill_type, *attribute.type, attribute.data)

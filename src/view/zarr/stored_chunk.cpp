@@ -19,9 +19,10 @@ constexpr std::uint64_t kLz4HeaderBytes = 16;
 // `head` replaces the first `skip` stored bytes; bytes after `end` are cut off.
 class StoredBytes final : public ComputedFile {
  public:
-  StoredBytes(std::shared_ptr<const ChunkImage> chunk, const StoredChunks& chunks, std::string head,
-              std::uint64_t skip, std::uint64_t end, bool verify)
+  StoredBytes(std::shared_ptr<const ChunkImage> chunk, std::uint64_t number, const StoredChunks& chunks,
+              std::string head, std::uint64_t skip, std::uint64_t end, bool verify)
       : chunk_(std::move(chunk)),
+        number_(number),
         chunks_(chunks),
         head_(std::make_shared<const std::string>(std::move(head))),
         skip_(skip),
@@ -35,7 +36,7 @@ class StoredBytes final : public ComputedFile {
     if (offset >= size()) return {};
     length = std::min(length, size() - offset);
     if (!verified_.load(std::memory_order_relaxed)) {
-      H5_TRY(chunks_.verify_stored(chunk_->number()));
+      H5_TRY(chunks_.verify_stored(number_));
       verified_.store(true, std::memory_order_relaxed);
     }
     if (offset < head_->size()) {
@@ -45,19 +46,20 @@ class StoredBytes final : public ComputedFile {
       length -= part;
     }
     if (length == 0) return {};
-    return chunks_.read_stored(chunk_->number(), skip_ + offset - head_->size(), length, out);
+    return chunks_.read_stored(number_, skip_ + offset - head_->size(), length, out);
   }
 
  private:
   std::shared_ptr<const ChunkImage> chunk_;
+  std::uint64_t number_;        // among those of the file
   const StoredChunks& chunks_;  // kept by the chunk's dataset
   std::shared_ptr<const std::string> head_;
   std::uint64_t skip_, end_;
   mutable std::atomic<bool> verified_;
 };
 
-// The elements of a chunk in a frame of the codec; for a chunk that was never written, or to which a filter
-// was not applied.
+// The elements of a chunk in a frame of the codec; for a chunk that was never written or is padded, or to
+// which a filter was not applied.
 class FramedElements final : public ComputedFile {
  public:
   FramedElements(std::shared_ptr<const ChunkImage> chunk, const StoredCodec& codec, std::uint64_t size)
@@ -115,7 +117,11 @@ Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chun
   const StoredChunks* chunks = dataset::stored_chunks_of(chunk->dataset());
   const std::uint64_t elements = chunk->size();
   if (chunks == nullptr) return fail({ErrorCode::Internal, "a codec of a dataset without chunks"});
-  H5_ASSIGN(const StoredChunks::Stored stored, chunks->find_stored(chunk->number()));
+  const std::optional<std::uint64_t> number = chunk->stored_number();
+  StoredChunks::Stored stored;
+  if (number) {
+    H5_ASSIGN(stored, chunks->find_stored(*number));
+  }
   const std::uint64_t behind = codec.fletcher32 ? kFletcherBytes : 0;
   const bool lz4 = codec.compressor == StoredCompressor::Lz4;
   const std::uint64_t before = lz4 ? kLz4HeaderBytes : 0;
@@ -127,8 +133,9 @@ Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chun
     if (codec.compressor == StoredCompressor::Bzip2) H5_TRY(framed->measure(budget));
     return framed;
   }
-  return std::make_shared<const StoredBytes>(std::move(chunk), *chunks, lz4 ? le32(elements) : std::string(),
-                                             before, stored.bytes - behind, codec.fletcher32);
+  return std::make_shared<const StoredBytes>(std::move(chunk), *number, *chunks,
+                                             lz4 ? le32(elements) : std::string(), before,
+                                             stored.bytes - behind, codec.fletcher32);
 }
 
 }  // namespace h5mount::view

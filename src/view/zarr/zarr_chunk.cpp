@@ -4,6 +4,7 @@
 //   u32 LE   number of elements
 //   u32 LE   bytes of a string, then these; for each element
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -110,14 +111,32 @@ class PackedElements final : public ComputedFile {
 
   std::uint64_t stored_bytes() const { return chunk_->description().element_size; }
 
+  template <class Item>
+  static void reverse_each(MutableByteSpan bytes) {
+    for (std::size_t i = 0; i + sizeof(Item) <= bytes.size(); i += sizeof(Item)) {
+      Item item = 0;
+      std::memcpy(&item, bytes.data() + i, sizeof item);
+      item = std::byteswap(item);
+      std::memcpy(bytes.data() + i, &item, sizeof item);
+    }
+  }
+
   static void reverse_items(const ZarrType::Segment& part, MutableByteSpan bytes) {
     if (part.reversed == 0) return;
+    if (part.reversed == 2) return reverse_each<std::uint16_t>(bytes);
+    if (part.reversed == 4) return reverse_each<std::uint32_t>(bytes);
+    if (part.reversed == 8) return reverse_each<std::uint64_t>(bytes);
     for (std::size_t i = 0; i < bytes.size(); i += part.reversed)
       std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),
                    bytes.begin() + static_cast<std::ptrdiff_t>(i + part.reversed));
   }
 
   void pack(ByteSpan stored, MutableByteSpan to) const {
+    if (type_.segments.size() == 1 && type_.bytes == stored_bytes()) {  // whole elements, reversed
+      std::memcpy(to.data(), stored.data(), to.size());
+      reverse_items(type_.segments[0], to);
+      return;
+    }
     for (; !stored.empty(); stored = stored.subspan(static_cast<std::size_t>(stored_bytes()))) {
       for (const ZarrType::Segment& part : type_.segments) {
         const auto bytes = static_cast<std::size_t>(part.bytes);
@@ -240,7 +259,7 @@ Result<ComputedFilePtr> make_stored_chunk_file(Source source, const ComputedFile
                                                RequestBudget& budget) {
   auto chunk = std::dynamic_pointer_cast<const ChunkImage>(source.reader);
   const auto codec = chunk ? zarr_codec(chunk->dataset().description()) : std::nullopt;
-  if (!codec) return make_chunk_file<ZarrEncoding::Plain>(std::move(source), before, stale, budget);
+  if (!codec) return make_chunk_file<ZarrEncoding::Stored>(std::move(source), before, stale, budget);
   return make_stored_chunk(std::move(chunk), *codec, budget);
 }
 
