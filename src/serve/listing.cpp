@@ -31,6 +31,10 @@ constexpr std::size_t kMaxShownType = 200;
 
 constexpr std::string_view kNoPage =
     "<p>This h5mount was built without H5Web, which shows plots and values: building it needs npm.</p>\n";
+// Dark where the reader's system is, and as wide as the screen.
+constexpr std::string_view kForPeople =
+    "<meta name=\"color-scheme\" content=\"light dark\">"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">";
 constexpr std::string_view kTableHead =
     "<table cellpadding=\"4\">\n<tr "
     "align=\"left\"><th>Name</th><th>Kind</th><th>Shape</th><th>Type</th><th>Bytes</th></tr>\n";
@@ -49,9 +53,10 @@ class ListingText {
                                 : table       ? "<p><a href=\"../?plain\">../</a></p>\n"
                                               : "<a href=\"../\">../</a>\n";
     return fmt::format(
-        "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>Index of {0}</title></head>\n"
+        "<!DOCTYPE html>\n<html{5}><head><meta charset=\"utf-8\">{6}<title>Index of {0}</title></head>\n"
         "<body>\n<h1>Index of {0}</h1><hr>{1}{2}{3}{4}",
-        title, table ? "" : "<pre>", up, table && !has_page() ? kNoPage : "", table ? kTableHead : "");
+        title, table ? "" : "<pre>", up, table && !has_page() ? kNoPage : "", table ? kTableHead : "",
+        table ? " lang=\"en\"" : "", table ? kForPeople : "");
   }
   std::string entry(const ListedEntry& entry, bool first) const {
     if (is_table()) return row(entry);

@@ -34,7 +34,8 @@ Answer problem_answer(const Request& request, Answer answer, std::string_view pa
   // If the path ends in `/`, the directory above it is `../`.
   const std::string_view up = path.size() > 1 && path.ends_with('/') ? "../" : "./";
   answer.body = make_text_body(fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title></head>\n<body>\n"
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"color-scheme\" "
+      "content=\"light dark\"><title>{0}</title></head>\n<body>\n"
       "<h1>{0}</h1>\n<p>Asked for: <code>{1}</code></p>\n<p>{2}</p>\n"
       "<p><a href=\"{3}\">Back to its group</a>, or <a href=\"{4}\">to the root</a></p>\n</body></html>\n",
       title_of(answer.status), escape_html(path), escape_html(answer.problem), up, root));

@@ -6,8 +6,9 @@ import {
   useVisDomain, VisCanvas,
 } from '@h5web/lib';
 import ndarray from 'ndarray';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 
+import { carried } from './frames.jsx';
 import { isNumber, MOST_POINTS } from './numbers.mjs';
 
 const TILE = { width: 1024, height: 1024 };
@@ -119,6 +120,12 @@ function Picture({ means }) {
 // `ask` answers with numbers of the dataset, given more parameters.
 export function ImageOverview({ ask, entity, version, onAll, onSelection }) {
   const [mapping, setMapping] = useState(() => initDimMapping(entity.shape, 2));
+  const shape = useRef(entity.shape);
+  useEffect(() => {
+    const before = shape.current;
+    shape.current = entity.shape;
+    setMapping((now) => (before === entity.shape ? now : carried(before, now, entity.shape)));
+  }, [entity.shape]);
   const means = useMemo(() => new Means(ask, entity.shape, mapping), [ask, entity, mapping, version]);
   const selection = getSliceSelection(mapping);
   useEffect(() => onSelection(selection), [onSelection, selection]);

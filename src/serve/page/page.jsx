@@ -19,6 +19,8 @@ const source = file === undefined ? base : new URL(`${file.split('/').map(encode
 const ofFile = file === undefined ? {} : { file };
 
 const VERSION_MS = 1000;
+// There is no room for the tree beside an object: a button opens it.
+const narrow = matchMedia('(max-width: 700px)').matches;
 
 // Of the last data that were shown of an object: its selection, as what is downloaded is of that too.
 let shown = { path: '', selection: undefined };
@@ -372,14 +374,14 @@ function Page() {
   return (
     <>
       <Bar current={current} version={version} />
-      <div className="viewer">
+      <main className="viewer">
         <H5GroveProvider url={api} filepath={name} fetcher={fetcher} resetKeys={[version.changes]}>
-          <App key={initial} initialPath={initial} />
+          <App key={initial} initialPath={initial} sidebarOpen={!narrow} />
         </H5GroveProvider>
         {own && !allowed.has(current) && (
           <own.View key={current} ask={ask} entity={own.entity} version={version.changes} onAll={onAll} onSelection={onSelection} />
         )}
-      </div>
+      </main>
     </>
   );
 }
