@@ -89,4 +89,13 @@ Result<std::uint64_t> AllocationMap::find_hole(std::uint64_t offset, RequestBudg
   return hole >= plan_.row_block_count() ? plan_.image_bytes() : plan_.row_block_offset(hole);
 }
 
+Result<WrittenRun> AllocationMap::written_run(std::uint64_t offset, RequestBudget& budget) const {
+  const auto data = find_data(offset, budget);
+  if (!data && data.error().code() == ErrorCode::NotFound) return WrittenRun{plan_.image_bytes(), false};
+  H5_TRY(data);
+  if (*data > offset) return WrittenRun{*data, false};
+  H5_ASSIGN(const std::uint64_t hole, find_hole(offset, budget));
+  return WrittenRun{hole, true};
+}
+
 }  // namespace h5mount::dataset

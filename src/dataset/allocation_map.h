@@ -12,6 +12,7 @@
 
 #include "chunk_plan.h"
 #include "h5mount/base/once_value.h"
+#include "h5mount/dataset/dataset_reader.h"
 
 namespace h5mount::dataset {
 
@@ -27,6 +28,9 @@ class AllocationMap {
   // the image; the end is a hole.
   Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const;
   Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const;
+  // Whether the row block at `offset`, which is inside the image, has any allocated chunk, and where the
+  // first one begins that differs from it in that.
+  Result<WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const;
 
  private:
   using Interval = std::pair<std::uint64_t, std::uint64_t>;  // row blocks [first, second)

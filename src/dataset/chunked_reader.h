@@ -36,6 +36,9 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
   std::optional<std::uint64_t> storage_bytes_known() const override;
   Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override;
   Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override;
+  Result<WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const override {
+    return allocation_.written_run(offset, budget);
+  }
   std::optional<Error> problem() const override { return blocks_->store().problem(); }
 
  private:

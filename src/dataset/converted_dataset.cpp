@@ -46,6 +46,13 @@ class ConvertedReader final : public DatasetReader {
   std::optional<std::uint64_t> storage_bytes_known() const override { return base_->storage_bytes_known(); }
   Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget&) const override { return offset; }
   Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget&) const override { return size(); }
+  Result<WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const override {
+    const std::uint64_t element = offset / shown_;
+    H5_ASSIGN(const WrittenRun run, base_->written_run(element * stored_, budget));
+    const std::uint64_t end = run.written ? (run.end + stored_ - 1) / stored_ : run.end / stored_;
+    if (end > element) return WrittenRun{end * shown_, run.written};
+    return WrittenRun{(element + 1) * shown_, true};
+  }
   std::optional<Error> problem() const override { return base_->problem(); }
 
  private:

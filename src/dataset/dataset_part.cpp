@@ -96,6 +96,19 @@ std::uint64_t PartMap::for_each_run(std::uint64_t offset, std::uint64_t length, 
   return run_bytes == 0 || visit(run_begin, run_bytes) ? done : done - run_bytes;
 }
 
+// The number of the first element that begins or ends after an offset of the dataset's image.
+std::uint64_t first_behind(const PartMap& map, std::uint64_t elements, std::uint64_t offset) {
+  std::uint64_t low = 0, high = elements;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (map.offset_of(middle) + map.item() > offset)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
 class PartReader final : public DatasetReader {
  public:
   PartReader(ReaderPtr base, PartMap map)
@@ -136,6 +149,15 @@ class PartReader final : public DatasetReader {
     return offset;
   }
   Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget&) const override { return size(); }
+  Result<WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const override {
+    const std::uint64_t item = map_.item(), element = offset / item, at = map_.offset_of(element);
+    H5_ASSIGN(const WrittenRun run, base_->written_run(at, budget));
+    if (run.end < at + item) return WrittenRun{(element + 1) * item, true};
+    // Of a written run the element that it ends in belongs to it, of an unwritten one not.
+    const std::uint64_t before = run.written ? run.end + item - 1 : run.end;
+    const std::uint64_t end = std::max(first_behind(map_, size() / item, before), element + 1);
+    return WrittenRun{end * item, run.written};
+  }
   std::optional<Error> problem() const override { return base_->problem(); }
   bool sources_changed() const override { return base_->sources_changed(); }
   NamedSources named_sources(std::size_t most, RequestBudget& budget) const override {
@@ -168,19 +190,6 @@ bool continues(const PartReader& before, const PartReader& now) {
   return old[0].start == next.axes[0].start && old[0].step == next.axes[0].step &&
          old[0].count <= next.axes[0].count && next.element_offset == before.map().part().element_offset &&
          next.type->size == before.map().item();
-}
-
-// The number of the first element that begins or ends after an offset of the dataset's image.
-std::uint64_t first_behind(const PartMap& map, std::uint64_t elements, std::uint64_t offset) {
-  std::uint64_t low = 0, high = elements;
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (map.offset_of(middle) + map.item() > offset)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ class PlainReader : public DatasetReader {
     if (offset >= size()) return fail(no_data());
     return hole_ ? offset : size();
   }
+  Result<WrittenRun> written_run(std::uint64_t, RequestBudget&) const override {
+    return WrittenRun{size(), !hole_};
+  }
   std::optional<Error> problem() const override { return {}; }
 
  protected:

@@ -1,5 +1,7 @@
 #include "virtual_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -9,7 +11,6 @@
 
 #include "growth.h"
 #include "h5mount/base/limits.h"
-#include "h5mount/metadata/global_heap.h"
 #include "virtual_names.h"
 
 namespace h5mount::dataset {
@@ -27,53 +28,38 @@ Result<std::shared_ptr<const VirtualReader>> VirtualReader::open(const ReadEnvir
                                                                  RequestBudget& budget) {
   ReadEnvironment nested = environment;
   H5_ASSIGN(nested.within, nest(environment.within, file.get(), d.address));
-  std::vector<format::VirtualMapping> mappings;
-  if (d.layout.virtual_heap_address != format::kUndefinedAddress) {
-    const metadata::FileMetadataPtr snapshot = file->reread();
-    H5_ASSIGN(const auto object, metadata::load_global_heap_object(*snapshot, d.layout.virtual_heap_address,
-                                                                   d.layout.virtual_heap_index));
-    format::Cursor cursor(object.bytes(), snapshot->base_address() + d.layout.virtual_heap_address,
-                          "VirtualMappings", snapshot->sizes());
-    H5_ASSIGN(mappings, format::decode_virtual_mappings(cursor));
-  }
+  H5_ASSIGN(Mappings mappings, Mappings::load(*file->reread(), d.layout));
+  // However much that is, something is left for those who read.
+  const std::size_t most = environment.cache->budget() + limits::kMemoryAboveCache / 2;
+  H5_ASSIGN(auto charge, environment.cache->charge(std::min(mappings.memory_bytes(), most)));
   auto sources = std::make_unique<VirtualSources>(std::move(nested), file,
                                                   previous != nullptr ? previous->sources_.get() : nullptr);
   const auto renewed = sources->renew(budget);
-  std::vector<Part> parts;
-  for (format::VirtualMapping& mapping : mappings) {
-    Part part;
-    part.numbered = has_block_number(mapping.file) || has_block_number(mapping.dataset);
-    part.mapping = std::move(mapping);
-    part.view_unlimited = unlimited_dimension(part.mapping.view);
-    part.source_unlimited = unlimited_dimension(part.mapping.source);
-    if (!part.numbered) {
-      part.mapping.file = plain_name(part.mapping.file);
-      part.mapping.dataset = plain_name(part.mapping.dataset);
-    }
+  for (Part& part : mappings.kept())
     if (part.view_unlimited) measure(*sources, d.space, part, budget);
-    parts.push_back(std::move(part));
-  }
   // If the request had to end, the extent is unknown: another request may determine it.
   H5_TRY(budget.check());
-  H5_TRY(settle_extent(d, parts));
-  H5_TRY(settle_views(d, parts));
-  std::shared_ptr<VirtualReader> reader(
-      new VirtualReader(environment, std::move(file), std::move(d), std::move(sources), std::move(parts)));
+  H5_TRY(settle_extent(d, mappings));
+  H5_TRY(mappings.settle(d));
+  std::shared_ptr<VirtualReader> reader(new VirtualReader(environment, std::move(file), std::move(d),
+                                                          std::move(sources), std::move(mappings),
+                                                          std::move(charge)));
   if (previous != nullptr) reader->stale_ = reader->stale_since(*previous, renewed);
   return reader;
 }
 
 VirtualReader::VirtualReader(const ReadEnvironment& environment, object::OpenedFilePtr file,
                              object::DatasetDescription description, std::unique_ptr<VirtualSources> sources,
-                             std::vector<Part> parts)
+                             Mappings mappings, cache::BlockCache::Charge charge)
     : DatasetReader(std::move(description)),
       file_(std::move(file)),
       fill_(this->description().fill, this->description().element_size),
       sources_(std::move(sources)),
-      parts_(std::move(parts)),
+      mappings_(std::move(mappings)),
+      charge_(std::move(charge)),
       readahead_(environment.cache, environment.workers, environment.counters, kUnitBytes,
                  divide_up(size(), kUnitBytes)) {
-  for (const Part& part : parts_)
+  for (const Part& part : mappings_.kept())
     if (!problem_) problem_ = part.problem;
 }
 
@@ -114,7 +100,8 @@ void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& sp
 
 // Sets the view's extent in its unlimited dimensions to the part that its sources fill; the extent in the
 // header is that of the time when it was written.
-Status VirtualReader::settle_extent(object::DatasetDescription& d, std::vector<Part>& parts) {
+Status VirtualReader::settle_extent(object::DatasetDescription& d, const Mappings& mappings) {
+  const std::vector<Part>& parts = mappings.kept();
   std::vector<std::uint64_t> dims = d.space.dims;
   std::vector<bool> measured(dims.size(), false);
   const auto grow = [&](std::size_t i, std::uint64_t extent) {
@@ -134,6 +121,8 @@ Status VirtualReader::settle_extent(object::DatasetDescription& d, std::vector<P
       grow(i, extent_of_slices(view, i, part.slices));
   }
   // Mappings of fixed size also require their extent.
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    if (measured[i]) grow(i, mappings.least_extent(i));
   for (const Part& part : parts) {
     const format::Selection& view = part.mapping.view;
     if (part.view_unlimited || view.kind != format::Selection::Kind::Hyperslab || !view.regular) continue;
@@ -151,19 +140,6 @@ Status VirtualReader::settle_extent(object::DatasetDescription& d, std::vector<P
   return {};
 }
 
-Status VirtualReader::settle_views(const object::DatasetDescription& d, std::vector<Part>& parts) {
-  for (Part& part : parts) {
-    if (part.numbered) continue;
-    std::optional<ElementSelection::Clip> clip;
-    if (part.view_unlimited) clip = {*part.view_unlimited, part.slices};
-    auto view = ElementSelection::make(part.mapping.view, d.space.dims, clip);
-    if (!view) return fail(view.error().within(fmt::format("virtual mapping of {}", part.mapping.dataset)));
-    part.view = std::move(*view);
-    part.view->bounds(part.row_begin, part.row_end);
-  }
-  return {};
-}
-
 // ---- sources that grow
 
 std::vector<ByteRange> VirtualReader::stale_since(
@@ -176,8 +152,13 @@ std::vector<ByteRange> VirtualReader::stale_since(
     return {kWholeImage};
   std::vector<ByteRange> stale;
   for (const auto& source : renewed)
-    for (const Part& part : parts_) {
-      const ByteRange range = stale_by(part, *source);
+    for (const Mappings::Entry& entry : mappings_.entries()) {
+      if (!is_of(entry, *source)) continue;
+      const Part* const kept = mappings_.kept_part(entry);
+      const auto made = kept == nullptr ? mappings_.unpack(entry, description().space.dims) : Part();
+      const ByteRange range = kept != nullptr ? stale_by(*kept, *source)
+                              : made          ? stale_by(*made, *source)
+                                              : kWholeImage;
       if (range.begin < range.end) stale.push_back(range);
     }
   if (stale.size() > kMaxStale) {
@@ -187,12 +168,17 @@ std::vector<ByteRange> VirtualReader::stale_since(
   return stale;
 }
 
+bool VirtualReader::is_of(const Mappings::Entry& entry, const VirtualSources::Source& source) const {
+  const Part* const kept = mappings_.kept_part(entry);
+  return (kept != nullptr && kept->numbered) ||
+         (mappings_.file(entry) == source.file_name && mappings_.dataset(entry) == source.dataset);
+}
+
 // The range of the view's image that starts where a part of it became stale: elements have the same order in
 // a source's selection and in the view's.
 ByteRange VirtualReader::stale_by(const Part& part, const VirtualSources::Source& source) const {
   // No bytes of a numbered source that did not exist were returned: the view ended before it.
   if (part.numbered) return {0, source.was_there ? format::kUnlimited : 0};
-  if (part.mapping.file != source.file_name || part.mapping.dataset != source.dataset) return {};
   const std::uint64_t e = description().element_size;
   const ByteRange whole{part.row_begin * e, part.row_end * e};
   const bool ordered = part.mapping.source.kind != format::Selection::Kind::Points &&
@@ -265,10 +251,16 @@ Status VirtualReader::read_into(std::uint64_t offset, MutableByteSpan out, Reque
 Status VirtualReader::read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out,
                                     RequestBudget& budget) const {
   fill_.write(first * description().element_size, out);
-  for (const Part& part : parts_) {
-    if (part.numbered) {
-      H5_TRY(read_numbered(part, first, count, out, budget));
-    } else if (part.row_begin < first + count && part.row_end > first) {
+  for (const Mappings::Entry& entry : mappings_.entries()) {
+    const Part* const kept = mappings_.kept_part(entry);
+    if (kept != nullptr && kept->numbered) {
+      H5_TRY(read_numbered(*kept, first, count, out, budget));
+    } else if (entry.row_begin < first + count && entry.row_end > first) {
+      if (kept != nullptr) {
+        H5_TRY(read_part(*kept, first, count, out, budget));
+        continue;
+      }
+      H5_ASSIGN(const Part part, mappings_.unpack(entry, description().space.dims));
       H5_TRY(read_part(part, first, count, out, budget));
     }
   }
@@ -377,15 +369,16 @@ Status VirtualReader::copy_from(const VirtualSources::Source& source, const form
 
 // ---- the named sources
 
-NamedSource VirtualReader::named_source(const Part& part, RequestBudget& budget) const {
-  NamedSource named{.file = part.mapping.file, .dataset = part.mapping.dataset};
-  if (part.numbered) {
-    if (part.problem) named = NamedSource::of(named.file, named.dataset, *part.problem);
-    if (!part.problem && part.found == 0) named.state = NamedSource::State::Missing;
-    named.numbered = part.found;
+NamedSource VirtualReader::named_source(const Mappings::Entry& entry, RequestBudget& budget) const {
+  NamedSource named{.file = mappings_.file(entry), .dataset = mappings_.dataset(entry)};
+  const Part* const part = mappings_.kept_part(entry);
+  if (part != nullptr && part->numbered) {
+    if (part->problem) named = NamedSource::of(named.file, named.dataset, *part->problem);
+    if (!part->problem && part->found == 0) named.state = NamedSource::State::Missing;
+    named.numbered = part->found;
     return named;
   }
-  const auto source = sources_->get(part.mapping.file, part.mapping.dataset, budget);
+  const auto source = sources_->get(named.file, named.dataset, budget);
   const std::optional<Error>& why = source->error ? source->error : source->absent;
   return why ? NamedSource::of(named.file, named.dataset, *why) : named;
 }
@@ -393,10 +386,10 @@ NamedSource VirtualReader::named_source(const Part& part, RequestBudget& budget)
 NamedSources VirtualReader::named_sources(std::size_t most, RequestBudget& budget) const {
   NamedSources out;
   std::set<std::pair<std::string_view, std::string_view>> named;
-  for (const Part& part : parts_) {
-    if (!named.emplace(part.mapping.file, part.mapping.dataset).second) continue;
+  for (const Mappings::Entry& entry : mappings_.entries()) {
+    if (!named.emplace(mappings_.file(entry), mappings_.dataset(entry)).second) continue;
     if (out.list.size() < most)
-      out.list.push_back(named_source(part, budget));
+      out.list.push_back(named_source(entry, budget));
     else
       ++out.left_out;
   }
@@ -411,6 +404,23 @@ Result<std::uint64_t> VirtualReader::find_data(std::uint64_t offset, RequestBudg
 Result<std::uint64_t> VirtualReader::find_hole(std::uint64_t offset, RequestBudget&) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
   return size();
+}
+
+// What no mapping covers is unwritten. Of what one covers only its source could tell, which is not asked.
+Result<WrittenRun> VirtualReader::written_run(std::uint64_t offset, RequestBudget& budget) const {
+  const std::uint64_t e = description().element_size, at = offset / e;
+  H5_TRY(budget.spend(mappings_.entries().size()));
+  std::uint64_t covered = at, next = size() / e;
+  for (const Mappings::Entry& entry : mappings_.entries()) {
+    if (const Part* const kept = mappings_.kept_part(entry); kept != nullptr && kept->numbered)
+      return WrittenRun{size(), true};
+    if (entry.row_begin <= covered)
+      covered = std::max(covered, entry.row_end);
+    else
+      next = std::min(next, entry.row_begin);
+  }
+  if (covered > at) return WrittenRun{std::min(covered, size() / e) * e, true};
+  return WrittenRun{next * e, false};
 }
 
 }  // namespace h5mount::dataset

@@ -7,7 +7,12 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "element_selection.h"
 #include "fill_pattern.h"
@@ -38,12 +43,13 @@ class VirtualReader final : public DatasetReader,
   std::optional<std::uint64_t> storage_bytes_known() const override { return 0; }
   Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override;
   Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override;
+  Result<WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const override;
   // The error of a source that cannot be opened although it determines the extent of an unlimited view: the
   // extent is then the header's.
   std::optional<Error> problem() const override { return problem_; }
   bool sources_changed() const override { return sources_->changed(); }
   NamedSources named_sources(std::size_t most, RequestBudget& budget) const override;
-  std::size_t memory_bytes() const override { return parts_.size() * kPartBytes; }
+  std::size_t memory_bytes() const override { return mappings_.memory_bytes(); }
   MissingSources missing_sources() const override { return sources_->missing(); }
 
   // Read-ahead decodes the sources' chunks into the cache. The view's own bytes are not cached, as every read
@@ -55,9 +61,6 @@ class VirtualReader final : public DatasetReader,
   void make_unit(std::uint64_t unit) const override;
 
  private:
-  // The measured size of a mapping with the arrays of its selections.
-  static constexpr std::size_t kPartBytes = 1200;
-
   // One mapping. With %b in its names it stands for as many sources as the view's selection has blocks.
   struct Part {
     format::VirtualMapping mapping;
@@ -71,16 +74,62 @@ class VirtualReader final : public DatasetReader,
     std::uint64_t row_begin = 0, row_end = 0;  // linear range that the view's selection lies in
   };
 
+  // All mappings, in order. Most are of fixed size and regular, and there may be hundreds of thousands: of
+  // these only the place in the file's bytes is held, and a part is made of it when it is needed.
+  class Mappings {
+   public:
+    static Result<Mappings> load(const metadata::FileMetadata& snapshot, const format::DataLayout& layout);
+    Status settle(const object::DatasetDescription& d);
+
+    struct Entry {
+      std::uint64_t at = 0;    // the position of its selections; of a kept part its number
+      std::uint32_t name = 0;  // kKept: it is a kept part
+      std::uint64_t row_begin = 0, row_end = 0;
+    };
+    const std::vector<Entry>& entries() const { return entries_; }
+    std::vector<Part>& kept() { return kept_; }
+    const std::vector<Part>& kept() const { return kept_; }
+    const Part* kept_part(const Entry& entry) const {
+      return entry.name == kKept ? &kept_[static_cast<std::size_t>(entry.at)] : nullptr;
+    }
+    const std::string& file(const Entry& entry) const;
+    const std::string& dataset(const Entry& entry) const;
+    // The part of an entry that is none of the kept ones; its view is over the extent `dims`.
+    Result<Part> unpack(const Entry& entry, std::span<const std::uint64_t> dims) const;
+    // The least extent that the entries which are no kept parts need in a dimension.
+    std::uint64_t least_extent(std::size_t dimension) const {
+      return dimension < least_.size() ? least_[dimension] : 0;
+    }
+    std::size_t memory_bytes() const {
+      return bytes_.size() + entries_.size() * sizeof(Entry) + names_.size() * kNameBytes +
+             kept_.size() * kPartBytes;
+    }
+
+   private:
+    static constexpr std::uint32_t kKept = UINT32_MAX;
+    // The measured sizes of a part with the arrays of its selections, and of two names.
+    static constexpr std::size_t kPartBytes = 1200, kNameBytes = 160;
+    void add(format::VirtualMapping mapping, std::size_t selections);
+
+    std::vector<std::byte> bytes_;
+    std::uint64_t offset_ = 0;  // of the bytes in the file
+    format::FileSizes sizes_{};
+    std::vector<std::pair<std::string, std::string>> names_;
+    std::map<std::pair<std::string, std::string>, std::uint32_t> known_;  // empty once all are loaded
+    std::vector<Entry> entries_;
+    std::vector<Part> kept_;
+    std::vector<std::uint64_t> least_;
+  };
+
   static constexpr std::uint64_t kUnitBytes = 1U << 20;
 
   VirtualReader(const ReadEnvironment& environment, object::OpenedFilePtr file,
                 object::DatasetDescription description, std::unique_ptr<VirtualSources> sources,
-                std::vector<Part> parts);
+                Mappings mappings, cache::BlockCache::Charge charge);
 
   static void measure(VirtualSources& sources, const format::Dataspace& space, Part& part,
                       RequestBudget& budget);
-  static Status settle_extent(object::DatasetDescription& description, std::vector<Part>& parts);
-  static Status settle_views(const object::DatasetDescription& description, std::vector<Part>& parts);
+  static Status settle_extent(object::DatasetDescription& description, const Mappings& mappings);
 
   std::vector<ByteRange> stale_since(const VirtualReader& before,
                                      const std::vector<VirtualSources::SourcePtr>& renewed) const;
@@ -98,7 +147,8 @@ class VirtualReader final : public DatasetReader,
   Status read_source(const std::string& file, const std::string& dataset, RequestBudget& budget,
                      Read&& read) const;
   HeapMove heap_move(const VirtualSources::Source& source) const;
-  NamedSource named_source(const Part& part, RequestBudget& budget) const;
+  NamedSource named_source(const Mappings::Entry& entry, RequestBudget& budget) const;
+  bool is_of(const Mappings::Entry& entry, const VirtualSources::Source& source) const;
   Status copy_from(const VirtualSources::Source& source, const format::Selection& selection,
                    std::optional<ElementSelection::Clip> clip, const ElementSelection& view,
                    std::uint64_t first, std::uint64_t count, MutableByteSpan out,
@@ -107,7 +157,8 @@ class VirtualReader final : public DatasetReader,
   object::OpenedFilePtr file_;
   FillPattern fill_;
   std::unique_ptr<VirtualSources> sources_;
-  std::vector<Part> parts_;
+  Mappings mappings_;
+  const cache::BlockCache::Charge charge_;  // for the mappings
   std::optional<Error> problem_;
   Readahead readahead_;
   std::vector<ByteRange> stale_;  // ranges of the image, since the previous state

@@ -10,7 +10,7 @@ namespace {
 
 class TextBody final : public Body {
  public:
-  explicit TextBody(std::string text) : text_(std::move(text)) {}
+  TextBody(std::string text, MemoryCharge charge) : text_(std::move(text)), charge_(std::move(charge)) {}
   std::optional<std::uint64_t> size() const override { return text_.size(); }
   Result<std::size_t> read(MutableByteSpan out, RequestWork&) override {
     const std::size_t count = std::min(out.size(), text_.size() - given_);
@@ -21,6 +21,7 @@ class TextBody final : public Body {
 
  private:
   std::string text_;
+  MemoryCharge charge_;
   std::size_t given_ = 0;
 };
 
@@ -132,8 +133,8 @@ class StreamBody final : public Body {
 
 }  // namespace
 
-BodyPtr make_text_body(std::string text) {
-  return std::make_unique<TextBody>(std::move(text));
+BodyPtr make_text_body(std::string text, MemoryCharge charge) {
+  return std::make_unique<TextBody>(std::move(text), std::move(charge));
 }
 
 BodyPtr make_file_body(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file,

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "answer_memory.h"
 #include "byte_ranges.h"
 #include "h5mount/base/bytes.h"
-#include "request_work.h"
 #include "source.h"
 
 namespace h5mount::serve {
@@ -37,7 +37,8 @@ class Body {
 };
 using BodyPtr = std::unique_ptr<Body>;
 
-BodyPtr make_text_body(std::string text);
+// `charge`: for the text, as long as the body lives.
+BodyPtr make_text_body(std::string text, MemoryCharge charge = {});
 
 // Ranges of an open file, each preceded by text (the header of a part), and a text at the end. Nothing of the
 // file is held in memory between two reads.

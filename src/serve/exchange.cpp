@@ -23,7 +23,7 @@ namespace {
 // A body is sent through two buffers: one that a job fills, and a smaller one of libmicrohttpd. If there are
 // few connections, their buffers are large, as each part costs a job; many share kBodiesBytes until they have
 // the smallest buffers.
-constexpr std::size_t kBodiesBytes = 64U << 20;
+constexpr std::size_t kBodiesBytes = 16U << 20;
 constexpr std::size_t kLargestBuffer = 1U << 20;
 constexpr std::size_t kMinSent = 4096, kMaxSent = 64U << 10;
 static_assert(kBodyBytes >= kLargestBuffer + kMaxSent);
@@ -199,6 +199,45 @@ bool Exchange::answer_here() {
   return false;
 }
 
+// Makes as much of the body as is needed before the answer can begin.
+Status Exchange::make_beginning() {
+  if (request_.method == "HEAD" && !answer_.reads_for_head) return {};
+  if (answer_.of_chunk && answer_.body) H5_TRY(make_whole());
+  if (!work_->is_quick() || is_short(answer_)) return fill();
+  if (!fill_at_once()) work_->give_up();
+  return {};
+}
+
+// Makes the whole body, so that whatever fails becomes the answer.
+Status Exchange::make_whole() {
+  constexpr std::size_t kPart = 256U << 10;
+  const auto size = answer_.body->size();
+  // A larger one is made by a job, which has the time.
+  if (work_->is_quick() && size.value_or(kMaxSent + 1) > kMaxSent) {
+    work_->give_up();
+    return {};
+  }
+  H5_ASSIGN(MemoryCharge charge,
+            take_memory(context_.memory, static_cast<std::size_t>(size.value_or(kPart)), *work_));
+  std::string text;
+  text.reserve(static_cast<std::size_t>(size.value_or(0)));
+  for (std::size_t filled = 0;;) {
+    const std::size_t most = size ? std::min<std::uint64_t>(kPart, *size - filled) : kPart;
+    if (most == 0) break;
+    if (!size) H5_TRY(charge.resize(filled + kPart));
+    text.resize(filled + most);
+    const auto out = std::as_writable_bytes(std::span(text).subspan(filled));
+    H5_ASSIGN(const std::size_t count, answer_.body->read(out, *work_));
+    if (count == 0 && size) return fail({ErrorCode::Stale, "the file became shorter while it was read"});
+    work_->gave(count);
+    filled += count;
+    text.resize(filled);
+    if (count == 0) break;
+  }
+  answer_.body = make_text_body(std::move(text), std::move(charge));
+  return {};
+}
+
 void Exchange::make_answer() noexcept {
   broken_ = !run_guarded("serve", [this] { answer_request(); });
 }
@@ -206,12 +245,7 @@ void Exchange::make_answer() noexcept {
 void Exchange::answer_request() {
   try {
     answer_ = context_.answer(request_, *work_);
-    const bool reads = request_.method != "HEAD" || answer_.reads_for_head;
-    if (reads && work_->is_quick() && !is_short(answer_)) {
-      if (!fill_at_once()) work_->give_up();
-      return;
-    }
-    const Status first = reads ? fill() : Status();
+    const Status first = make_beginning();
     if (first && !work_->timed_out()) return;
     // If nothing of the body can be read, the answer becomes that of the error, instead of one that is cut
     // off.

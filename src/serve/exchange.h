@@ -31,7 +31,8 @@ struct ExchangeContext {
   Connections& connections;
   WritableWait& writable;
   std::chrono::milliseconds work_deadline;
-  bool local;  // whether all sources are: see OpenedSource
+  bool local;                                 // whether all sources are: see OpenedSource
+  std::shared_ptr<cache::BlockCache> memory;  // that chunks are made in; may be null
   std::function<void(const std::string&)> log_answer;
   std::atomic<bool> draining = false;
 };
@@ -61,6 +62,8 @@ class Exchange {
   void new_work();
   void make_answer() noexcept;
   void answer_request();
+  Status make_whole();
+  Status make_beginning();
   Status fill();
   bool fill_at_once();
   template <class Make>

@@ -16,8 +16,9 @@ Result<std::size_t> GradualBody::read(MutableByteSpan out, RequestWork& work) {
   const std::size_t count = std::min(out.size(), pending_.size() - given_);
   std::memcpy(out.data(), pending_.data() + given_, count);
   given_ += count;
-  if (given_ == pending_.size()) {
-    pending_ = {};
+  // What the client has is not held, also where something is left for the next part.
+  if (2 * given_ >= pending_.size()) {
+    pending_ = pending_.substr(given_);
     given_ = 0;
   }
   return count;
@@ -28,6 +29,7 @@ Status GradualBody::add(std::size_t bytes, Pause pause, RequestWork& work) {
   while (!ended_ && pending_.size() < bytes &&
          (pending_.size() == given_ || pause == Pause::Never || !work.job_is_old())) {
     const std::size_t before = pending_.size();
+    wanted_ = bytes - before;
     H5_TRY(add_next(pending_, work));
     work.gave(pending_.size() - before);
   }

@@ -18,9 +18,11 @@ class GradualBody : public Body {
   Status begin(RequestWork& work);
 
  protected:
-  // Appends the next part; calls `end` with the last one. An error ends the text where it is.
+  // Appends the next part; calls `end` with the last one. An error ends the text where it is. What is added
+  // beyond `wanted()` bytes is held until the client takes it.
   virtual Status add_next(std::string& out, RequestWork& work) = 0;
   void end() { ended_ = true; }
+  std::size_t wanted() const { return wanted_; }
   // Called after parts were made: fails if the files that they were made from have changed meanwhile.
   virtual Status confirm() { return {}; }
 
@@ -30,6 +32,7 @@ class GradualBody : public Body {
 
   std::string pending_;  // the bytes from `given_` on are not yet read
   std::size_t given_ = 0;
+  std::size_t wanted_ = 0;
   bool ended_ = false;
   std::optional<std::uint64_t> size_;
 };

@@ -10,9 +10,8 @@
 #include "h5mount/base/thread.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/base/watchdog.h"
-#include "h5mount/serve/server.h"
+#include "h5mount/serve/listener.h"
 #include "late_microhttpd.h"
-#include "listener.h"
 #include "s3_site.h"
 
 namespace h5mount::serve {
@@ -55,8 +54,8 @@ Answerer answerer(const ServerOptions& options, const Listener& listener, std::v
   if (options.s3) {
     auto site = std::make_shared<S3Site>(*options.s3, listener.loopback, std::move(sources));
     return {[site](const Request& request, RequestWork& work) { return site->answer(request, work); },
-            [site](const Request& request, const Answer&, const Error& error) {
-              return site->failed(request, error);
+            [site](const Request& request, const Answer& instead_of, const Error& error) {
+              return site->failed(request, instead_of, error);
             }};
   }
   auto site = std::make_shared<Site>(
@@ -86,8 +85,17 @@ class HttpServer final : public Server {
             {options.header_deadline, options.stall_deadline, std::size_t{options.connections} / 4 * 3}),
         quick_jobs_(quick_readers()),
         long_jobs_(long_readers()),
-        context_{answerer_.answer, answerer_.failed,      quick_jobs_, long_jobs_,         connections_,
-                 writable_,        options.work_deadline, local_,      options.log_answer, false},
+        context_{answerer_.answer,
+                 answerer_.failed,
+                 quick_jobs_,
+                 long_jobs_,
+                 connections_,
+                 writable_,
+                 options.work_deadline,
+                 local_,
+                 options.memory,
+                 options.log_answer,
+                 false},
         check_(check_interval(), [this](Watchdog::Clock::time_point) {
           connections_.shut_late();
           return connections_.count() > 0;
@@ -120,10 +128,10 @@ class HttpServer final : public Server {
 
   bool drain(std::chrono::milliseconds patience) override {
     if (!context_.draining.exchange(true)) {
-      // New connections are refused at once. The daemon's threads may use the descriptor until they have
-      // ended.
+      // New connections are refused at once, unless others accept from the same socket, or will. The
+      // daemon's threads may use the descriptor until they have ended.
       listening_ = UniqueFd(MHD_quiesce_daemon(daemon_));
-      ::shutdown(listening_.get(), SHUT_RDWR);
+      if (!listener_.handed) ::shutdown(listening_.get(), SHUT_RDWR);
       listener_.file.remove();
     }
     const auto end = std::chrono::steady_clock::now() + patience;

@@ -1,6 +1,7 @@
-#include "listener.h"
+#include "h5mount/serve/listener.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "host.h"
 
@@ -118,8 +120,93 @@ Result<Listener> listen_on_path(const std::string& path) {
   ::umask(before);
   if (bound != 0) return fail(io_error(trouble, "cannot listen on " + path));
   out.file = SocketFile(path);
+  out.own_file = true;
   if (::listen(out.socket.get(), kBacklog) != 0) return fail(io_error(errno, "cannot listen on " + path));
   out.url = fmt::format("http://unix:{}:/", path);
+  return out;
+}
+
+// ---- sockets that others made
+
+Listener describe_port(const sockaddr_storage& address) {
+  Listener out;
+  char text[INET6_ADDRSTRLEN] = "";
+  out.six = address.ss_family == AF_INET6;
+  if (out.six) {
+    const auto& six = reinterpret_cast<const sockaddr_in6&>(address);
+    ::inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof text);
+    out.port = ntohs(six.sin6_port);
+    out.loopback = is_loopback(six.sin6_addr);
+  } else {
+    const auto& four = reinterpret_cast<const sockaddr_in&>(address);
+    ::inet_ntop(AF_INET, &four.sin_addr, text, sizeof text);
+    out.port = ntohs(four.sin_port);
+    out.loopback = ntohl(four.sin_addr.s_addr) >> 24 == 127;
+  }
+  const std::string host = out.six ? fmt::format("[{}]", text) : text;
+  out.url = fmt::format("http://{}:{}/", host, out.port);
+  return out;
+}
+
+Listener describe_path(const sockaddr_un& address, socklen_t length) {
+  Listener out;
+  const std::size_t most = length - std::min<std::size_t>(length, offsetof(sockaddr_un, sun_path));
+  const std::string path(address.sun_path, ::strnlen(address.sun_path, most));
+  struct stat there = {};
+  const auto whole = std::filesystem::absolute(path).lexically_normal();
+  out.url = fmt::format("http://unix:{}:/", path.empty() ? path : whole.string());
+  out.own_file = ::lstat(path.c_str(), &there) == 0 && S_ISSOCK(there.st_mode) &&
+                 there.st_uid == ::geteuid() && (there.st_mode & 0077) == 0;
+  return out;
+}
+
+Result<Listener> describe_socket(int descriptor) {
+  sockaddr_storage address = {};
+  socklen_t length = sizeof address;
+  int listens = 0;
+  socklen_t bytes = sizeof listens;
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0 ||
+      ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0)
+    return fail({ErrorCode::InvalidValue, "what was handed over (LISTEN_FDS) is no socket that listens"});
+  if (address.ss_family == AF_UNIX)
+    return describe_path(reinterpret_cast<const sockaddr_un&>(address), length);
+  if (address.ss_family == AF_INET || address.ss_family == AF_INET6) return describe_port(address);
+  return fail({ErrorCode::InvalidValue, "the socket that was handed over (LISTEN_FDS) has no address"});
+}
+
+// The place that `options` name, in the words of a socket's own.
+Result<Listener> describe_named(const ServerOptions& options) {
+  Listener out;
+  if (!options.socket_path.empty()) {
+    const auto whole = std::filesystem::absolute(options.socket_path).lexically_normal();
+    out.url = fmt::format("http://unix:{}:/", whole.string());
+    return out;
+  }
+  H5_ASSIGN(const Address address, parse_address(options.address, options.port));
+  return describe_port(address.storage);
+}
+
+// `*` is every address, whichever family the socket says it in.
+bool is_any(const std::string& url) {
+  return url.starts_with("http://0.0.0.0:") || url.starts_with("http://[::]:");
+}
+
+bool same_place(const Listener& named, const Listener& handed) {
+  const auto without_port = [](const std::string& url) { return url.substr(0, url.rfind(':')); };
+  if (named.port != 0 && named.port != handed.port) return false;
+  if (named.port == 0 && handed.port == 0) return named.url == handed.url;
+  if (is_any(named.url) && is_any(handed.url)) return true;
+  return without_port(named.url) == without_port(handed.url);
+}
+
+Result<Listener> adopt_socket(const ServerOptions& options) {
+  UniqueFd socket(options.handed_socket);
+  H5_ASSIGN(Listener out, describe_listening(options, socket.get()));
+  const int flags = ::fcntl(socket.get(), F_GETFL);
+  ::fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK);
+  ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
+  out.socket = std::move(socket);
+  out.handed = true;
   return out;
 }
 
@@ -146,7 +233,17 @@ void SocketFile::remove() {
   path_.clear();
 }
 
+Result<Listener> describe_listening(const ServerOptions& options, int descriptor) {
+  H5_ASSIGN(Listener handed, describe_socket(descriptor));
+  H5_ASSIGN(const Listener named, describe_named(options));
+  if (same_place(named, handed)) return handed;
+  return fail({ErrorCode::InvalidValue,
+               fmt::format("--serve names {}, but the socket that was handed over (LISTEN_FDS) is at {}",
+                           named.url, handed.url)});
+}
+
 Result<Listener> listen_at(const ServerOptions& options) {
+  if (options.handed_socket >= 0) return adopt_socket(options);
   return options.socket_path.empty() ? listen_on_port(options) : listen_on_path(options.socket_path);
 }
 

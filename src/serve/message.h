@@ -30,6 +30,9 @@ struct Answer {
   // If set, the node is known to be damaged, so HEAD reads the beginning as GET does, and gets the same
   // answer.
   bool reads_for_head = false;
+  // The body is a chunk of a Zarr store: it is made as a whole before the answer begins, so that what fails
+  // is told by the answer (chunk_failure.h).
+  bool of_chunk = false;
   bool of_api = false;       // errors that end the work on it are told as those of the interface
   std::string problem = {};  // the text of an error, not escaped
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "chunk_failure.h"
 #include "fields.h"
 #include "host.h"
 #include "s3_object.h"
@@ -103,12 +104,18 @@ S3Site::S3Site(S3Options options, bool loopback, std::vector<Source> sources)
 
 Answer S3Site::answer(const Request& request, RequestWork& work) {
   Answer out = answer_valid(request, work);
+  if (asks_for_chunk(request)) {
+    out.of_chunk = true;
+    out = chunk_failure(request, std::move(out));
+  }
   add_common(out);
   return out;
 }
 
-Answer S3Site::failed(const Request& request, const Error& error) {
+Answer S3Site::failed(const Request& request, const Answer& instead_of, const Error& error) {
   Answer out = s3_error_answer(error, signed_form(request).path);
+  if (instead_of.of_chunk)
+    out = chunk_failure(request, std::move(out), instead_of.body ? instead_of.body->size() : std::nullopt);
   add_common(out);
   return out;
 }

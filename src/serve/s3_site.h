@@ -23,7 +23,7 @@ class S3Site {
   // May take as long as reading the files takes. An answer to HEAD has the body that GET would have.
   Answer answer(const Request& request, RequestWork& work);
   // The answer to an error that ended the work on another one.
-  Answer failed(const Request& request, const Error& error);
+  Answer failed(const Request& request, const Answer& instead_of, const Error& error);
 
  private:
   struct Place {

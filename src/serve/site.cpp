@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/api.h"
+#include "chunk_failure.h"
 #include "fields.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/front/path_walk.h"
@@ -71,12 +72,18 @@ bool Site::reads(std::string_view method) {
 
 Answer Site::answer(const Request& request, RequestWork& work) {
   Answer out = answer_valid(request, work);
+  if (asks_for_chunk(request)) {
+    out.of_chunk = true;
+    out = chunk_failure(request, std::move(out));
+  }
   add_common(request, out);
   return out;
 }
 
 Answer Site::failed(const Request& request, const Answer& instead_of, const Error& error) const {
   Answer out = instead_of.of_api ? api_refusal(error) : error_answer(error);
+  if (instead_of.of_chunk)
+    out = chunk_failure(request, std::move(out), instead_of.body ? instead_of.body->size() : std::nullopt);
   add_common(request, out);
   return out;
 }
@@ -276,7 +283,7 @@ void Site::add_common(const Request& request, Answer& answer) const {
   answer.add("Access-Control-Allow-Origin", options_.cors_origin);
   answer.add("Access-Control-Expose-Headers",
              "Accept-Ranges, Content-Encoding, Content-Length, Content-Location, Content-Range, ETag, "
-             "Last-Modified");
+             "Last-Modified, X-H5mount-Error");
   if (request.method != "OPTIONS") return;
   answer.add("Access-Control-Allow-Methods", std::string(kMethods));
   answer.add("Access-Control-Allow-Headers",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 
@@ -22,6 +23,28 @@ std::int64_t now() {
 }
 
 }  // namespace
+
+std::shared_ptr<const RecentFiles::Elements> RecentFiles::find_elements(std::uint64_t key,
+                                                                        const tree::FileObject& object) {
+  const std::shared_ptr<const void> file = object.opened_file();
+  const std::uint64_t address = object.object().address;
+  const MutexLock lock(mutex_);
+  if (auto known = elements_.find(key); known && known->file == file && known->address == address)
+    return known;
+  auto made = std::make_shared<const Elements>(Elements{file, address, object.elements()});
+  elements_.insert(key, made, least_bytes_);
+  return made;
+}
+
+Result<view::Source> RecentFiles::elements_of(const tree::FileObject& object, RequestBudget& budget) {
+  constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;  // of multiplicative hashing
+  const auto file = reinterpret_cast<std::uintptr_t>(object.opened_file().get());
+  const std::uint64_t key = file * kSpread ^ object.object().address;
+  const auto elements = find_elements(key, object);
+  H5_ASSIGN(view::Source source, elements->shared->newest(budget));
+  elements_.charge(key, *elements, std::max(least_bytes_, source.reader->memory_bytes()));
+  return source;
+}
 
 ServedSource::ServedSource(Source source)
     : name_(std::move(source.name)), open_(std::move(source.open)), run_(static_cast<std::uint64_t>(now())) {

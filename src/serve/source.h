@@ -16,8 +16,8 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/front/path_walk.h"
 #include "h5mount/serve/server.h"
+#include "h5mount/tree/file_object.h"
 #include "h5mount/tree/names.h"
-#include "h5mount/view/view.h"
 #include "shared_listings.h"
 
 namespace h5mount::serve {
@@ -26,7 +26,8 @@ namespace h5mount::serve {
 // found and decoded for one request is then there for the next. Threads: any.
 class RecentFiles {
  public:
-  explicit RecentFiles(std::size_t most) : nodes_(most), facts_(most), data_(most) {}
+  explicit RecentFiles(std::size_t most)
+      : nodes_(most), facts_(most), least_bytes_(kElementsBytes / most), elements_(kElementsBytes, 1) {}
   void keep(front::NodeReference node) {
     const tree::NodeId id = node.id();
     if (!nodes_.find(id)) nodes_.insert(id, std::make_shared<const front::NodeReference>(std::move(node)), 1);
@@ -49,26 +50,8 @@ class RecentFiles {
     return known;
   }
 
-  // The elements of a dataset in one state of its file. Only datasets whose data lie in that file alone may
-  // be kept, as nothing here notices that another file has changed. `root`: the directory that shows the
-  // file.
-  struct Data {
-    tree::NodeId root = 0;
-    std::uint64_t address = 0;
-    metadata::FileMetadataPtr state;
-    view::Source source;
-  };
-  std::shared_ptr<const Data> find_data(tree::NodeId root, std::uint64_t address,
-                                        const metadata::FileMetadataPtr& state) {
-    auto known = data_.find(data_key(root, address));
-    return known && known->root == root && known->address == address && known->state == state ? known
-                                                                                              : nullptr;
-  }
-  // Replaces the elements of an earlier state.
-  void keep_data(Data data) {
-    const std::uint64_t key = data_key(data.root, data.address);
-    data_.insert(key, std::make_shared<const Data>(std::move(data)), 1);
-  }
+  // The elements of a dataset, which all requests for them share.
+  Result<view::Source> elements_of(const tree::FileObject& object, RequestBudget& budget);
 
   // A text that was answered, made from this file alone in one version of it.
   struct Text {
@@ -86,14 +69,20 @@ class RecentFiles {
 
  private:
   static constexpr std::size_t kTextBytes = 8U << 20, kTextOverhead = 256;
-  static std::uint64_t data_key(tree::NodeId root, std::uint64_t address) {
-    constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;  // of multiplicative hashing
-    return root * kSpread ^ address;
-  }
+  // The bytes that readers of elements which nobody uses now may take; most take next to nothing.
+  static constexpr std::size_t kElementsBytes = 16U << 20;
+  struct Elements {
+    std::shared_ptr<const void> file;
+    std::uint64_t address = 0;
+    tree::SharedElementsPtr shared;
+  };
+  std::shared_ptr<const Elements> find_elements(std::uint64_t key, const tree::FileObject& object);
 
   LruCache<front::NodeReference> nodes_;
   LruCache<Facts> facts_;
-  LruCache<Data> data_;
+  const std::size_t least_bytes_;  // that elements count with
+  Mutex mutex_;                    // held while elements are added, so that two requests share them
+  LruCache<Elements> elements_;
   LruCache<Text> texts_{kTextBytes};
 };
 

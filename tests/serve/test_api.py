@@ -276,6 +276,31 @@ class ServeApi(ServeTest):
             assert api(s, 'meta', '/third')['kind'] == 'external_link'
             assert 'Permission denied' in message(s, '/api/data?path=/third/x', 403)
 
+    def test_groups_that_track_the_order_of_creation_are_listed_in_it(self):
+        names = ['zeta', 'alpha', 'mid', 'beta', 'last']
+        with h5py.File('f.h5', 'w', libver='latest') as f:
+            for kind, flags, count in (('tracked', h5py.h5p.CRT_ORDER_TRACKED, 5),
+                                       ('dense', h5py.h5p.CRT_ORDER_TRACKED, 400),
+                                       ('indexed', h5py.h5p.CRT_ORDER_TRACKED | h5py.h5p.CRT_ORDER_INDEXED, 5),
+                                       ('plain', 0, 5)):
+                how = h5py.h5p.create(h5py.h5p.GROUP_CREATE)
+                how.set_link_creation_order(flags)
+                group = h5py.Group(h5py.h5g.create(f.id, kind.encode(), gcpl=how))
+                for i in range(count):
+                    name = names[i] if count == 5 else f'{i * 7919 % 400:03}'
+                    group[name] = h5py.SoftLink('/plain') if i == 2 else np.arange(3)
+        with Serve('f.h5') as s:
+            for kind in ('tracked', 'dense', 'indexed', 'plain'):
+                want = [f'{i * 7919 % 400:03}' for i in range(400)] if kind == 'dense' else names
+                want = sorted(want) if kind == 'plain' else want
+                got = [child['name'] for child in s.json(f'/api/meta/?path=/{kind}')['children']]
+                assert got == want, (kind, got[:5])
+                paths = s.json(f'/api/paths/?path=/{kind}')
+                assert paths == [f'/{kind}'] + [f'/{kind}/{name}' for name in want], (kind, paths[:5])
+            # A mount's order is that of an index, or of names.
+            listed = [entry['name'] for entry in s.json('/tracked/?list')]
+            assert listed == sorted(names), listed
+
     def test_what_changes_has_a_new_tag_and_a_new_version(self):
         with h5py.File('f.h5', 'w') as f:
             f['x'] = np.arange(100)

@@ -85,6 +85,12 @@ struct StoredRun {
   std::uint64_t offset = 0, length = 0;
 };
 
+// What a dataset's bytes are from some offset on, up to `end`.
+struct WrittenRun {
+  std::uint64_t end = 0;
+  bool written = true;  // false: nothing was ever written there, so that every element is the fill value
+};
+
 class DatasetReader;
 using DatasetReaderPtr = std::shared_ptr<const DatasetReader>;
 
@@ -139,6 +145,14 @@ class DatasetReader {
   // data after `offset`.
   virtual Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const = 0;
   virtual Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const = 0;
+
+  // Whether the bytes from `offset` on, which is below the size, were ever written, whatever the fill value
+  // is. `end` is behind `offset`; a run that is written may hold parts that are not, and adjacent runs may be
+  // of the same kind.
+  virtual Result<WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const {
+    (void)offset, (void)budget;
+    return WrittenRun{size(), true};
+  }
 
   // About how many bytes of memory the reader takes, without blocks in the cache; 0 if it is small.
   virtual std::size_t memory_bytes() const { return 0; }

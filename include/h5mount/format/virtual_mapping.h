@@ -3,6 +3,7 @@
 // Versions 0 and 1.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,10 @@ struct VirtualMapping {
 };
 
 Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor);
+
+// Visits them one after another, as there may be very many. `selections`: where in the cursor's bytes the
+// mapping's selections stand, that of the source first (decode_selection). An error of `visit` ends the walk.
+using VisitMapping = std::function<Status(VirtualMapping mapping, std::size_t selections)>;
+Status for_each_virtual_mapping(Cursor& cursor, const VisitMapping& visit);
 
 }  // namespace h5mount::format

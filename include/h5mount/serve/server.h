@@ -51,7 +51,7 @@ struct Source {
 
 inline constexpr std::size_t kConnectionBytes = 16U << 10;
 inline constexpr std::size_t kBodyBytes = (1U << 20) + (64U << 10);
-inline constexpr std::size_t kMinBodyBytes = 64U << 10;  // if there are many connections
+inline constexpr std::size_t kMinBodyBytes = 8U << 10;  // if there are many connections
 
 // A key pair that requests must be signed with.
 struct S3Key {
@@ -72,6 +72,9 @@ struct ServerOptions {
   // and removed at the end. A socket that nobody listens on is replaced; anything else at the path is an
   // error.
   std::string socket_path = {};
+  // If not -1, used instead of making a socket: one that listens at that place already, for which see
+  // describe_listening. The server takes it over; at its end others may go on with the same socket.
+  int handed_socket = -1;
   // What a client must show to be answered: as the parameter `token` of a target, which is exchanged for a
   // cookie; as the password of Basic; or as Bearer. It consists of letters, digits, `-`, `.`, `_` and `~`; if
   // it is empty, everybody is answered.
@@ -85,6 +88,8 @@ struct ServerOptions {
   std::chrono::milliseconds stall_deadline{60'000};
   // The time in which a part of an answer must be made; more for large files.
   std::chrono::milliseconds work_deadline{limits::kRequestMilliseconds};
+  // What is made as a whole for an answer counts with these blocks; null: with nothing.
+  std::shared_ptr<cache::BlockCache> memory = nullptr;
   unsigned connections = 4096;  // if there are more, they wait to be accepted
   // Called with a line for each answer, from any thread; may be null.
   std::function<void(const std::string&)> log_answer = {};

@@ -21,7 +21,7 @@ namespace h5mount::tree {
 class FileObject;
 using FileObjectPtr = std::shared_ptr<const FileObject>;
 
-// The links of a group, in the order of readdir.
+// The links of a group, in the order of their creation if the group tracks that, else by name.
 class LinkList {
  public:
   virtual ~LinkList() = default;
@@ -32,6 +32,15 @@ class LinkList {
   virtual const Error* damage() const = 0;
 };
 using LinkListPtr = std::shared_ptr<const LinkList>;
+
+// The elements of one dataset. They are opened when they are first asked for, once for each state of the
+// dataset, for all who hold this.
+class SharedElements {
+ public:
+  virtual ~SharedElements() = default;
+  virtual Result<view::Source> newest(RequestBudget& budget) = 0;
+};
+using SharedElementsPtr = std::shared_ptr<SharedElements>;
 
 class FileObject {
  public:
@@ -51,10 +60,14 @@ class FileObject {
   // follows.
   virtual Result<FileObjectPtr> follow(const format::Link& link, RequestBudget& budget) const = 0;
 
-  // For datasets: the newest state, and its elements.
+  virtual const dataset::ReadEnvironment& environment() const = 0;
+  // Stands for the opened file that the object is in: equal for all of its objects.
+  virtual std::shared_ptr<const void> opened_file() const = 0;
+
+  // For datasets: the newest state, and the elements.
   virtual Result<std::shared_ptr<const object::DatasetDescription>> description(
       RequestBudget& budget) const = 0;
-  virtual Result<view::Source> data(RequestBudget& budget) const = 0;
+  virtual SharedElementsPtr elements() const = 0;
   // Records a failed read as a mount does. `path`: the path by which the object was requested.
   virtual void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const = 0;
   // Logs what is wrong with the object, although no read of it failed.

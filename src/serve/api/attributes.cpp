@@ -12,8 +12,10 @@ constexpr std::size_t kValueBytes = 64U << 10;  // bytes of a value that is made
 // The values of attributes, as an object. If a value cannot be read, it is null.
 class AttributesBody final : public GradualBody {
  public:
-  AttributesBody(tree::FileObjectPtr object, std::vector<object::Attribute> attributes)
-      : object_(std::move(object)), attributes_(std::move(attributes)) {}
+  AttributesBody(tree::FileObjectPtr object, NamedAttributes attributes)
+      : object_(std::move(object)),
+        attributes_(std::move(attributes.list)),
+        charge_(std::move(attributes.charge)) {}
 
  private:
   Status add_next(std::string& out, RequestWork& work) override {
@@ -54,8 +56,10 @@ class AttributesBody final : public GradualBody {
     const std::size_t count = std::max<std::size_t>(kValueBytes / item, 1) * item;
     text::ValueContext values = object_->values(work.budget());
     values.form = text::JsonForm::NumPy;
-    H5_TRY(value_->add(rest_.first(std::min(count, rest_.size())), values, out));
-    rest_ = rest_.subspan(std::min(count, rest_.size()));
+    const std::size_t most = std::max<std::size_t>(wanted(), 1);
+    H5_ASSIGN(const std::size_t added,
+              value_->add(rest_.first(std::min(count, rest_.size())), values, most, out));
+    rest_ = rest_.subspan(added);
     if (rest_.size() < item) value_.reset();
     return {};
   }
@@ -68,6 +72,7 @@ class AttributesBody final : public GradualBody {
 
   const tree::FileObjectPtr object_;
   const std::vector<object::Attribute> attributes_;
+  const MemoryCharge charge_;  // for their values
   std::size_t next_ = 0;
   std::optional<ElementText> value_;  // of the attribute that is being written
   ByteSpan rest_;                     // data of the value that are not yet written
@@ -89,7 +94,7 @@ Result<Answer> answer_attributes(const ApiRequest& request) {
     std::erase_if(attributes.list, [&](const object::Attribute& attribute) {
       return std::ranges::find(keys, attribute.name) == keys.end();
     });
-  auto body = std::make_unique<AttributesBody>(entity.object, std::move(attributes.list));
+  auto body = std::make_unique<AttributesBody>(entity.object, std::move(attributes));
   H5_TRY(body->begin(request.work));
   return described(request, std::move(body), "application/json", own);
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../answer_memory.h"
 #include "../gradual_body.h"
 #include "numbers.h"
 #include "reduce.h"
@@ -9,6 +10,10 @@ namespace h5mount::serve {
 namespace {
 
 constexpr std::size_t kElementBytes = 256U << 10;  // bytes of elements that are made into text at once
+// The same if their text may be many times as long.
+constexpr std::size_t kVariableBytes = 16U << 10;
+// The copies of what is read, at most, while it is converted and copied.
+constexpr std::size_t kCopies = 3;
 
 struct Format {
   std::string_view name, type, disposition;
@@ -40,16 +45,20 @@ class ElementsBody final : public GradualBody {
  private:
   Status add_next(std::string& out, RequestWork& work) override {
     const std::uint64_t item = text_.type().size, all = text_.elements() * item;
-    const std::uint64_t length =
-        std::min(all - offset_, std::max<std::uint64_t>(kElementBytes / item, 1) * item);
+    const std::size_t most = text_.type().has_variable_part ? kVariableBytes : kElementBytes;
+    const std::uint64_t length = std::min(all - offset_, std::max<std::uint64_t>(most / item, 1) * item);
+    const auto bytes = static_cast<std::size_t>(length);
+    H5_ASSIGN(const MemoryCharge charge,
+              take_memory(data_.source.environment.cache, kCopies * bytes + wanted(), work));
     dataset::Pieces pieces;
     H5_TRY(noted(data_, offset_,
                  data_.source.reader->read(offset_, length, {&pattern_, work.budget()}, pieces)));
     if (pieces.total() != length) return fail({ErrorCode::Stale, "the dataset became shorter"});
-    block_.resize(static_cast<std::size_t>(length));
-    H5_TRY(dataset::copy_pieces(pieces.list(), block_));
-    H5_TRY(text_.add(block_, {data_.source.values, work.budget()}, out));
-    offset_ += length;
+    std::vector<std::byte> block(bytes);
+    H5_TRY(dataset::copy_pieces(pieces.list(), block));
+    H5_ASSIGN(const std::size_t added, text_.add(block, {data_.source.values, work.budget()},
+                                                 std::max<std::size_t>(wanted(), 1), out));
+    offset_ += added;
     if (offset_ == all) end();
     return {};
   }
@@ -63,7 +72,6 @@ class ElementsBody final : public GradualBody {
   ElementText text_;
   dataset::ReadPattern pattern_;
   std::uint64_t offset_ = 0;
-  std::vector<std::byte> block_;
 };
 
 // A body of a computed file from `begin` on.
@@ -100,6 +108,8 @@ class ComputedBody final : public Body {
   Result<std::size_t> read_on(MutableByteSpan out, RequestWork& work) {
     const std::uint64_t length = std::min<std::uint64_t>(out.size(), file_->size() - offset_);
     if (length == 0) return 0;
+    H5_ASSIGN(const MemoryCharge charge,
+              take_memory(data_.source.environment.cache, kCopies * static_cast<std::size_t>(length), work));
     dataset::Pieces pieces;
     H5_TRY(noted(data_, offset_, file_->read(offset_, length, {&pattern_, work.budget()}, pieces)));
     if (pieces.total() != length) return fail({ErrorCode::Stale, "the dataset became shorter"});

@@ -111,12 +111,13 @@ void ElementText::close(std::string& out) {
   }
 }
 
-Status ElementText::add(ByteSpan data, const text::ValueContext& values, std::string& out) {
+Result<std::size_t> ElementText::add(ByteSpan data, const text::ValueContext& values, std::size_t most,
+                                     std::string& out) {
   const std::size_t size = array_.type->size;
   const bool csv = form_ == Form::Csv;
   const Writer part = part_ != nullptr ? writer_of(*part_) : nullptr;
-  const std::size_t before = out.size();
-  for (; data.size() >= size; data = data.subspan(size)) {
+  const std::size_t before = out.size(), given = data.size();
+  for (; data.size() >= size && out.size() - before < most; data = data.subspan(size)) {
     open(out);
     if (writer_ != nullptr) {
       writer_(data.data(), csv, out);
@@ -131,7 +132,8 @@ Status ElementText::add(ByteSpan data, const text::ValueContext& values, std::st
     }
     close(out);
   }
-  return values.budget.spend(limits::kStepsPerTextByte * (out.size() - before));
+  H5_TRY(values.budget.spend(limits::kStepsPerTextByte * (out.size() - before)));
+  return given - data.size();
 }
 
 }  // namespace h5mount::serve

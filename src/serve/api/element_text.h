@@ -27,8 +27,10 @@ class ElementText {
 
   std::uint64_t elements() const { return count_; }
   const format::Datatype& type() const { return *array_.type; }
-  // Appends the next elements, which are in `data`; after the last one the end of the array too.
-  Status add(ByteSpan data, const text::ValueContext& values, std::string& out);
+  // Appends the next elements, which are in `data`, up to the one with which `most` bytes are added; after
+  // the last one the end of the array too. Returns the number of bytes of elements.
+  Result<std::size_t> add(ByteSpan data, const text::ValueContext& values, std::size_t most,
+                          std::string& out);
 
  private:
   using Writer = void (*)(const std::byte* element, bool csv, std::string& out);

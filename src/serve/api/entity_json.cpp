@@ -94,13 +94,14 @@ void write_shape(const format::Dataspace& space, JsonWriter& json) {
 
 Result<NamedAttributes> attributes_of(const tree::FileObject& object, WithValues values,
                                       RequestBudget& budget) {
-  NamedAttributes out;
+  NamedAttributes out{.list = {}, .damage = {}, .charge = object.environment().cache->no_charge()};
   Status goes_on;
   const auto note = [&](const Error& error) {
     if (!out.damage) out.damage = error;
   };
   const auto take = [&](const object::Attribute& attribute) {
     goes_on = budget.spend(kStepsPerAttribute);
+    if (goes_on) goes_on = out.charge.resize(out.charge.bytes() + attribute.data.size());
     out.list.push_back(attribute);
     return goes_on.has_value();
   };
@@ -119,7 +120,7 @@ Result<NamedAttributes> attributes_of(const tree::FileObject& object, WithValues
 }
 
 Status write_object(const tree::FileObject& object, std::string_view name, JsonWriter& json,
-                    RequestBudget& budget) {
+                    RequestBudget& budget, bool& damaged) {
   H5_ASSIGN(const NamedAttributes attributes, attributes_of(object, WithValues::No, budget));
   std::optional<Error> damage = attributes.damage;
   json.key("attributes").begin_array();
@@ -141,6 +142,9 @@ Status write_object(const tree::FileObject& object, std::string_view name, JsonW
   }
   json.member("kind", object::kind_name(object.object().kind)).member("name", name);
   if (damage) json.member("error", damage->text());
+  damaged = damaged || damage || std::ranges::any_of(attributes.list, [](const object::Attribute& attribute) {
+              return attribute.damage.has_value();
+            });
   return {};
 }
 

@@ -1,6 +1,7 @@
 // An object, a link or an attribute as h5grove describes it, without values. Threads: any.
 #pragma once
 
+#include "../answer_memory.h"
 #include "api.h"
 #include "h5mount/text/json_writer.h"
 
@@ -8,9 +9,9 @@ namespace h5mount::serve {
 
 // Writes the members that an object of any kind has, without its children: kind, name and attributes; for a
 // dataset also chunks, filters, shape and type. A part that is damaged is null, and a member `error` is
-// added.
+// added; `damaged` is then set.
 Status write_object(const tree::FileObject& object, std::string_view name, text::JsonWriter& json,
-                    RequestBudget& budget);
+                    RequestBudget& budget, bool& damaged);
 
 // Writes a link that is not resolved, as an object.
 void write_link(const format::Link& link, std::string_view name, text::JsonWriter& json);
@@ -22,6 +23,7 @@ void write_damaged(const Error& error, std::string_view name, text::JsonWriter& 
 struct NamedAttributes {
   std::vector<object::Attribute> list;
   std::optional<Error> damage;  // why some may be missing
+  MemoryCharge charge = {};     // for the values
 };
 enum class WithValues { Yes, No };
 Result<NamedAttributes> attributes_of(const tree::FileObject& object, WithValues values,

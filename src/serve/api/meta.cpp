@@ -7,7 +7,6 @@ namespace h5mount::serve {
 namespace {
 
 constexpr std::string_view kJson = "application/json";
-constexpr std::string_view kErrorMember = "\"error\"";
 constexpr std::uint64_t kStepsPerChild = 1000;
 
 // The last name of a path as it was given.
@@ -28,6 +27,8 @@ class GroupBody final : public GradualBody {
 
   // Whether everything so far was made from the source's file alone.
   bool is_own_so_far() const { return own_; }
+  // Whether something could not be read, which may be read the next time.
+  bool is_damaged_so_far() const { return damaged_; }
 
  private:
   Status add_next(std::string& out, RequestWork& work) override {
@@ -36,7 +37,7 @@ class GroupBody final : public GradualBody {
     if (!begun_) {
       text::JsonWriter json(out);
       json.begin_object();
-      H5_TRY(write_object(*group_, name_, json, budget));
+      H5_TRY(write_object(*group_, name_, json, budget, damaged_));
       json.key("children").next() += '[';
       begun_ = true;
     }
@@ -49,6 +50,7 @@ class GroupBody final : public GradualBody {
       if (next_ > 0) out += ',';
       text::JsonWriter json(out);
       write_damaged(*damage, "", json);
+      damaged_ = true;
     }
     out += "]}";
     end();
@@ -76,7 +78,7 @@ class GroupBody final : public GradualBody {
     own_ = own_ && is_own(**object, OwnPart::Description, budget);
     const std::size_t before = out.size();
     json.begin_object();
-    const Status written = write_object(**object, name, json, budget);
+    const Status written = write_object(**object, name, json, budget, damaged_);
     if (written) {
       json.end_object();
       return {};
@@ -87,8 +89,9 @@ class GroupBody final : public GradualBody {
     return add_damaged(written.error(), name, again);
   }
 
-  static Status add_damaged(const Error& error, const std::string& name, text::JsonWriter& json) {
+  Status add_damaged(const Error& error, const std::string& name, text::JsonWriter& json) {
     if (is_passing(error)) return fail(error);  // a client would keep it
+    damaged_ = true;
     write_damaged(error, name, json);
     return {};
   }
@@ -104,6 +107,7 @@ class GroupBody final : public GradualBody {
   const std::string name_;
   tree::FilesRead read_;
   bool own_;
+  bool damaged_ = false;
   bool begun_ = false;
   std::size_t next_ = 0;
 };
@@ -116,7 +120,8 @@ Result<Answer> answer_one(const ApiRequest& request, const Entity& entity) {
     return described(request, make_text_body(std::move(out)), kJson, false);
   }
   json.begin_object();
-  H5_TRY(write_object(*entity.object, last_name(entity.path), json, request.budget()));
+  bool damaged = false;
+  H5_TRY(write_object(*entity.object, last_name(entity.path), json, request.budget(), damaged));
   json.end_object();
   tree::FilesRead read;
   entity.object->add_to(read);
@@ -145,9 +150,9 @@ Result<Answer> answer_meta(const ApiRequest& request) {
   auto body = std::make_unique<GroupBody>(request, entity, std::move(links));
   H5_TRY(body->begin(request.work));
   if (!body->is_own_so_far() || !body->size()) return described(request, std::move(body), kJson, false);
+  const bool damaged = body->is_damaged_so_far();
   H5_ASSIGN(std::string text, read_all(*body, request.work));
-  // What could not be read now may be read the next time.
-  if (text.find(kErrorMember) == std::string::npos) recent.keep_text({std::move(asked), version, text});
+  if (!damaged) recent.keep_text({std::move(asked), version, text});
   return described(request, make_text_body(std::move(text)), kJson, true);
 }
 

@@ -70,21 +70,10 @@ std::string without_spaces(std::string text) {
   return text;
 }
 
-// The dataset's elements, by a reader that is kept, so that what it decoded for one request serves the next.
-Result<view::Source> data_of(const ApiRequest& request, const tree::FileObject& object) {
-  if (!is_own(object, OwnPart::Data, request.budget())) return object.data(request.budget());
-  RecentFiles& recent = *request.snapshot->recent;
-  if (const auto known = recent.find_data(request.root, object.object().address, object.snapshot()))
-    return known->source;
-  H5_ASSIGN(view::Source source, object.data(request.budget()));
-  recent.keep_data({request.root, object.object().address, object.snapshot(), source});
-  return source;
-}
-
 }  // namespace
 
 Result<view::Source> selected_data(const ApiRequest& request, const Entity& dataset) {
-  H5_ASSIGN(view::Source source, data_of(request, *dataset.object));
+  H5_ASSIGN(view::Source source, request.snapshot->recent->elements_of(*dataset.object, request.budget()));
   source.values.form = text::JsonForm::NumPy;
   const auto selection = request.query.get("selection");
   if (!selection) return source;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../answer_memory.h"
 #include "h5mount/dataset/converted_dataset.h"
 #include "h5mount/dataset/open_dataset.h"
 #include "number_blocks.h"
@@ -44,19 +45,28 @@ class Extremes {
       : parts_(parts), count_(count), out_(2 * parts, none()) {}
 
   void add(std::span<const Number> block) {
-    for (const Number value : block) {
-      const bool first = at_ == end_;
-      if (first) end_ = part_begin(++next_, parts_, count_);
-      ++at_;
-      Number& least = out_[2 * (next_ - 1)];
-      Number& most = out_[2 * (next_ - 1) + 1];
-      if (first || is_none(least) || value < least) least = value;
-      if (first || is_none(most) || value > most) most = value;
-    }
+    for (const Number value : block) (void)note(value, 1);
+  }
+  // The same number `count` times.
+  void add_run(Number value, std::uint64_t count) {
+    while (count > 0) count -= note(value, count);
   }
   ByteSpan bytes() const { return std::as_bytes(std::span(out_)); }
 
  private:
+  // Takes at most `count` numbers of one value: those of one part. Returns how many.
+  std::uint64_t note(Number value, std::uint64_t count) {
+    const bool first = at_ == end_;
+    if (first) end_ = part_begin(++next_, parts_, count_);
+    count = std::min(count, end_ - at_);
+    at_ += count;
+    Number& least = out_[2 * (next_ - 1)];
+    Number& most = out_[2 * (next_ - 1) + 1];
+    if (first || is_none(least) || value < least) least = value;
+    if (first || is_none(most) || value > most) most = value;
+    return count;
+  }
+
   static Number none() { return kHasNan<Number> ? std::numeric_limits<Number>::quiet_NaN() : Number{}; }
   static bool is_none(Number value) {
     if constexpr (kHasNan<Number>) return std::isnan(value);
@@ -78,22 +88,42 @@ class Means {
 
   template <class Number>
   void add(std::span<const Number> block) {
-    for (const Number number : block) {
-      if (column_ == end_) end_ = part_begin(++part_, columns_, dims_[1]);
-      const auto value = static_cast<double>(number);
-      if (!std::isnan(value)) {
-        sums_[static_cast<std::size_t>(part_ - 1)] += value;
-        ++counts_[static_cast<std::size_t>(part_ - 1)];
-      }
-      if (++column_ == dims_[1]) end_row();
-    }
+    for (const Number number : block) (void)note(static_cast<double>(number), 1);
+  }
+  // The same number `count` times.
+  void add_run(double value, std::uint64_t count) {
+    while (count > 0)
+      count -= column_ == 0 && count >= dims_[1] ? note_rows(value, count / dims_[1]) : note(value, count);
   }
   ByteSpan bytes() const { return std::as_bytes(std::span(out_)); }
 
  private:
-  void end_row() {
+  void sum_up(std::uint64_t part, double value, std::uint64_t count) {
+    if (std::isnan(value)) return;
+    sums_[static_cast<std::size_t>(part)] += value * static_cast<double>(count);
+    counts_[static_cast<std::size_t>(part)] += count;
+  }
+  // Takes at most `count` numbers of one value: those of one part of a row. Returns how many.
+  std::uint64_t note(double value, std::uint64_t count) {
+    if (column_ == end_) end_ = part_begin(++part_, columns_, dims_[1]);
+    count = std::min(count, end_ - column_);
+    sum_up(part_ - 1, value, count);
+    column_ += count;
+    if (column_ == dims_[1]) end_rows(1);
+    return count;
+  }
+  // Takes at most `count` rows of one value: those of one row of means. Returns the number of numbers.
+  std::uint64_t note_rows(double value, std::uint64_t count) {
+    count = std::min(count, part_begin(row_part_ + 1, rows_, dims_[0]) - row_);
+    for (std::uint64_t i = 0; i < columns_; ++i)
+      sum_up(i, value, count * (part_begin(i + 1, columns_, dims_[1]) - part_begin(i, columns_, dims_[1])));
+    end_rows(count);
+    return count * dims_[1];
+  }
+  void end_rows(std::uint64_t count) {
     column_ = end_ = part_ = 0;
-    if (++row_ < part_begin(row_part_ + 1, rows_, dims_[0])) return;
+    row_ += count;
+    if (row_ < part_begin(row_part_ + 1, rows_, dims_[0])) return;
     ++row_part_;
     for (std::size_t i = 0; i < sums_.size(); ++i)
       out_.push_back(counts_[i] > 0 ? sums_[i] / static_cast<double>(counts_[i])
@@ -110,16 +140,20 @@ class Means {
   std::vector<double> out_;
 };
 
-// A dataset whose elements are in memory, and the cache's charge for them.
+// A dataset whose elements are in memory, and the charge for them.
 struct Held {
-  cache::BlockCache::Charge charge;
+  MemoryCharge charge;
   view::DatasetReaderPtr reader;
 };
 
+// The numbers are held twice: in the reader and in its description.
+constexpr std::size_t kHeldTimes = 2;
+
+// `charge`: for at least as much as is held.
 Result<view::DatasetReaderPtr> hold(const view::Source& source, std::vector<std::uint64_t> dims,
-                                    const format::DatatypePtr& type, ByteSpan data) {
+                                    const format::DatatypePtr& type, ByteSpan data, MemoryCharge charge) {
   auto held = std::make_shared<Held>();
-  H5_ASSIGN(held->charge, source.environment.cache->charge(data.size()));
+  held->charge = std::move(charge);
   object::DatasetDescription description;
   description.type = type;
   description.element_size = type->size;
@@ -129,21 +163,32 @@ Result<view::DatasetReaderPtr> hold(const view::Source& source, std::vector<std:
   description.layout.cls = format::LayoutClass::Compact;
   description.layout.compact_data.assign(data.begin(), data.end());
   H5_ASSIGN(held->reader, dataset::open_dataset(source.environment, source.file, description));
+  H5_TRY(held->charge.resize(kHeldTimes * data.size()));
   const auto* const reader = held->reader.get();
   return view::DatasetReaderPtr(std::move(held), reader);
+}
+
+// Charges what reading takes, and the numbers as they are made and held.
+Result<MemoryCharge> take_reduced(const view::Source& source, std::uint64_t bytes, RequestWork& work) {
+  return take_memory(source.environment.cache,
+                     kNumberBytes + (1 + kHeldTimes) * static_cast<std::size_t>(bytes), work);
 }
 
 template <class Number>
 Result<view::DatasetReaderPtr> extremes(const view::Source& source, const dataset::DatasetReader& reader,
                                         std::uint64_t points, RequestWork& work) {
   const std::uint64_t count = reader.description().space.dims[0];
-  Extremes<Number> out(std::min(points, count), count);
-  H5_TRY(for_each_block<Number>(reader, work, [&](std::span<const Number> block) { out.add(block); }));
+  points = std::min(points, count);
+  H5_ASSIGN(MemoryCharge charge, take_reduced(source, 2 * points * sizeof(Number), work));
+  Extremes<Number> out(points, count);
+  H5_TRY(for_each_block<Number>(
+      reader, work, [&](std::span<const Number> block) { out.add(block); },
+      [&](Number value, std::uint64_t times) { out.add_run(value, times); }));
   const format::DatatypePtr type =
       std::is_floating_point_v<Number>
           ? dataset::float_type(sizeof(Number), format::ByteOrder::Little)
           : dataset::integer_type(sizeof(Number), std::is_signed_v<Number>, format::ByteOrder::Little);
-  return hold(source, {std::min(points, count), 2}, type, out.bytes());
+  return hold(source, {points, 2}, type, out.bytes(), std::move(charge));
 }
 
 template <class Number>
@@ -151,9 +196,15 @@ Result<view::DatasetReaderPtr> means(const view::Source& source, const dataset::
                                      std::vector<std::uint64_t> points, RequestWork& work) {
   const std::vector<std::uint64_t>& dims = reader.description().space.dims;
   for (std::size_t i = 0; i < 2; ++i) points[i] = std::min(points[i], dims[i]);
+  // A row of means has sums and counts too.
+  const std::uint64_t bytes = (points[0] + 2) * points[1] * sizeof(double);
+  H5_ASSIGN(MemoryCharge charge, take_reduced(source, bytes, work));
   Means out(points, dims);
-  H5_TRY(for_each_block<Number>(reader, work, [&](std::span<const Number> block) { out.add(block); }));
-  return hold(source, points, dataset::float_type(8, format::ByteOrder::Little), out.bytes());
+  H5_TRY(for_each_block<Number>(
+      reader, work, [&](std::span<const Number> block) { out.add(block); },
+      [&](Number value, std::uint64_t times) { out.add_run(static_cast<double>(value), times); }));
+  return hold(source, points, dataset::float_type(8, format::ByteOrder::Little), out.bytes(),
+              std::move(charge));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../answer_memory.h"
 #include "h5mount/text/json_writer.h"
 #include "h5mount/text/shortest_float.h"
 #include "number_blocks.h"
@@ -23,12 +24,7 @@ class Statistics {
         if (!std::isfinite(value)) continue;
       ++count;
       sum += static_cast<double>(value);
-      if (value < min_) min_ = value;
-      if (value > max_) max_ = value;
-      if (value >= 0 && value < positive_) positive_ = value, has_positive_ = true;
-      if (value > 0 && value < strict_) strict_ = value, has_strict_ = true;
-      // The type's largest number is not below the initial bounds, so it would not be noticed.
-      if (value == kMax) has_positive_ = has_strict_ = true;
+      note(value);
     }
     if (count == 0) return;
     const double mean = sum / static_cast<double>(count);
@@ -40,6 +36,14 @@ class Statistics {
       squares += difference * difference;
     }
     merge(count, mean, squares);
+  }
+
+  // The same number `count` times.
+  void add_run(Value value, std::uint64_t count) {
+    if constexpr (std::is_floating_point_v<Value>)
+      if (!std::isfinite(value)) return;
+    note(value);
+    merge(count, static_cast<double>(value), 0);
   }
 
   std::string json() const {
@@ -60,6 +64,14 @@ class Statistics {
  private:
   static constexpr Value kMax = std::numeric_limits<Value>::max();
 
+  void note(Value value) {
+    if (value < min_) min_ = value;
+    if (value > max_) max_ = value;
+    if (value >= 0 && value < positive_) positive_ = value, has_positive_ = true;
+    if (value > 0 && value < strict_) strict_ = value, has_strict_ = true;
+    // The type's largest number is not below the initial bounds, so it would not be noticed.
+    if (value == kMax) has_positive_ = has_strict_ = true;
+  }
   void merge(std::uint64_t count, double mean, double squares) {
     const auto before = static_cast<double>(count_), more = static_cast<double>(count);
     const double difference = mean - mean_, all = before + more;
@@ -112,11 +124,13 @@ Result<Answer> answer_statistics(const ApiRequest& request) {
   H5_ASSIGN(const view::DatasetReaderPtr reader, open_numbers(source.reader, NumberForm::Safe));
   const auto kind = number_kind(*reader->description().type);
   if (!kind) return fail(refused("no statistics of such numbers"));
+  H5_ASSIGN(const MemoryCharge charge, take_memory(source.environment.cache, kNumberBytes, request.work));
   std::string text;
   const Status done = with_number(*kind, [&]<class Value>(Value) -> Status {
     Statistics<Value> statistics;
-    const Status read = for_each_block<Value>(*reader, request.work,
-                                              [&](std::span<const Value> block) { statistics.add(block); });
+    const Status read = for_each_block<Value>(
+        *reader, request.work, [&](std::span<const Value> block) { statistics.add(block); },
+        [&](Value value, std::uint64_t count) { statistics.add_run(value, count); });
     text = statistics.json();
     return read;
   });

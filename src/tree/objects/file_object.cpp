@@ -27,11 +27,26 @@ class ListedLinks final : public LinkList {
  public:
   explicit ListedLinks(std::shared_ptr<const GroupListing> listing) : listing_(std::move(listing)) {}
   std::size_t size() const override { return listing_->size(); }
-  format::Link at(std::size_t position) const override { return listing_->link(position); }
+  format::Link at(std::size_t position) const override { return listing_->link(listing_->created(position)); }
   const Error* damage() const override { return listing_->damage(); }
 
  private:
   std::shared_ptr<const GroupListing> listing_;
+};
+
+class FollowedElements final : public SharedElements {
+ public:
+  FollowedElements(const ServedFilePtr& file, std::uint64_t address)
+      : file_(file), followed_(file, address, LinkPlace()) {}
+  Result<view::Source> newest(RequestBudget& budget) override {
+    H5_ASSIGN(const DataStatePtr state, followed_.newest(budget));
+    return view::Source{state->reader, file_->value_environment(file_->file()->reread()),
+                        file_->context().environment, file_->file()};
+  }
+
+ private:
+  const ServedFilePtr file_;
+  FollowedDataset followed_;
 };
 
 class ServedObject final : public FileObject {
@@ -75,12 +90,10 @@ class ServedObject final : public FileObject {
     return description_of(*file_, *object_, budget);
   }
 
-  Result<view::Source> data(RequestBudget& budget) const override {
-    H5_TRY(need_dataset());
-    FollowedDataset followed(file_, object_->object.address, LinkPlace());
-    H5_ASSIGN(const DataStatePtr state, followed.newest(budget));
-    return view::Source{state->reader, file_->value_environment(file_->file()->reread()),
-                        file_->context().environment, file_->file()};
+  const dataset::ReadEnvironment& environment() const override { return file_->context().environment; }
+  std::shared_ptr<const void> opened_file() const override { return file_; }
+  SharedElementsPtr elements() const override {
+    return std::make_shared<FollowedElements>(file_, object_->object.address);
   }
 
   void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const override {

@@ -33,6 +33,7 @@ struct FoundLinks {
 
   std::vector<Found> links;
   std::string names;
+  bool tracked = true;  // every link has an order of creation
 };
 
 // The links of a group in the order of readdir, each with a unique name.
@@ -48,6 +49,10 @@ class GroupListing : public DirectoryListing {
 
   // The link at a position, without a soft link's target.
   format::Link link(std::size_t position) const;
+
+  // The position of the link that was created after `number` others, where the group tracks that order; else
+  // `number`: the order of readdir, which follows the order of creation only if the group has an index of it.
+  std::size_t created(std::size_t number) const { return created_.empty() ? number : created_[number]; }
 
   // The names that were cut or that look like cut ones (see CutNames).
   CutNames cut_names() const;
@@ -73,6 +78,7 @@ class GroupListing : public DirectoryListing {
   ServedFilePtr file_;
   std::vector<Stored> items_;
   std::string text_;
+  std::vector<std::uint32_t> created_;  // empty: the order is that of the positions, or there is none
   std::optional<Error> damage_;
   const std::shared_ptr<PauseBudget> pauses_ = std::make_shared<PauseBudget>();
 };

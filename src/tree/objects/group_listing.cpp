@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
 #include <unordered_set>
 
 #include "../core/node.h"
@@ -46,6 +48,7 @@ void FoundLinks::add(const format::Link& link) {
                    .type = link.type,
                    .address = link.address,
                    .creation_order = link.creation_order.value_or(0)});
+  tracked = tracked && link.creation_order.has_value();
   names += link.name;
 }
 
@@ -54,6 +57,11 @@ GroupListing::GroupListing(ServedFilePtr file, FoundLinks found, bool by_creatio
     : file_(std::move(file)), damage_(std::move(damage)) {
   sort_links(found, by_creation_order);
   drop_doubles(found, !by_creation_order);
+  if (!by_creation_order && found.tracked && found.links.size() <= UINT32_MAX) {
+    created_.resize(found.links.size());
+    std::iota(created_.begin(), created_.end(), 0U);
+    std::ranges::stable_sort(created_, {}, [&](std::uint32_t i) { return found.links[i].creation_order; });
+  }
   text_ = std::move(found.names);
   UniqueNames unique;
   items_.reserve(found.links.size());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "h5mount/base/limits.h"
@@ -64,6 +65,7 @@ Result<std::optional<std::string>> dimension_names_json(ServedFile& file, const 
 struct WalkedObject {
   const std::string& path;  // prefix of its keys, without a slash at the end; empty for the root
   const OpenedObject& object;
+  std::uint64_t group;      // address of the group that links to it
   const ArrayPlace* array;  // null: it is a group
 };
 
@@ -105,7 +107,7 @@ class StoreWalk {
   Status visit_group(const Group& group) {
     const GroupContents& contents = group.place->contents;
     H5_ASSIGN(const OpenedObjectPtr opened, file_->object(contents.address(), budget_));
-    Status visited = visit_({path_, *opened, nullptr});
+    Status visited = visit_({path_, *opened, contents.address(), nullptr});
     const std::size_t own = path_.size();
     const auto each = [&](const ZarrChild& child) {
       if (child.symlink) return Status();
@@ -114,7 +116,7 @@ class StoreWalk {
       } else if (child.is_array()) {
         add_name(child.shown);
         const ArrayPlace place{group.place, child.own_name};
-        visited = visit_({path_, *child.object, &place});
+        visited = visit_({path_, *child.object, contents.address(), &place});
         path_.resize(own);
       } else {
         left_.push_back({group_in(group.place, child.link.address), child.shown, own});
@@ -150,6 +152,55 @@ class MembersText {
  private:
   TreeText& out_;
   bool first_ = true;
+};
+
+// The name by which an array's own dimension is called; empty if it is no dimension scale.
+std::string name_of_scale(const WalkedObject& array) {
+  const OpenedObject& opened = array.object;
+  const bool is_scale = view::dimension_role(*opened.snapshot, opened.object).is_scale;
+  return is_scale ? array.array->name : std::string();
+}
+
+// The texts of arrays that several links of one group lead to, so that each array is described once. Threads:
+// one.
+class ArrayTexts {
+ public:
+  struct Texts {
+    std::string array, attributes;  // in version 3 one text
+    std::string scale = {};         // of a dimension scale: the link's name, by which its dimension is called
+  };
+  using TextsPtr = std::shared_ptr<const Texts>;
+
+  explicit ArrayTexts(const ServedFile& file) : charge_(file.context().environment.cache->no_charge()) {}
+
+  // `make` returns a Result<Texts>.
+  template <class Make>
+  Result<TextsPtr> get(const WalkedObject& array, const Make& make) {
+    const Key key{array.object.object.address, array.group};
+    const auto known = known_.find(key);
+    const auto fits = [&](const Texts& texts) { return texts.scale.empty() || texts.scale == array.array->name; };
+    if (known != known_.end() && fits(*known->second)) return known->second;
+    H5_ASSIGN(Texts made, make());
+    auto out = std::make_shared<const Texts>(std::move(made));
+    if (known == known_.end()) keep(key, out);
+    return out;
+  }
+
+ private:
+  using Key = std::pair<std::uint64_t, std::uint64_t>;
+  static constexpr std::size_t kMaxBytes = 8U << 20, kOverhead = 200;
+
+  void keep(const Key& key, const TextsPtr& texts) {
+    const std::size_t bytes = texts->array.size() + texts->attributes.size() + kOverhead;
+    if (charge_.bytes() + bytes > kMaxBytes) {
+      known_.clear();
+      (void)charge_.resize(0);
+    }
+    if (bytes <= kMaxBytes && charge_.resize(charge_.bytes() + bytes)) known_.emplace(key, texts);
+  }
+
+  cache::BlockCache::Charge charge_;
+  std::map<Key, TextsPtr> known_;
 };
 
 // The text of a group's zarr.json without its end.
@@ -225,17 +276,25 @@ Status zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding enco
                               RequestBudget& budget) {
   H5_TRY(out.append(R"({"zarr_consolidated_format":1,"metadata":{)"));
   MembersText members(out);
+  ArrayTexts known(*file);
+  const auto texts_of = [&](const WalkedObject& walked) -> Result<ArrayTexts::Texts> {
+    ArrayTexts::Texts texts{zarr_group_text(), {}};
+    if (walked.array == nullptr) {
+      H5_ASSIGN(texts.attributes, zarr_group_attributes_text(*file, walked.object, encoding, budget));
+      return texts;
+    }
+    H5_ASSIGN(texts.array, zarr_array_text(*file, walked.object, encoding, budget));
+    H5_ASSIGN(texts.attributes,
+              zarr_array_attributes_text(*file, walked.object, *walked.array, encoding, budget));
+    texts.scale = name_of_scale(walked);
+    return texts;
+  };
   const auto visit = [&](const WalkedObject& walked) -> Status {
     const std::string prefix = walked.path.empty() ? "" : walked.path + "/";
-    const bool is_array = walked.array != nullptr;
-    const auto own = is_array ? zarr_array_text(*file, walked.object, encoding, budget)
-                              : Result<std::string>(zarr_group_text());
-    const auto attributes =
-        is_array ? zarr_array_attributes_text(*file, walked.object, *walked.array, encoding, budget)
-                 : zarr_group_attributes_text(*file, walked.object, encoding, budget);
-    if (!own || !attributes) return {};
-    H5_TRY(members.add(prefix + (is_array ? ".zarray" : ".zgroup"), *own));
-    return members.add(prefix + ".zattrs", *attributes);
+    const auto texts = known.get(walked, [&] { return texts_of(walked); });
+    if (!texts) return {};
+    H5_TRY(members.add(prefix + (walked.array != nullptr ? ".zarray" : ".zgroup"), (*texts)->array));
+    return members.add(prefix + ".zattrs", (*texts)->attributes);
   };
   H5_TRY(StoreWalk(file, encoding, visit, budget).run());
   return out.append("}}");
@@ -254,14 +313,18 @@ Status zarr3_root_text(const ServedFilePtr& file, TreeText& out, RequestBudget& 
   H5_ASSIGN(const OpenedObjectPtr root, file->object(file->root_address(), budget));
   H5_TRY(out.append(group_node_begin(*file, *root, budget).append(kConsolidated)));
   MembersText members(out);
+  ArrayTexts known(*file);
   const auto visit = [&](const WalkedObject& walked) -> Status {
     if (walked.path.empty()) return {};
     if (walked.array == nullptr)
       return members.add(
           walked.path,
           group_node_begin(*file, walked.object, budget).append(kConsolidated).append(kConsolidatedEnd));
-    const auto text = array_node_text(*file, walked.object, *walked.array, budget);
-    return text ? members.add(walked.path, *text) : Status();
+    const auto texts = known.get(walked, [&]() -> Result<ArrayTexts::Texts> {
+      H5_ASSIGN(std::string text, array_node_text(*file, walked.object, *walked.array, budget));
+      return ArrayTexts::Texts{std::move(text), {}, name_of_scale(walked)};
+    });
+    return texts ? members.add(walked.path, (*texts)->array) : Status();
   };
   H5_TRY(StoreWalk(file, view::ZarrEncoding::Version3, visit, budget).run());
   return out.append(kConsolidatedEnd);

@@ -37,10 +37,17 @@ struct Listener {
   std::uint16_t port = 0;  // 0 for a Unix socket
   bool six = false;        // whether the address is one of IPv6
   bool loopback = false;   // whether only this machine reaches the port
+  bool handed = false;     // whether others may accept connections from the same socket
+  // Of a Unix socket: whether its file is this user's alone.
+  bool own_file = false;
 };
 
 // Fails with Io if the address cannot be listened on or the path is taken, and with InvalidValue if there is
 // no address or if the path is too long for a socket.
 Result<Listener> listen_at(const ServerOptions& options);
+
+// What a socket is that others made, without taking it. Fails with InvalidValue unless it listens at the
+// place that `options` name, where port 0 is any.
+Result<Listener> describe_listening(const ServerOptions& options, int descriptor);
 
 }  // namespace h5mount::serve
