@@ -53,7 +53,9 @@ use_it() {
   done
   grep -q ':application/x-hdf5:\*\.nwb' /usr/share/mime/globs2 || failed "types of files"
   systemd-analyze verify --man=yes h5mount@run.service || failed "systemd-analyze verify"
-  said "type of files, unit"
+  systemd-analyze verify --man=yes h5mount-serve@8000.socket h5mount-serve@8000.service ||
+    failed "systemd-analyze verify of the socket"
+  said "type of files, units"
 }
 
 # A mount that survives goes on with the program that the upgrade brings.

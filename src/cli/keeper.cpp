@@ -28,6 +28,7 @@
 #include "last_resort.h"
 #include "made_mountpoint.h"
 #include "open_source.h"
+#include "serve_socket.h"
 
 namespace h5mount::cli {
 namespace {
@@ -37,8 +38,6 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kOwnProgram = "/proc/self/exe";  // even if another one is installed by now
 constexpr std::string_view kPrefix = "kept:";
 constexpr int kServersSocket = 3;
-constexpr const char* kDeviceName = "h5mount-device";
-constexpr const char* kMemoryName = "h5mount-memory";
 constexpr unsigned kMaxFailures = 5;  // servers that end before they serve, one after another
 // A server that lived for a shorter time is not replaced at once.
 constexpr std::chrono::milliseconds kShortLife{100};
@@ -72,10 +71,12 @@ std::string installed_program() {
 }
 
 // Refuses a command that a successor could not repeat.
-Status check_repeatable(const MountCommand& command, OwnWords own) {
+Status check_repeatable(const MountOptions& options, bool makes_token, OwnWords own) {
   const auto refuse = [](std::string text) { return fail(Error(ErrorCode::InvalidValue, std::move(text))); };
-  if (std::ranges::find(command.options.for_libfuse, "auto_unmount") != command.options.for_libfuse.end())
+  if (std::ranges::find(options.for_libfuse, "auto_unmount") != options.for_libfuse.end())
     return refuse("auto_unmount ends the mount with its server, and survive does not: leave one of them out");
+  if (makes_token)
+    return refuse("--token makes another token in every server (survive): --token-file=FILE names one");
   for (int i = 1; i < own.count; ++i) {
     const std::string_view word = own.words[i];
     if (word == "@-" || word.find("/dev/fd/") != word.npos || word.find("/proc/self/fd/") != word.npos)
@@ -89,15 +90,25 @@ bool is_connected(int device) {
   return ::poll(&what, 1, 0) >= 0 && (what.revents & POLLERR) == 0;
 }
 
+// What a keeper holds: of a mount the memory and, once it is mounted, the device; of --serve the socket.
+struct Held {
+  std::string name;  // for messages: the mount point, or the address
+  std::chrono::seconds patience;
+  UniqueFd memory = {}, device = {};
+  UniqueFd socket = {};
+};
+
 class Keeper {
  public:
-  Keeper(const MountCommand& command, OwnWords own, UniqueFd memory, UniqueFd device)
-      : command_(command),
+  Keeper(Held held, OwnWords own)
+      : name_(std::move(held.name)),
+        patience_(held.patience),
         words_(copy_words(own)),
         directory_(std::filesystem::current_path()),
         installed_(installed_program()),
-        memory_(std::move(memory)),
-        device_(std::move(device)),
+        memory_(std::move(held.memory)),
+        listening_(std::move(held.socket)),
+        device_(std::move(held.device)),
         ever_ready_(device_) {}
 
   // Returns with the program's exit code. `background`: null in the foreground.
@@ -121,11 +132,17 @@ class Keeper {
   int finish(int code);
   void store(const char* name, int descriptor) const;
 
-  const MountCommand& command_;
+  bool is_to_pass_on() const { return listening_ && replacing_ && ready_; }
+  std::optional<int> pass_on();
+  void reap_passed();
+
+  const std::string name_;
+  const std::chrono::seconds patience_;
   const std::vector<std::string> words_;
   const std::string directory_, installed_;
-  const UniqueFd memory_;
+  const UniqueFd memory_, listening_;
   UniqueFd device_;
+  std::vector<pid_t> passed_;  // servers that send what they have begun
   const Background* background_ = nullptr;
   UniqueFd signals_, socket_;
   sigset_t mask_before_{};
@@ -181,9 +198,11 @@ Status Keeper::start(fuse::Blame blame) {
   if (server_ == 0) become_server(servers.get());
   started_ = Clock::now();
   ready_ = given_up_ = false;
-  std::vector<int> handed{memory_.get()};
+  std::vector<int> handed{listening_ ? listening_.get() : memory_.get()};
   if (device_) handed.push_back(device_.get());
-  (void)send_message(socket_.get(), KeeperWord::Begin, static_cast<unsigned char>(blame), handed);
+  const auto detail =
+      listening_ ? static_cast<unsigned char>(ever_ready_) : static_cast<unsigned char>(blame);
+  (void)send_message(socket_.get(), KeeperWord::Begin, detail, handed);
   return {};
 }
 
@@ -218,10 +237,10 @@ void Keeper::take_messages() {
 void Keeper::take_signal(int number) {
   if (server_ <= 0 || number == SIGCHLD) return;
   if (number == SIGUSR1) {
-    ::kill(server_, SIGUSR1);
+    if (!listening_) ::kill(server_, SIGUSR1);
   } else if (number == SIGUSR2) {
     replacing_ = true;
-    if (ready_) ::kill(server_, SIGKILL);
+    if (ready_ && !listening_) ::kill(server_, SIGKILL);
   } else {
     ending_ = true;
     ::kill(server_, SIGTERM);
@@ -233,11 +252,10 @@ void Keeper::take_signal(int number) {
 // waits.
 int Keeper::wait_at_most() {
   if (server_ <= 0 || ready_ || given_up_ || program_ == kOwnProgram) return -1;
-  const auto left = started_ + command_.options.patience - Clock::now();
+  const auto left = started_ + patience_ - Clock::now();
   if (left > Clock::duration::zero())
     return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
-  log(LogLevel::Error, "{} serves nothing after {} s, and is killed", program_,
-      command_.options.patience.count());
+  log(LogLevel::Error, "{} serves nothing after {} s, and is killed", program_, patience_.count());
   given_up_ = true;
   ::kill(server_, SIGKILL);
   return -1;
@@ -264,27 +282,27 @@ bool Keeper::await_server(Ended& ended) {
 std::optional<int> Keeper::go_on(const Ended& ended) {
   if (!ever_ready_) {
     if (ended.by_signal)
-      std::fprintf(stderr, "h5mount: ended by signal %d before the mount answered\n", ended.number);
+      std::fprintf(stderr, "h5mount: ended by signal %d before %s answered\n", ended.number,
+                   listening_ ? "it" : "the mount");
     return ended.by_signal || ended.number == 0 ? kExitMountFailed : ended.number;
   }
   if (device_ && !is_connected(device_.get())) return ended.by_signal ? 0 : ended.number;  // unmounted
   if (ending_ || (ready_ && !ended.by_signal)) return ended.by_signal ? 0 : ended.number;
   if (!ready_ && program_ != kOwnProgram) {
     log(LogLevel::Error, "{} cannot go on with the mount on {}: the version that made it does", program_,
-        command_.mountpoint);
+        name_);
     program_ = kOwnProgram;
     return again(fuse::Blame::None);
   }
   if (!ready_ && ++failures_ == kMaxFailures) {
-    log(LogLevel::Error, "no server can go on with the mount on {}: it ends", command_.mountpoint);
+    log(LogLevel::Error, "no server can go on with the mount on {}: it ends", name_);
     return kExitMountFailed;
   }
   if (std::exchange(replacing_, false)) {
     program_ = installed_;
     return again(fuse::Blame::None);
   }
-  log(LogLevel::Warning, "the server of {} was ended by signal {}: another one goes on", command_.mountpoint,
-      ended.number);
+  log(LogLevel::Warning, "the server of {} was ended by signal {}: another one goes on", name_, ended.number);
   return again(!ended.by_signal          ? fuse::Blame::None
                : ended.number == SIGKILL ? fuse::Blame::Killed
                                          : fuse::Blame::Crashed);
@@ -298,8 +316,24 @@ std::optional<int> Keeper::again(fuse::Blame blame) {
   return kExitMountFailed;
 }
 
+// Lets the server send what it has begun, which takes as long as its clients do, and starts the installed
+// program beside it.
+std::optional<int> Keeper::pass_on() {
+  replacing_ = false;
+  ::kill(server_, SIGTERM);
+  passed_.push_back(std::exchange(server_, 0));
+  program_ = installed_;
+  return again(fuse::Blame::None);
+}
+
+void Keeper::reap_passed() {
+  std::erase_if(passed_, [](pid_t one) { return ::waitpid(one, nullptr, WNOHANG) != 0; });
+}
+
 int Keeper::finish(int code) {
-  if (device_ && is_connected(device_.get())) detach_mount(command_.mountpoint);
+  // A server ends by itself a while after SIGTERM.
+  for (const pid_t one : passed_) ::waitpid(one, nullptr, 0);
+  if (device_ && is_connected(device_.get())) detach_mount(name_);
   for (const char* const name : {kDeviceName, kMemoryName})
     notify_systemd(std::string("FDSTOREREMOVE=1\nFDNAME=") + name);
   return code;
@@ -310,13 +344,18 @@ int Keeper::run(const Background* background) {
   Status began = take_signals();
   if (began) began = start(device_ ? fuse::Blame::Killed : fuse::Blame::None);
   if (!began) {
-    print_error(command_.mountpoint, began.error().text());
+    print_error(name_, began.error().text());
     return finish(kExitMountFailed);
   }
   for (;;) {
     Ended ended;
-    if (!await_server(ended)) continue;
-    if (const auto code = go_on(ended)) return finish(*code);
+    std::optional<int> code;
+    if (await_server(ended))
+      code = go_on(ended);
+    else if (is_to_pass_on())
+      code = pass_on();
+    reap_passed();
+    if (code) return finish(*code);
   }
 }
 
@@ -334,7 +373,7 @@ int run_keeper(const MountCommand& command, OwnWords own) {
     print_error(command.mountpoint, error.text());
     return kExitMountFailed;
   };
-  if (const Status repeatable = check_repeatable(command, own); !repeatable) {
+  if (const Status repeatable = check_repeatable(command.options, false, own); !repeatable) {
     print_error("", repeatable.error().text());
     return kExitUsage;
   }
@@ -353,9 +392,30 @@ int run_keeper(const MountCommand& command, OwnWords own) {
     if (!forked) return refuse(forked.error());
     background = *std::move(forked);
   }
-  Keeper keeper(command, own, *std::move(memory), *std::move(device));
+  Keeper keeper({.name = command.mountpoint,
+                 .patience = command.options.patience,
+                 .memory = *std::move(memory),
+                 .device = *std::move(device)},
+                own);
   take_other_name(own);
   return keeper.run(background ? &*background : nullptr);
+}
+
+int run_keeper(const ServeCommand& command, OwnWords own) {
+  Status done = check_repeatable(command.options, command.makes_token, own);
+  serve::ServerOptions place = place_of(command);
+  if (done) done = take_handed_socket(place);
+  auto listener = done ? serve::listen_at(place) : Result<serve::Listener>(fail(done.error()));
+  if (!listener) {
+    print_error("", listener.error().text());
+    return kExitUsage;
+  }
+  // `listener` removes the socket's file at the end.
+  Keeper keeper(
+      {.name = listener->url, .patience = command.options.patience, .socket = std::move(listener->socket)},
+      own);
+  take_other_name(own);
+  return keeper.run(nullptr);
 }
 
 // ---- the server's side
@@ -380,6 +440,13 @@ Result<std::shared_ptr<fuse::KeptMount>> KeptServer::receive() const {
     return send_message(socket->get(), KeeperWord::Mounted, 0, {device});
   };
   return out;
+}
+
+Result<KeptServer::Socket> KeptServer::receive_socket() const {
+  auto begin = receive_message(socket_->get());
+  if (!begin || begin->word != KeeperWord::Begin || begin->descriptors.size() != 1)
+    return fail(Error(ErrorCode::Io, "the process that keeps the socket has ended"));
+  return Socket{begin->descriptors.front().release(), begin->detail == 0};
 }
 
 bool KeptServer::tell_ready() const {

@@ -1,14 +1,16 @@
 // The keeper of a mount that survives its servers (-o survive): the process that the user started, which
 // holds the mount's device and the memory that the servers share (h5mount/fuse/kept_mount.h), starts a
 // server, and another one if that is killed or crashes. It reads no HDF5 file, answers no request and has one
-// thread.
+// thread. With --serve it holds the socket on which the servers accept connections, which wait there while
+// none of them runs.
 //
 // A server is this program once more, with the words of its command line after the name `kept:…`, and a
 // socket to the keeper as descriptor 3. Its name there tells it apart from a mount of its own. In lists of
 // processes only the server has the mount point among its words, and the keeper is called h5mount-keeper.
 //
-// SIGUSR2 makes the installed program take over from the server. SIGTERM, SIGINT and the like end the mount.
-// Under systemd both descriptors are also put into its store (FDSTORE), from which a new keeper takes them.
+// SIGUSR2 makes the installed program take over from the server; one of --serve first sends what it has
+// begun, while the next one answers already. SIGTERM, SIGINT and the like end the mount. Under systemd both
+// descriptors are also put into its store (FDSTORE), from which a new keeper takes them.
 #pragma once
 
 #include <memory>
@@ -28,6 +30,7 @@ struct OwnWords {
 
 // Returns with the program's exit code.
 int run_keeper(const MountCommand& command, OwnWords own);
+int run_keeper(const ServeCommand& command, OwnWords own);
 
 // The server's side of its socket to the keeper.
 class KeptServer {
@@ -38,6 +41,12 @@ class KeptServer {
 
   // Receives what the keeper holds. Once there is a device, it is passed to the keeper.
   Result<std::shared_ptr<fuse::KeptMount>> receive() const;
+  // The same of a keeper of --serve.
+  struct Socket {
+    int descriptor = -1;
+    bool first = true;  // no server has answered before
+  };
+  Result<Socket> receive_socket() const;
   bool tell_ready() const;  // false if the keeper has ended
 
  private:

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string_view>
 
 namespace h5mount::cli {
@@ -115,14 +116,34 @@ unsigned count_stored_descriptors() {
   return std::min(number_in<unsigned>(environment("LISTEN_FDS")), kMax);
 }
 
-std::optional<int> stored_descriptor(const std::string& name) {
+namespace {
+
+// Calls `use` with each descriptor and its name, which is empty if it has none.
+void for_each_stored(const std::function<void(int, std::string_view)>& use) {
   std::string_view names = environment("LISTEN_FDNAMES");
   for (unsigned i = 0; i < count_stored_descriptors(); ++i) {
     const std::string_view one = names.substr(0, names.find(':'));
-    if (one == name) return kFirstStored + static_cast<int>(i);
+    use(kFirstStored + static_cast<int>(i), one);
     names.remove_prefix(std::min(one.size() + 1, names.size()));
   }
-  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> stored_descriptor(const std::string& name) {
+  std::optional<int> out;
+  for_each_stored([&](int descriptor, std::string_view one) {
+    if (one == name && !out) out = descriptor;
+  });
+  return out;
+}
+
+std::vector<int> handed_sockets() {
+  std::vector<int> out;
+  for_each_stored([&](int descriptor, std::string_view name) {
+    if (name != kDeviceName && name != kMemoryName) out.push_back(descriptor);
+  });
+  return out;
 }
 
 }  // namespace h5mount::cli

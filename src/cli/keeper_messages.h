@@ -10,12 +10,13 @@
 
 namespace h5mount::cli {
 
-// To a server: `Begin`, with the memory and, if there is one, the device. From a server: the others.
+// To a server: `Begin`, with the memory and, if there is one, the device, or with the socket. From a server:
+// the others.
 enum class KeeperWord : char { Begin = 'B', Mounted = 'M', Ready = 'R' };
 
 struct KeeperMessage {
   KeeperWord word = KeeperWord::Begin;
-  unsigned char detail = 0;  // of Begin: fuse::Blame
+  unsigned char detail = 0;  // of Begin: fuse::Blame; with --serve, whether a server has answered before
   std::vector<UniqueFd> descriptors;
 };
 
@@ -30,5 +31,10 @@ bool notify_systemd(const std::string& text, std::optional<int> descriptor = std
 // number.
 std::optional<int> stored_descriptor(const std::string& name);
 unsigned count_stored_descriptors();
+// Those of them that are no keeper's: sockets of a socket unit.
+std::vector<int> handed_sockets();
+
+inline constexpr const char* kDeviceName = "h5mount-device";
+inline constexpr const char* kMemoryName = "h5mount-memory";
 
 }  // namespace h5mount::cli

@@ -34,12 +34,15 @@ int run(OwnWords own) {
   }
   if (const auto* unmount = std::get_if<UnmountCommand>(&*parsed)) return run_unmount(*unmount);
   if (const auto* front = std::get_if<FrontCommand>(&*parsed)) return run_front(*front);
-  if (const auto* serve = std::get_if<ServeCommand>(&*parsed)) return run_serve(*serve);
-  const auto& mount = std::get<MountCommand>(*parsed);
-  if (mount.options.survive && mount.sources.far()) {
+  const auto* const serve = std::get_if<ServeCommand>(&*parsed);
+  const auto* const mounts = std::get_if<MountCommand>(&*parsed);
+  const bool survives = serve != nullptr ? serve->options.survive : mounts->options.survive;
+  if (survives && (serve != nullptr ? serve->sources : mounts->sources).far()) {
     print_error("", "the option survive is for local files: another server would need the secrets of a URL");
     return kExitUsage;
   }
+  if (serve != nullptr) return survives && !kept ? run_keeper(*serve, own) : run_serve(*serve, kept);
+  const MountCommand& mount = *mounts;
   if (mount.options.survive && !mount.check_only && !kept) return run_keeper(mount, own);
   return run_mount(mount, kept);
 }

@@ -17,7 +17,9 @@
 #include "h5mount/remote/url.h"
 #include "h5mount/serve/server.h"
 #include "h5mount/sign/sha256.h"
+#include "keeper_messages.h"
 #include "open_source.h"
+#include "serve_socket.h"
 #include "serve_token.h"
 
 namespace h5mount::cli {
@@ -200,9 +202,19 @@ bool drain(serve::Server& server, int signal, const sigset_t& endings) {
   return true;
 }
 
+// Takes the socket that others made: a keeper's, or systemd's. `first`: whether no server has answered on it
+// before.
+Status take_socket(const std::optional<KeptServer>& kept, serve::ServerOptions& options, bool& first) {
+  if (!kept) return take_handed_socket(options);
+  H5_ASSIGN(const KeptServer::Socket socket, kept->receive_socket());
+  options.handed_socket = socket.descriptor;
+  first = socket.first;
+  return {};
+}
+
 }  // namespace
 
-int run_serve(const ServeCommand& command) {
+int run_serve(const ServeCommand& command, const std::optional<KeptServer>& kept) {
   const LogLevel level = command.options.log_level.value_or(LogLevel::Warning);
   set_log_level(level);
   set_salvage_mode(command.options.salvage);
@@ -224,8 +236,14 @@ int run_serve(const ServeCommand& command) {
     print_error("", s3.error().text());
     return kExitUsage;
   }
+  serve::ServerOptions server_options = place_of(command);
+  bool first = true;
+  if (const Status taken = take_socket(kept, server_options, first); !taken) {
+    print_error("", taken.error().text());
+    return kExitUsage;
+  }
   const bool has_key = !token->empty() || (*s3 && (*s3)->key);
-  const bool open_to_all = !has_key && command.place.socket_path.empty();
+  const bool open_to_all = !has_key && is_open_place(server_options);
   const Shared shared{options, open_to_all, make_cache(options), make_workers(options)};
   filter::use_filter_plugins({.directories = options.plugins});
   std::vector<serve::Source> sources;
@@ -234,10 +252,7 @@ int run_serve(const ServeCommand& command) {
   const int code = open_all(command, shared, sources);
   ::pthread_sigmask(SIG_BLOCK, &endings, nullptr);
   if (code != 0) return code;
-  serve::ServerOptions server_options;
-  server_options.address = command.place.address;
-  server_options.port = command.place.port;
-  server_options.socket_path = command.place.socket_path;
+  server_options.memory = shared.cache;
   server_options.token = *token;
   server_options.s3 = *std::move(s3);
   server_options.cors_origin = command.cors_origin;
@@ -248,8 +263,10 @@ int run_serve(const ServeCommand& command) {
     return kExitUsage;
   }
   if (options.plugins.empty()) refuse_calls(command.sources.far());
-  fmt::print("{}{}\n", (*server)->url(), command.makes_token ? "?token=" + *token : "");
+  if (first) fmt::print("{}{}\n", (*server)->url(), command.makes_token ? "?token=" + *token : "");
   std::fflush(stdout);
+  if (!kept) notify_systemd("READY=1");
+  if (kept && !kept->tell_ready()) return kExitMountFailed;
   int signal = 0;
   while (::sigwait(&endings, &signal) != 0) {
   }

@@ -1,11 +1,13 @@
 #pragma once
 
 #include "command_line.h"
+#include "keeper.h"
 
 namespace h5mount::cli {
 
 // Serves until SIGTERM, which lets answers that were begun end, or SIGINT, SIGQUIT or SIGHUP, which wait half
-// a second for them. Returns the exit code; errors have been printed.
-int run_serve(const ServeCommand& command);
+// a second for them. Returns the exit code; errors have been printed. `kept`: set if this process is a server
+// behind a keeper.
+int run_serve(const ServeCommand& command, const std::optional<KeptServer>& kept);
 
 }  // namespace h5mount::cli
