@@ -263,10 +263,11 @@ int run_serve(const ServeCommand& command, const std::optional<KeptServer>& kept
     return kExitUsage;
   }
   if (options.plugins.empty()) refuse_calls(command.sources.far());
+  // Whoever reads the address may count on the keeper.
+  if (kept && !kept->tell_ready()) return kExitMountFailed;
+  if (!kept) notify_systemd("READY=1");
   if (first) fmt::print("{}{}\n", (*server)->url(), command.makes_token ? "?token=" + *token : "");
   std::fflush(stdout);
-  if (!kept) notify_systemd("READY=1");
-  if (kept && !kept->tell_ready()) return kExitMountFailed;
   int signal = 0;
   while (::sigwait(&endings, &signal) != 0) {
   }
