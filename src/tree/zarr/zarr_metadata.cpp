@@ -178,7 +178,9 @@ class ArrayTexts {
   Result<TextsPtr> get(const WalkedObject& array, const Make& make) {
     const Key key{array.object.object.address, array.group};
     const auto known = known_.find(key);
-    const auto fits = [&](const Texts& texts) { return texts.scale.empty() || texts.scale == array.array->name; };
+    const auto fits = [&](const Texts& texts) {
+      return texts.scale.empty() || texts.scale == array.array->name;
+    };
     if (known != known_.end() && fits(*known->second)) return known->second;
     H5_ASSIGN(Texts made, make());
     auto out = std::make_shared<const Texts>(std::move(made));
