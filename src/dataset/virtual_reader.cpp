@@ -1,13 +1,11 @@
 #include "virtual_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 #include <utility>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "growth.h"
 #include "h5mount/base/limits.h"
