@@ -1,6 +1,7 @@
 #include "s3_walk.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace h5mount::serve {
@@ -19,8 +20,10 @@ bool comes_between(std::string_view directory, std::string_view name) {
          is_before_slash(name[directory.size()]);
 }
 
-// Whether the error is about the request, not about the node that it looks at.
+// Whether the error is about the request, not about the node that it looks at. A writer may hold a file for
+// long: that file alone has it.
 bool ends_request(const Error& error) {
+  if (error.system_errno() == EBUSY) return false;
   return is_passing(error) || error.code() == ErrorCode::Stale;
 }
 

@@ -98,7 +98,7 @@ TEST_F(MessagesTest, UsageIsNamed) {
   expect_told(usage("-o uid=no-such-user " + words), 1, "uid=no-such-user", "name of a user");
   expect_told(usage("-o umask=89 " + words), 1, "umask=89", "octal");
   expect_told(usage("-o remount,ro " + words), 1, "remounted", "umount and mount again");
-  expect_told(usage("ftp://example.org/a.h5 " + mount.path()), 1, "ftp://", "URL");
+  expect_told(usage("ftp://example.org/a.h5 " + mount.path()), 1, "ftp:", "URL");
 }
 
 TEST_F(MessagesTest, SizesAndNamesAsUsersWriteThem) {

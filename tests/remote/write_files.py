@@ -35,3 +35,8 @@ assert whole.count(stored) == 1
 for name, end in (('www/end.h5', 2**63 - 1), ('www/beyond.h5', 2**64 - 1)):
     with open(name, 'wb') as f:
         f.write(whole.replace(stored, struct.pack('<QQ', end - size - 16, size)))
+
+# A server tells whole seconds.
+for place, _, names in os.walk('www'):
+    for name in names:
+        os.utime(os.path.join(place, name), (1_700_000_000, 1_700_000_000))
