@@ -71,12 +71,13 @@ void check_fill_value(Fields& message) {
   if (version == 3) {
     const std::uint8_t flags = message.u8("flags");
     message.want((flags & 0xC0) == 0, "reserved bits are set");
-    message.want((flags & 0x03) != 0, "has no time of allocation");
+    message.want((flags & 0x03) != 0 && (flags >> 2 & 0x03) != 3, "has no time of allocation or of filling");
     sized = (flags & 0x20) != 0;
   } else {
     message.u8("allocation_time");
     message.want(message.last().value >= 1 && message.last().value <= 3, "is not 1 to 3");
     message.u8("fill_time");
+    message.want(message.last().value <= 2, "is not 0 to 2");
     message.u8("defined");
     message.want(message.last().value <= 1, "is neither 0 nor 1");
     sized = message.last().value != 0 || version == 1;
@@ -109,13 +110,15 @@ void check_slots(Fields& message, std::uint16_t used, std::uint64_t heap_address
 void check_external_files(Fields& message) {
   message.u8("version");
   message.zeros(3, "reserved");
-  message.u16("allocated_slots");
+  const std::uint16_t allocated = message.u16("allocated_slots");
   const std::uint16_t used = message.u16("used_slots");
   message.want(used > 0, "is zero");
   const std::uint64_t heap = message.address("heap_address");
   message.want_stored(1, kBehindEnd);
   check_name_heap_fields(message.context(), message.place(), heap);
   check_slots(message, used, heap);
+  const std::uint64_t unused = allocated > used ? 3ULL * message.sizes().lengths * (allocated - used) : 0;
+  if (unused > 0 && message.remaining() >= unused) message.bytes(unused, "unused_slots");
 }
 
 void check_group_info(Fields& message) {

@@ -54,7 +54,7 @@ void check_old(Fields& block, unsigned version) {
   block.u8("root_entry_version");
   block.want_equal(0, "is 0 alone");
   block.zeros(1, "reserved");
-  block.u8("shared_message_version");
+  block.u8("shared_header_version");
   block.want_equal(0, "is 0 alone");
   block.u8("size_of_offsets");
   block.u8("size_of_lengths");
