@@ -88,8 +88,8 @@ TEST(MadeSource, AReadThatEndsEarlyIsAnErrorAndLeavesNothingOfTheMemory) {
   ASSERT_TRUE(part);
   std::ranges::fill(out, std::byte{0xA5});
   EXPECT_EQ(code(*part + 6, 6), ErrorCode::Internal);
-  EXPECT_EQ(out, (std::vector<std::byte>{std::byte{7}, std::byte{7}, {}, {}, {}, {}, std::byte{0xA5},
-                                         std::byte{0xA5}}));
+  EXPECT_EQ(out, (std::vector<std::byte>{
+                     std::byte{7}, std::byte{7}, {}, {}, {}, {}, std::byte{0xA5}, std::byte{0xA5}}));
   EXPECT_TRUE(source.read_at(*part + 4, MutableByteSpan(out).first(4))) << "nothing of the half is in it";
 }
 

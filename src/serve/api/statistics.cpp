@@ -134,8 +134,7 @@ Result<Answer> answer_statistics(const ApiRequest& request) {
     text = statistics.json();
     return read;
   });
-  if (!done && !is_passing(done.error()))
-    dataset.object->note_failure(dataset.path, 0, done.error());
+  if (!done && !is_passing(done.error())) dataset.object->note_failure(dataset.path, 0, done.error());
   H5_TRY(done);
   tree::FilesRead read;
   dataset.object->add_to(read);
