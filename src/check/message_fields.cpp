@@ -218,7 +218,11 @@ void check_of_extension(Fields& message, MessageType type) {
       return check_shared_table(message);
     case MessageType::BTreeKValues:
       message.u8("version");
-      for (const char* name : {"indexed_storage_k", "group_internal_k", "group_leaf_k"}) message.u16(name);
+      message.want_equal(0, "is 0 alone");
+      for (const char* name : {"indexed_storage_k", "group_internal_k", "group_leaf_k"}) {
+        message.u16(name);
+        message.want(message.last().value > 0, "is zero");
+      }
       return;
     case MessageType::DriverInfo:
       return check_driver_message(message);

@@ -282,7 +282,7 @@ TEST(Fields, EachIsCheckedByWhomTheTableSays) {
   for (const char* script : kOwnFiles)
     for (const char* libver : {"earliest", "latest"}) damager.take(written_with_h5py(script, libver));
   for (const char* strategy : {"page", "fsm"}) damager.take(written_with_h5py(with_free_space(strategy)));
-  constexpr std::uintmax_t kMaxBytes = 100'000;
+  constexpr std::uintmax_t kMaxBytes = 64'000;
   for (const std::filesystem::path& corpus : corpora())
     for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus))
       if (entry.is_regular_file() && entry.path().extension() == ".h5" && entry.file_size() <= kMaxBytes &&
