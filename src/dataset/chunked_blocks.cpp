@@ -41,6 +41,7 @@ cache::BlockKey ChunkedBlocks::spill_key(std::uint64_t index) const {
 }
 
 Result<cache::BlockPtr> ChunkedBlocks::chunk_block(std::uint64_t chunk, RequestBudget& budget) const {
+  H5_TRY(store_->check_memory(chunk, {}));  // the block is taken before the chunk's record is found
   const auto decode = [&](cache::Block& block) -> Status {
     H5_TRY(budget.spend(plan().chunk_bytes()));
     H5_ASSIGN(const chunk::ChunkRecord record, store_->find(chunk));
