@@ -11,7 +11,6 @@ if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
     os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
 try:
     import h5py, numpy as np
-    import page_checks
     from selenium import webdriver
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.chrome.service import Service
@@ -401,11 +400,9 @@ def main():
             with Server(program, path) as url:
                 check_pages(browser, url, shots, "--large" in sys.argv)
                 check_cells(browser, url, shots)
-                page_checks.check_names(browser, url)
                 check_use(browser, url)
                 check_proxy(browser, url, place, shots)
             check_growth(browser, program, place, shots)
-            page_checks.check_frames(browser, lambda one: Server(program, one), place)
             with Server(program, path, second) as url:
                 check_sources(browser, url)
             os.makedirs(os.path.join(place, "all/runs"))
@@ -415,12 +412,6 @@ def main():
                 check_directory(browser, url)
         finally:
             browser.driver.quit()
-        narrow = Browser(420, 900, True)
-        try:
-            with Server(program, path) as url:
-                page_checks.check_narrow(narrow, url)
-        finally:
-            narrow.driver.quit()
 
 
 if __name__ == "__main__":
