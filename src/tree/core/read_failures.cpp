@@ -5,7 +5,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "h5mount/base/request_budget.h"
+
 namespace h5mount::tree {
+
+namespace {
+
+// Not what failed for a moment: the next read may succeed. What a disk does not give, and what takes more
+// work than a request may cause, is kept until a read of it succeeds.
+bool is_kept(const Error& error) {
+  return error.code() == ErrorCode::BudgetExceeded || is_of_range(error) || !is_passing(error);
+}
+
+}  // namespace
 
 // Returns null if no more datasets can be recorded.
 ReadFailures::Record* ReadFailures::record_of(std::uint64_t address, std::uint64_t snapshot) {
@@ -21,6 +33,7 @@ ReadFailures::Record* ReadFailures::record_of(std::uint64_t address, std::uint64
 
 void ReadFailures::note(std::uint64_t address, std::uint64_t snapshot, std::uint64_t offset,
                         const Error& error) {
+  if (!is_kept(error)) return;
   const MutexLock lock(mutex_);
   Record* const record = record_of(address, snapshot);
   if (record == nullptr) return;

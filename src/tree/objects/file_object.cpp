@@ -97,8 +97,7 @@ class ServedObject final : public FileObject {
   }
 
   void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const override {
-    if (is_of_range(error) || !is_passing(error))
-      file_->failures().note(object_->object.address, file_->metadata()->number(), offset, error);
+    file_->failures().note(object_->object.address, file_->metadata()->number(), offset, error);
     report(path, error);
   }
   void report(std::string_view path, const Error& error) const override { file_->report(path, error); }
