@@ -2,38 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <iterator>
+
+#include "h5mount/base/structures.h"
 
 namespace h5mount {
 namespace {
 
 std::atomic<SalvageMode> g_salvage{SalvageMode::Off};
 
-// Whether module `salvage` looks for such structures, puts others in their place or rebuilds them.
-bool is_rebuilt(std::string_view structure) {
-  // Parts of a structure have names that begin with its own.
-  static constexpr std::string_view kRebuilt[] = {
-      "Superblock",      "ObjectHeader",          "DataspaceMessage", "DatatypeMessage", "DataLayoutMessage",
-      "LinkInfoMessage", "FilterPipelineMessage", "LinkMessage",      "SymbolTable",     "LocalHeap",
-      "FractalHeap",     "GroupBTree1Node",       "ChunkBTree1Node",  "BTree2",          "FixedArray",
-      "ExtensibleArray"};
-  return std::ranges::any_of(kRebuilt, [&](std::string_view name) { return structure.starts_with(name); });
-}
-
-// What it could do about damage that an ordinary reader met: show more, where such a structure is damaged, or
-// no more than give the fill value.
+// What module `salvage` could do about damage that an ordinary reader met: show more, where such a structure
+// is damaged, or no more than give the fill value.
 enum class SalvageHelp : std::uint8_t { None, Shows, Fills };
 
 SalvageHelp salvage_help_for(const Error& error) {
-  static constexpr std::string_view kData[] = {"Chunk", "DataLayout"};
   if (error.code() == ErrorCode::FilterFailed) return SalvageHelp::Fills;
   if (!is_about_bytes(error.code()) || error.code() == ErrorCode::LimitExceeded) return SalvageHelp::None;
-  const std::string_view structure = error.structure();
-  if (std::ranges::find(kData, structure) != std::end(kData)) return SalvageHelp::Fills;
-  return is_rebuilt(structure) ? SalvageHelp::Shows : SalvageHelp::None;
+  if (structures::holds_data(error.structure())) return SalvageHelp::Fills;
+  return structures::is_rebuilt(error.structure()) ? SalvageHelp::Shows : SalvageHelp::None;
 }
 
 std::string_view cure_of_system_error(int why) {
@@ -81,11 +68,13 @@ std::string_view cure_of(const Error& error) {
     case ErrorCode::BudgetExceeded:
       return "that is beyond what h5mount does for a file (LIMITS in man h5mount)";
     case ErrorCode::OutOfMemory:
+    case ErrorCode::TooMuchMemory:
       return "h5mount's option cache_size= with a larger size allows more";
     case ErrorCode::Internal:
       return "this is a fault of h5mount: please report it";
     case ErrorCode::Io:
-      if (is_of_range(error) && is_rebuilt(error.structure()) && salvage_mode() == SalvageMode::Off)
+      if (is_of_range(error) && structures::is_rebuilt(error.structure()) &&
+          salvage_mode() == SalvageMode::Off)
         return "the device did not give it: see the kernel's log (dmesg), and go on with a copy of the file; "
                "h5mount -o salvage shows what can be known without it";
       return cure_of_system_error(error.system_errno());

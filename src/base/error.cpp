@@ -62,6 +62,8 @@ std::string_view error_code_name(ErrorCode code) {
       return "too much work";
     case ErrorCode::OutOfMemory:
       return "out of memory";
+    case ErrorCode::TooMuchMemory:
+      return "too much memory";
     case ErrorCode::Internal:
       return "internal error";
   }
@@ -90,6 +92,7 @@ bool is_about_bytes(ErrorCode code) {
     case ErrorCode::TimedOut:
     case ErrorCode::BudgetExceeded:
     case ErrorCode::OutOfMemory:
+    case ErrorCode::TooMuchMemory:
     case ErrorCode::Internal:
       return false;
   }
@@ -126,6 +129,7 @@ int to_errno(ErrorCode code) {
     case ErrorCode::TimedOut:
       return ETIMEDOUT;
     case ErrorCode::OutOfMemory:
+    case ErrorCode::TooMuchMemory:
       return ENOMEM;
   }
   return EIO;

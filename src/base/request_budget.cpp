@@ -100,7 +100,7 @@ Error RequestBudget::exceeded(std::uint64_t spent) const {
 bool meets_all_requests(const Error& error) {
   const ErrorCode code = error.code();
   return is_about_bytes(code) || code == ErrorCode::UnsupportedFeature || code == ErrorCode::TooLarge ||
-         code == ErrorCode::BudgetExceeded;
+         code == ErrorCode::TooMuchMemory || code == ErrorCode::BudgetExceeded;
 }
 
 bool is_passing(const Error& error) {

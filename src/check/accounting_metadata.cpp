@@ -1,6 +1,7 @@
 #include "accounting_metadata.h"
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/cache_image.h"
 #include "h5mount/format/free_space.h"
 #include "h5mount/format/object_header_format.h"
@@ -90,7 +91,7 @@ void AccountingMetadata::note_extension() {
   if (!header) return damaged_(header.error());
   if ((*header)->damage) damaged_(*(*header)->damage);
   for (const metadata::HeaderMessage& message : (*header)->messages) {
-    format::Cursor cursor = message.cursor("SuperblockExtension");
+    format::Cursor cursor = message.cursor(structures::kSuperblockExtension);
     if (message.type == format::MessageType::MetadataCacheImage) {
       if (const auto image = format::decode_cache_image_message(cursor))
         covers(image->address, image->length);

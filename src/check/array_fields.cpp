@@ -3,6 +3,7 @@
 
 #include "fields.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/extensible_array.h"
 #include "h5mount/format/fixed_array.h"
 
@@ -10,13 +11,14 @@ namespace h5mount::check {
 
 namespace {
 
-constexpr std::string_view kFixedHeader = "FixedArrayHeader", kFixedBlock = "FixedArrayDataBlock";
-constexpr std::string_view kFixedBlockPage = "FixedArrayDataBlockPage";
-constexpr std::string_view kExtensibleHeader = "ExtensibleArrayHeader";
-constexpr std::string_view kExtensibleIndex = "ExtensibleArrayIndexBlock";
-constexpr std::string_view kExtensibleSuper = "ExtensibleArraySuperBlock";
-constexpr std::string_view kExtensibleBlock = "ExtensibleArrayDataBlock";
-constexpr std::string_view kExtensiblePage = "ExtensibleArrayDataBlockPage";
+constexpr std::string_view kFixedHeader = structures::kFixedArrayHeader,
+                           kFixedBlock = structures::kFixedArrayDataBlock;
+constexpr std::string_view kFixedBlockPage = structures::kFixedArrayDataBlockPage;
+constexpr std::string_view kExtensibleHeader = structures::kExtensibleArrayHeader;
+constexpr std::string_view kExtensibleIndex = structures::kExtensibleArrayIndexBlock;
+constexpr std::string_view kExtensibleSuper = structures::kExtensibleArraySuperBlock;
+constexpr std::string_view kExtensibleBlock = structures::kExtensibleArrayDataBlock;
+constexpr std::string_view kExtensiblePage = structures::kExtensibleArrayDataBlockPage;
 
 format::ArrayOfChunks expected_of(const Context& context, const ChunkForm& form) {
   return {.record = {.client = form.filters > 0 ? format::ChunkClient::Filtered : format::ChunkClient::Plain,

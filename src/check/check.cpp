@@ -7,6 +7,7 @@
 #include "allocated_space.h"
 #include "fields.h"
 #include "for_each.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/superblock.h"
 #include "object_check.h"
 #include "structures.h"
@@ -26,7 +27,7 @@ void check_length(const Context& context, std::uint64_t used) {
   const bool set = stored != end && stored != base + end;
   if (set || superblock.open_for_swmr_writing()) return;
   const auto error = [&](ErrorCode code, std::uint64_t is, std::uint64_t expected, const char* why) {
-    return Error(code, "Superblock", "end_of_file_address", base)
+    return Error(code, structures::kSuperblock, "end_of_file_address", base)
         .with_found(base + is)
         .with_expected(base + expected)
         .with_detail(why);
@@ -50,7 +51,7 @@ void check_link_counts(const Context& context) {
     const bool old = (*header)->version == 1;
     constexpr std::uint64_t kCountAt = 4;  // in headers of version 1
     const Error error(ErrorCode::InvalidValue,
-                      old || message == nullptr ? "ObjectHeader" : "ObjectReferenceCountMessage",
+                      old || message == nullptr ? structures::kObjectHeader : "ObjectReferenceCountMessage",
                       "reference_count",
                       old                  ? context.metadata->base_address() + (*header)->address + kCountAt
                       : message == nullptr ? context.metadata->base_address() + (*header)->address

@@ -3,6 +3,7 @@
 
 #include "fields.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/chunk_btree1.h"
 #include "h5mount/format/superblock.h"
 
@@ -10,7 +11,7 @@ namespace h5mount::check {
 
 namespace {
 
-constexpr std::string_view kChunkNode = "ChunkBTree1Node";
+constexpr std::string_view kChunkNode = structures::kChunkBTree1Node;
 
 class ChunkTreeFields {
  public:

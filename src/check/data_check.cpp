@@ -7,6 +7,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/chunk/chunk_index.h"
 #include "h5mount/dataset/open_dataset.h"
 #include "h5mount/dataset/stored_chunks.h"
@@ -121,7 +122,8 @@ class DataCheck {
     const auto visit = [&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
       tally().count(&Totals::chunks);
       const bool covered = is_protected(record);
-      if (claim("Chunk", record.address, record.stored_size, covered) && filtered() && !tally().quick())
+      if (claim(structures::kChunk, record.address, record.stored_size, covered) && filtered() &&
+          !tally().quick())
         chunks.push_back(
             {row_major_number(scaled, geometry->grid), record.address, covered ? record.stored_size : 0});
       if (chunks.size() >= kBatch) verify(chunks);
@@ -135,12 +137,12 @@ class DataCheck {
   // A page that was lost reads as zeros, and the Fletcher-32 of zeros is zero.
   void tell_of_zeros() {
     if (zeros_ == 0) return;
-    context_.note(
-        place_,
-        Error(ErrorCode::InvalidValue, "Chunk", "bytes", context_.metadata->base_address() + first_zeros_)
-            .with_found(zeros_)
-            .with_detail("stored chunks, of which this is the first, are nothing but zeros: "
-                         "their checksum is zero too, and proves nothing"));
+    context_.note(place_,
+                  Error(ErrorCode::InvalidValue, structures::kChunk, "bytes",
+                        context_.metadata->base_address() + first_zeros_)
+                      .with_found(zeros_)
+                      .with_detail("stored chunks, of which this is the first, are nothing but zeros: "
+                                   "their checksum is zero too, and proves nothing"));
   }
 
   // Checks chunks that have no index and no filter and lie one behind the other: a sparse file can have any
@@ -157,7 +159,7 @@ class DataCheck {
     if (!record) return found(record.error());
     tally().count(&Totals::chunks, count);
     const std::uint64_t begin = description_.layout.address;
-    claim("Chunk", begin, record->address - begin + record->stored_size, false);
+    claim(structures::kChunk, begin, record->address - begin + record->stored_size, false);
   }
 
   // A chunk with filters.

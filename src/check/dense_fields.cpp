@@ -1,6 +1,7 @@
 // Dense links and attributes: the records of their indexes, and the messages in their heaps.
 #include "fields.h"
 #include "h5mount/base/checksum.h"
+#include "h5mount/base/structures.h"
 
 namespace h5mount::check {
 
@@ -9,7 +10,7 @@ namespace {
 constexpr std::uint8_t kLinkName = 5, kLinkOrder = 6, kAttributeName = 8, kAttributeOrder = 9;
 constexpr std::size_t kLinkId = 7, kAttributeId = 8;
 constexpr unsigned kSharedFlag = 0x02;  // a flag of messages
-constexpr std::string_view kLink = "LinkMessage", kAttribute = "AttributeMessage";
+constexpr std::string_view kLink = structures::kLinkMessage, kAttribute = "AttributeMessage";
 
 using Object = metadata::FractalHeap::Object;
 

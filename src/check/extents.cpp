@@ -6,6 +6,7 @@
 
 #include "for_each.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/io/stored_data.h"
 
 namespace h5mount::check {
@@ -86,7 +87,8 @@ void report_overlaps(std::span<const Extent> extents, const metadata::FileMetada
   for (const Extent& extent : extents) {
     if (widest != nullptr && extent.begin < widest->end && reported.size() < limits::kMaxFindings &&
         reported.insert(std::minmax(widest->owner, extent.owner)).second) {
-      const Error error(ErrorCode::InvalidValue, "Chunk", "address", file.base_address() + extent.begin);
+      const Error error(ErrorCode::InvalidValue, structures::kChunk, "address",
+                        file.base_address() + extent.begin);
       tally.found(places.path(extent.owner),
                   error.with_detail(widest->owner == extent.owner
                                         ? "its raw data overlap one another"

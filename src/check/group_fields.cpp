@@ -4,6 +4,7 @@
 
 #include "fields.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/format/symbol_table.h"
 #include "h5mount/metadata/local_heap.h"
@@ -12,8 +13,9 @@ namespace h5mount::check {
 
 namespace {
 
-constexpr std::string_view kTree = "GroupBTree1Node", kSymbols = "SymbolTableNode", kHeap = "LocalHeap";
-constexpr std::string_view kSegment = "LocalHeapDataSegment";
+constexpr std::string_view kTree = structures::kGroupBTree1Node, kSymbols = structures::kSymbolTableNode,
+                           kHeap = structures::kLocalHeap;
+constexpr std::string_view kSegment = structures::kLocalHeapDataSegment;
 constexpr std::uint64_t kAlignment = 8;
 constexpr std::uint32_t kGroupCached = 1, kSoftLink = 2;
 
@@ -22,7 +24,7 @@ std::optional<format::SymbolTableMessage> table_of(const Context& context, std::
   if (!header) return std::nullopt;
   const auto* message = (*header)->find(format::MessageType::SymbolTable);
   if (message == nullptr || message->is_shared()) return std::nullopt;
-  format::Cursor cursor = message->cursor("SymbolTableMessage");
+  format::Cursor cursor = message->cursor(structures::kSymbolTableMessage);
   const auto table = format::decode_symbol_table_message(cursor);
   return table ? std::optional(*table) : std::nullopt;
 }
@@ -143,8 +145,8 @@ class GroupFields {
     if (range_within(address, bytes, context_.stored_end) || address >= context_.stored_end) return true;
     const bool old = context_.metadata->superblock().version < 2;
     const std::uint64_t base = context_.metadata->base_address();
-    context_.disagrees(place_, Error(ErrorCode::InvalidValue, old ? "Superblock" : structure, k_name,
-                                     old ? base + k_at : base + address)
+    context_.disagrees(place_, Error(ErrorCode::InvalidValue, old ? structures::kSuperblock : structure,
+                                     k_name, old ? base + k_at : base + address)
                                    .with_found(bytes)
                                    .with_detail("a node of this many bytes reaches behind the file's end"));
     return false;

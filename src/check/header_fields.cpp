@@ -6,6 +6,7 @@
 
 #include "fields.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/object_header_format.h"
 
 namespace h5mount::check {
@@ -14,7 +15,8 @@ namespace {
 
 using format::MessageType;
 
-constexpr std::string_view kHeader = "ObjectHeader", kContinuation = "ObjectHeaderContinuation";
+constexpr std::string_view kHeader = structures::kObjectHeader,
+                           kContinuation = structures::kObjectHeaderContinuation;
 
 enum MessageFlag : std::uint8_t {
   kShared = 0x02,
@@ -26,23 +28,23 @@ enum MessageFlag : std::uint8_t {
 
 std::string_view name_of(std::uint16_t type) {
   static constexpr std::string_view kNames[] = {"NilMessage",
-                                                "DataspaceMessage",
-                                                "LinkInfoMessage",
-                                                "DatatypeMessage",
+                                                structures::kDataspaceMessage,
+                                                structures::kLinkInfoMessage,
+                                                structures::kDatatypeMessage,
                                                 "FillValueOldMessage",
                                                 "FillValueMessage",
-                                                "LinkMessage",
+                                                structures::kLinkMessage,
                                                 "ExternalDataFilesMessage",
-                                                "DataLayoutMessage",
+                                                structures::kDataLayoutMessage,
                                                 "BogusMessage",
                                                 "GroupInfoMessage",
-                                                "FilterPipelineMessage",
+                                                structures::kFilterPipelineMessage,
                                                 "AttributeMessage",
                                                 "ObjectCommentMessage",
                                                 "ObjectModificationTimeOldMessage",
                                                 "SharedMessageTableMessage",
-                                                "ObjectHeaderContinuationMessage",
-                                                "SymbolTableMessage",
+                                                structures::kObjectHeaderContinuationMessage,
+                                                structures::kSymbolTableMessage,
                                                 "ObjectModificationTimeMessage",
                                                 "BTreeKValuesMessage",
                                                 "DriverInfoMessage",
@@ -232,13 +234,13 @@ class HeaderFields {
     if (rest == 0 || !body.ok()) return;
     const std::string_view name = body.structure();
     if (prefix_.version == 1) {
-      if (name == "DataLayoutMessage")
+      if (name == structures::kDataLayoutMessage)
         body.bytes(rest, "unused");
       else
         body.zeros(rest, "padding");
       return;
     }
-    if (name == "DatatypeMessage") return body.zeros(rest, "trailing_bytes");
+    if (name == structures::kDatatypeMessage) return body.zeros(rest, "trailing_bytes");
     body.bytes(rest, "trailing_bytes");
     format::Field field = body.last();
     field.value = rest;
@@ -277,7 +279,7 @@ std::size_t filters_of(const Context& context, const metadata::ObjectHeader& hea
   if (message == nullptr) return header.damage ? kMost : 0;
   const auto resolved = metadata::resolve_message(*context.metadata, *message);
   if (!resolved) return kMost;
-  format::Cursor cursor = resolved->cursor("FilterPipelineMessage");
+  format::Cursor cursor = resolved->cursor(structures::kFilterPipelineMessage);
   const auto pipeline = format::decode_filter_pipeline(cursor);
   return pipeline ? pipeline->filters.size() : kMost;
 }

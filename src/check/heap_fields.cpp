@@ -4,14 +4,16 @@
 #include "fields.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "structures.h"
 
 namespace h5mount::check {
 
 namespace {
 
-constexpr std::string_view kHeapHeader = "FractalHeapHeader", kDirectBlock = "FractalHeapDirectBlock";
-constexpr std::string_view kIndirectBlock = "FractalHeapIndirectBlock";
+constexpr std::string_view kHeapHeader = structures::kFractalHeapHeader,
+                           kDirectBlock = structures::kFractalHeapDirectBlock;
+constexpr std::string_view kIndirectBlock = structures::kFractalHeapIndirectBlock;
 
 std::optional<metadata::MetadataBlock> header_block(const Context& context, std::uint64_t address) {
   const auto start = context.metadata->read_up_to(address, format::kFractalHeapHeaderStart, kHeapHeader);
@@ -95,7 +97,7 @@ class HeapFields {
     if (filters == 0) return;
     heap.plain_length("filtered_root_size");
     heap.u32("root_filter_mask");
-    Fields pipeline = heap.part(filters, "FilterPipelineMessage");
+    Fields pipeline = heap.part(filters, structures::kFilterPipelineMessage);
     check_filter_fields(pipeline);
     if (pipeline.ok() && pipeline.remaining() > 0) pipeline.bytes(pipeline.remaining(), "trailing_bytes");
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "fields.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/base/utf8.h"
 #include "h5mount/format/messages.h"
 
@@ -60,7 +61,7 @@ void check_part(Fields& message, const format::Field& size_field, bool shared, b
   Fields part = message.part(size, structure);
   if (shared)
     check_shared_reference_fields(part);
-  else if (structure == "DatatypeMessage")
+  else if (structure == structures::kDatatypeMessage)
     check_datatype_fields(part);
   else
     check_message_fields(part, static_cast<std::uint16_t>(format::MessageType::Dataspace), {});
@@ -120,8 +121,8 @@ void check_attribute_fields(Fields& message) {
   message.want(name.size() <= 1 || name.find('\0') == name.size() - 1, "does not end with its only NUL");
   check_charset(message, name.substr(0, name.find('\0')), charset);
   if (padded && name_size % 8 != 0) message.zeros(8 - name_size % 8, "name_padding");
-  check_part(message, type_size, version > 1 && (flags & 0x01) != 0, padded, "DatatypeMessage");
-  check_part(message, space_size, version > 1 && (flags & 0x02) != 0, padded, "DataspaceMessage");
+  check_part(message, type_size, version > 1 && (flags & 0x01) != 0, padded, structures::kDatatypeMessage);
+  check_part(message, space_size, version > 1 && (flags & 0x02) != 0, padded, structures::kDataspaceMessage);
   if (message.remaining() > 0) message.bytes(message.remaining(), "data");
 }
 

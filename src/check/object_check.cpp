@@ -4,6 +4,7 @@
 
 #include "fields.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/chunk/chunk_index.h"
 #include "h5mount/format/btree2_node.h"
 #include "h5mount/metadata/btree2.h"
@@ -34,7 +35,7 @@ void check_agreement(const Context& context, const object::Attribute& attribute,
   if (attribute.type)
     for (const Error& error : attribute.type->disagreements) found(error);
   if (const format::Field& max = attribute.space.max_below; !max.name.empty())
-    found(Error(ErrorCode::InvalidValue, "DataspaceMessage", max.name, max.offset)
+    found(Error(ErrorCode::InvalidValue, structures::kDataspaceMessage, max.name, max.offset)
               .with_found(max.value)
               .with_detail("below the current size; the data are read"));
 }
@@ -73,16 +74,16 @@ void check_largest_order(const Context& context, const object::Object& object, P
                          std::uint64_t last) {
   const auto* message = object.header->find(format::MessageType::LinkInfo);
   if (message == nullptr) return;
-  format::Cursor cursor = message->cursor("LinkInfoMessage");
+  format::Cursor cursor = message->cursor(structures::kLinkInfoMessage);
   cursor.version(0, 0);
   if ((cursor.u8("flags") & 0x01) == 0) return;
   const std::uint64_t most = cursor.u64("max_creation_index");
   if (cursor.ok() && most < last)
-    context.disagrees(
-        place, Error(ErrorCode::InvalidValue, "LinkInfoMessage", "max_creation_index", cursor.last().offset)
-                   .with_found(most)
-                   .with_expected(last)
-                   .with_detail("a link of the group has a larger one"));
+    context.disagrees(place, Error(ErrorCode::InvalidValue, structures::kLinkInfoMessage,
+                                   "max_creation_index", cursor.last().offset)
+                                 .with_found(most)
+                                 .with_expected(last)
+                                 .with_detail("a link of the group has a larger one"));
 }
 
 void check_group(const Context& context, const object::Object& object, PlaceId place) {
@@ -126,7 +127,8 @@ void check_index(const Context& context, std::uint64_t address, std::uint8_t rec
       });
   if (!walked) return damaged(walked.error());
   if (whole && count != (*tree)->record_count() && context.tally.go_on())
-    damaged(Error(ErrorCode::InvalidValue, "BTree2Header", "total_record_count", (*tree)->file_offset())
+    damaged(Error(ErrorCode::InvalidValue, structures::kBTree2Header, "total_record_count",
+                  (*tree)->file_offset())
                 .with_found((*tree)->record_count())
                 .with_expected(count));
 }
@@ -134,7 +136,7 @@ void check_index(const Context& context, std::uint64_t address, std::uint8_t rec
 void check_indexes(const Context& context, const object::Object& object, PlaceId place) {
   enum RecordType : std::uint8_t { kLinkName = 5, kLinkOrder = 6, kAttributeName = 8, kAttributeOrder = 9 };
   if (const auto* message = object.header->find(format::MessageType::LinkInfo)) {
-    format::Cursor cursor = message->cursor("LinkInfoMessage");
+    format::Cursor cursor = message->cursor(structures::kLinkInfoMessage);
     if (const auto info = format::decode_link_info(cursor)) {
       check_index(context, info->name_index_address, kLinkName, place);
       check_index(context, info->creation_order_index_address, kLinkOrder, place);

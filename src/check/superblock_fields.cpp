@@ -2,13 +2,14 @@
 #include <algorithm>
 
 #include "fields.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/superblock.h"
 
 namespace h5mount::check {
 
 namespace {
 
-constexpr std::string_view kSuperblock = "Superblock", kDriver = "DriverInformationBlock";
+constexpr std::string_view kSuperblock = structures::kSuperblock, kDriver = "DriverInformationBlock";
 
 // What readers need of these numbers they have decoded; here it is only checked.
 void check_addresses(Fields& block, bool old) {

@@ -20,6 +20,7 @@ Severity severity_of(const Error& error) {
     case ErrorCode::BudgetExceeded:
     case ErrorCode::TimedOut:
     case ErrorCode::OutOfMemory:
+    case ErrorCode::TooMuchMemory:
       return Severity::Unchecked;
     case ErrorCode::NotFound:  // of another file
     case ErrorCode::AccessDenied:

@@ -9,6 +9,7 @@
 #include "coordinate_runs.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/row_major.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/chunk_btree1.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/metadata/prefetch.h"
@@ -19,7 +20,7 @@ namespace h5mount::chunk {
 
 namespace {
 
-constexpr std::string_view kNode = "ChunkBTree1Node";
+constexpr std::string_view kNode = structures::kChunkBTree1Node;
 // Nodes have up to 2 x 32 children by default; one read covers such a node.
 constexpr std::uint64_t kDefaultMaxChildren = 64;
 constexpr std::uint64_t kMaxUsual = 2'048;

@@ -1,6 +1,7 @@
 #include "h5mount/chunk/chunk_index.h"
 
 #include "h5mount/base/row_major.h"
+#include "h5mount/base/structures.h"
 #include "index_kinds.h"
 
 namespace h5mount::chunk {
@@ -20,7 +21,7 @@ Result<std::unique_ptr<ChunkIndex>> open_chunk_index(metadata::FileMetadataPtr f
                                                      const ChunkGeometry& geometry) {
   if (layout.address == format::kUndefinedAddress) return make_empty_index(geometry);
   const auto no_such_kind = [&] {
-    return fail(Error(ErrorCode::UnsupportedFeature, "DataLayoutMessage", "chunk_index_type",
+    return fail(Error(ErrorCode::UnsupportedFeature, structures::kDataLayoutMessage, "chunk_index_type",
                       format::kUndefinedAddress)
                     .with_found(static_cast<std::uint64_t>(layout.index)));
   };

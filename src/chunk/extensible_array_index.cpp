@@ -4,6 +4,7 @@
 
 #include "array_index.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/extensible_array.h"
 #include "h5mount/format/fixed_array.h"
 #include "index_kinds.h"
@@ -12,11 +13,11 @@ namespace h5mount::chunk {
 
 namespace {
 
-constexpr std::string_view kHeader = "ExtensibleArrayHeader";
-constexpr std::string_view kIndexBlock = "ExtensibleArrayIndexBlock";
-constexpr std::string_view kSuperBlock = "ExtensibleArraySuperBlock";
-constexpr std::string_view kDataBlock = "ExtensibleArrayDataBlock";
-constexpr std::string_view kPage = "ExtensibleArrayDataBlockPage";
+constexpr std::string_view kHeader = structures::kExtensibleArrayHeader;
+constexpr std::string_view kIndexBlock = structures::kExtensibleArrayIndexBlock;
+constexpr std::string_view kSuperBlock = structures::kExtensibleArraySuperBlock;
+constexpr std::string_view kDataBlock = structures::kExtensibleArrayDataBlock;
+constexpr std::string_view kPage = structures::kExtensibleArrayDataBlockPage;
 
 using BlockPtr = std::shared_ptr<const metadata::MetadataBlock>;
 

@@ -3,6 +3,7 @@
 
 #include "array_index.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/fixed_array.h"
 #include "index_kinds.h"
 
@@ -10,8 +11,8 @@ namespace h5mount::chunk {
 
 namespace {
 
-constexpr std::string_view kFixedDataBlock = "FixedArrayDataBlock";
-constexpr std::string_view kFixedPage = "FixedArrayDataBlockPage";
+constexpr std::string_view kFixedDataBlock = structures::kFixedArrayDataBlock;
+constexpr std::string_view kFixedPage = structures::kFixedArrayDataBlockPage;
 
 class FixedArrayIndex final : public ArrayIndex {
  public:
@@ -102,7 +103,7 @@ class FixedArrayIndex final : public ArrayIndex {
 
 Result<IndexPtr> open_fixed_array_index(metadata::FileMetadataPtr file, const format::DataLayout& layout,
                                         const ChunkGeometry& geometry) {
-  constexpr std::string_view kHeader = "FixedArrayHeader";
+  constexpr std::string_view kHeader = structures::kFixedArrayHeader;
   H5_ASSIGN(GridOrder order, GridOrder::make(geometry, false));
   H5_ASSIGN(const metadata::MetadataBlock block,
             file->read(layout.address, format::fixed_array_header_bytes(file->sizes()), kHeader));

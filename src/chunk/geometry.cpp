@@ -1,5 +1,6 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/chunk/chunk_index.h"
 
 namespace h5mount::chunk {
@@ -8,7 +9,8 @@ namespace {
 
 // The messages were decoded earlier, so these errors have a field but no offset.
 Error layout_error(ErrorCode code, std::string_view field, std::string text) {
-  return Error(code, "DataLayoutMessage", field, format::kUndefinedAddress).with_detail(std::move(text));
+  return Error(code, structures::kDataLayoutMessage, field, format::kUndefinedAddress)
+      .with_detail(std::move(text));
 }
 
 Status check_ranks(const format::Dataspace& space, const format::DataLayout& layout) {

@@ -3,6 +3,7 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/row_major.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/chunk/grid_order.h"
 #include "index_kinds.h"
 
@@ -71,9 +72,10 @@ class ImplicitIndex final : public ChunkIndex {
  private:
   Status check_within_file(const ChunkRecord& chunk) const {
     if (chunk.address < file_->source()->size()) return {};
-    return fail(Error(ErrorCode::OutOfRange, "DataLayoutMessage", "address", format::kUndefinedAddress)
-                    .with_found(chunk.address)
-                    .with_detail("a chunk of the implicit index lies beyond the end of file"));
+    return fail(
+        Error(ErrorCode::OutOfRange, structures::kDataLayoutMessage, "address", format::kUndefinedAddress)
+            .with_found(chunk.address)
+            .with_detail("a chunk of the implicit index lies beyond the end of file"));
   }
 
   // Does not overflow: checked by open_implicit_index.
@@ -98,9 +100,9 @@ IndexPtr make_empty_index(const ChunkGeometry& geometry) {
 Result<IndexPtr> open_single_index(const format::DataLayout& layout, const ChunkGeometry& geometry) {
   for (const std::uint64_t chunks : geometry.grid)
     if (chunks > 1)
-      return fail(
-          Error(ErrorCode::InvalidValue, "DataLayoutMessage", "chunk_index_type", format::kUndefinedAddress)
-              .with_detail("a single chunk does not cover the dataset"));
+      return fail(Error(ErrorCode::InvalidValue, structures::kDataLayoutMessage, "chunk_index_type",
+                        format::kUndefinedAddress)
+                      .with_detail("a single chunk does not cover the dataset"));
   ChunkRecord record;
   record.address = layout.address;
   const bool structured = layout.cls == format::LayoutClass::Structured;
@@ -116,9 +118,10 @@ Result<IndexPtr> open_implicit_index(metadata::FileMetadataPtr file, const forma
   H5_ASSIGN(GridOrder order, GridOrder::make(geometry, false));
   const auto length = checked_mul(order.end(), geometry.chunk_bytes);
   if (!length || !checked_add(layout.address, *length))
-    return fail(Error(ErrorCode::OutOfRange, "DataLayoutMessage", "address", format::kUndefinedAddress)
-                    .with_found(layout.address)
-                    .with_detail("the chunks would reach beyond 64 bits"));
+    return fail(
+        Error(ErrorCode::OutOfRange, structures::kDataLayoutMessage, "address", format::kUndefinedAddress)
+            .with_found(layout.address)
+            .with_detail("the chunks would reach beyond 64 bits"));
   return std::make_unique<ImplicitIndex>(std::move(file), geometry, std::move(order), layout.address);
 }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "h5mount/base/foreign_format.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/io/drivers.h"
 
@@ -93,7 +94,7 @@ Status check_readable(const std::string& path) {
 // A file that ends inside its superblock is told as one that was cut behind it.
 std::optional<Error> cut_in_superblock(const std::string& file, const Error& error) {
   constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-  const bool in_fields = error.code() == ErrorCode::Truncated && error.structure() == "Superblock";
+  const bool in_fields = error.code() == ErrorCode::Truncated && error.structure() == structures::kSuperblock;
   if (!in_fields && error.code() != ErrorCode::BadSignature) return std::nullopt;
   std::error_code none;
   const std::uintmax_t bytes = std::filesystem::file_size(file, none);

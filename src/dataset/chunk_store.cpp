@@ -7,6 +7,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/metadata/filter_pipeline.h"
 
 namespace h5mount::dataset {
@@ -132,14 +133,14 @@ bool ChunkStore::stored_plain(std::uint64_t chunk, const chunk::ChunkRecord& rec
 
 Status ChunkStore::check_stored(const chunk::ChunkRecord& record) const {
   if (record.stored_size > stored_limit(plan_.chunk_bytes()))
-    return fail(Error(ErrorCode::LimitExceeded, "Chunk", "stored_size", record.address)
+    return fail(Error(ErrorCode::LimitExceeded, structures::kChunk, "stored_size", record.address)
                     .with_found(record.stored_size)
                     .with_expected(stored_limit(plan_.chunk_bytes())));
   // The source's size is refreshed: a growing file may contain the chunk although it did not when the size
   // was read.
   if (!range_within(record.address, record.stored_size, source_->size())) H5_TRY(source_->state().refresh());
   if (!range_within(record.address, record.stored_size, source_->size()))
-    return fail(Error(ErrorCode::Truncated, "Chunk", "address", record.address)
+    return fail(Error(ErrorCode::Truncated, structures::kChunk, "address", record.address)
                     .with_found(record.stored_size)
                     .with_detail(fmt::format("bytes run beyond end of file {:#x}", source_->size())));
   return {};
@@ -156,7 +157,7 @@ Status ChunkStore::check_memory(std::uint64_t chunk, const chunk::ChunkRecord& r
   const std::uint64_t most = cache_bytes_ + limits::kMaxDecodeAboveCache;
   const std::uint64_t needed = checked_add(plan_.chunk_bytes(), scratch_bytes_).value_or(UINT64_MAX);
   if (needed <= most) return {};
-  return fail(located(Error(ErrorCode::OutOfMemory,
+  return fail(located(Error(ErrorCode::TooMuchMemory,
                             "to decode the chunk takes more memory than a larger "
                             "cache_size would allow")
                           .with_expected(most)
@@ -177,7 +178,7 @@ Status ChunkStore::decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& 
   Counters::add(counters_->chunks_decoded);
   if (stored_plain(chunk, record)) {
     if (stored.size() != out.size())
-      return fail(located(Error(ErrorCode::InvalidValue, "Chunk", "stored_size", record.address)
+      return fail(located(Error(ErrorCode::InvalidValue, structures::kChunk, "stored_size", record.address)
                               .with_found(stored.size())
                               .with_expected(out.size()),
                           chunk, &record));
@@ -190,7 +191,7 @@ Status ChunkStore::decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& 
   if (*decoded == out.size()) return {};
   // Some writers cut the last chunk at the end of the data; the part within the extent must be complete.
   if (*decoded < plan_.needed_bytes(chunk))
-    return fail(located(Error(ErrorCode::FilterFailed, "Chunk", "decoded_size", record.address)
+    return fail(located(Error(ErrorCode::FilterFailed, structures::kChunk, "decoded_size", record.address)
                             .with_found(*decoded)
                             .with_expected(out.size())
                             .with_detail("short chunk: its filters give too few bytes"),

@@ -32,7 +32,8 @@ class ChunkStore {
   // The memory that decoding a chunk needs, for its place: stored bytes, buffers between filters, and the
   // decoded chunk if `aside`; otherwise the caller has memory for it.
   DecodeMemory memory(bool aside) const;
-  // Fails with OutOfMemory if decoding a chunk takes more than may be taken. `record` is for the error only.
+  // Fails with TooMuchMemory if decoding a chunk takes more than may be taken. `record` is for the error
+  // only.
   Status check_memory(std::uint64_t chunk, const chunk::ChunkRecord& record) const;
   // The error for a filter that is not available, if every stored chunk needs such a one. Filters that are
   // optional may be skipped by all chunks.

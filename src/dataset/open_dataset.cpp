@@ -6,6 +6,8 @@
 #include "sparse_reader.h"
 #include "virtual_reader.h"
 
+#include "h5mount/base/structures.h"
+
 namespace h5mount::dataset {
 namespace {
 
@@ -26,7 +28,7 @@ Result<DatasetReaderPtr> open_first(const ReadEnvironment& environment, object::
     case format::LayoutClass::Structured:
       return SparseReader::open(environment, std::move(file), std::move(d));
   }
-  return fail(Error(ErrorCode::UnsupportedFeature, "DataLayout", "class", d.address));
+  return fail(Error(ErrorCode::UnsupportedFeature, structures::kDataLayout, "class", d.address));
 }
 
 // Whether everything that the reader of the earlier description returned is still valid.

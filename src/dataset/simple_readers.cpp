@@ -9,6 +9,7 @@
 
 #include "h5mount/base/limits.h"
 #include "h5mount/base/momentary.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::dataset {
@@ -305,7 +306,7 @@ class FailingReader final : public PlainReader {
 
 ReaderResult open_compact_reader(object::DatasetDescription d) {
   if (d.layout.compact_data.size() < d.image_bytes) {
-    Error problem = Error(ErrorCode::Truncated, "DataLayout", "size", d.address)
+    Error problem = Error(ErrorCode::Truncated, structures::kDataLayout, "size", d.address)
                         .with_found(d.layout.compact_data.size())
                         .with_expected(d.image_bytes);
     return open_failing_reader(std::move(d), std::move(problem));
@@ -317,11 +318,12 @@ ReaderResult open_contiguous_reader(const object::OpenedFilePtr& file, object::D
   if (d.layout.address == format::kUndefinedAddress) return open_unallocated_reader(std::move(d));
   std::optional<Error> problem;
   if (d.layout.has_size && d.layout.size < d.image_bytes)
-    problem = Error(ErrorCode::InvalidValue, "DataLayout", "size", d.address)
+    problem = Error(ErrorCode::InvalidValue, structures::kDataLayout, "size", d.address)
                   .with_found(d.layout.size)
                   .with_expected(d.image_bytes);
   else if (!checked_add(d.layout.address, d.image_bytes))
-    problem = Error(ErrorCode::OutOfRange, "DataLayout", "address", d.address).with_found(d.layout.address);
+    problem = Error(ErrorCode::OutOfRange, structures::kDataLayout, "address", d.address)
+                  .with_found(d.layout.address);
   if (problem) return open_failing_reader(std::move(d), *std::move(problem));
   return std::make_shared<ContiguousReader>(file, std::move(d));
 }

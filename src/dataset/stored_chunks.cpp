@@ -1,5 +1,6 @@
 #include "h5mount/dataset/stored_chunks.h"
 #include "h5mount/base/momentary.h"
+#include "h5mount/base/structures.h"
 
 #include "chunked_reader.h"
 
@@ -23,7 +24,7 @@ Status ChunkedReader::read_stored(std::uint64_t chunk, std::uint64_t offset, std
   const ChunkStore& store = blocks_->store();
   H5_ASSIGN(const chunk::ChunkRecord record, store.find(chunk));
   if (!record.allocated() || !range_within(offset, length, record.stored_size))
-    return fail(Error(ErrorCode::OutOfRange, "Chunk", "stored_size", chunk).with_found(offset));
+    return fail(Error(ErrorCode::OutOfRange, structures::kChunk, "stored_size", chunk).with_found(offset));
   if (blocks_->growth() != nullptr) (void)blocks_->chunk_key(chunk);  // records that it is published
   if (out.add_mapped(store.source(), record.address + offset, length)) return {};
   auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));

@@ -13,6 +13,7 @@
 #include <bit>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/fractal_heap_blocks.h"
 
 namespace h5mount::format {
@@ -79,7 +80,7 @@ void decode_filters(Cursor& cursor, std::uint16_t length, FractalHeapHeader& hea
   header.filtered_root_size = cursor.length("filtered_root_size");
   fields.filtered_root_size = cursor.last();
   header.root_filter_mask = cursor.u32("root_filter_mask");
-  Cursor message = cursor.part(length, "filters", "FilterPipelineMessage");
+  Cursor message = cursor.part(length, "filters", structures::kFilterPipelineMessage);
   if (!cursor.ok()) return;
   if (auto filters = decode_filter_pipeline(message)) header.filters = *std::move(filters);
   cursor.take_error(message);

@@ -49,8 +49,17 @@ bool ActiveRequest::abandoned() {
     if (request_ == nullptr) return false;  // what is done after the answer is for the next request
     if (fuse_req_interrupted(request_) != 0) abandoned_ = true;
   }
-  if (!abandoned_ && !young(Clock::now()) && client_is_gone(client_, kind_)) abandoned_ = true;
+  if (!abandoned_ && client_has_gone(Clock::now())) abandoned_ = true;
   return abandoned_;
+}
+
+bool ActiveRequest::client_has_gone(Clock::time_point now) {
+  Clock::time_point next = next_client_look_.load(std::memory_order_relaxed);
+  // Of threads that ask at the same time one looks.
+  return !young(now) && now >= next &&
+         next_client_look_.compare_exchange_strong(next, now + kBetweenClientLooks,
+                                                   std::memory_order_relaxed) &&
+         client_is_gone(client_, kind_);
 }
 
 void ActiveRequest::look(Clock::time_point now) {

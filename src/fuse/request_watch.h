@@ -26,6 +26,8 @@ class ActiveRequest {
   using Clock = std::chrono::steady_clock;
   // The client of a younger request is not looked up, as most requests end soon.
   static constexpr std::chrono::milliseconds kYoung{100};
+  // A client is looked up at most so often: a look reads files in /proc, and work asks at each step.
+  static constexpr std::chrono::milliseconds kBetweenClientLooks{10};
 
   explicit ActiveRequest(fuse_req_t request, ClientKind kind = ClientKind::Waiting);
   ActiveRequest(const ActiveRequest&) = delete;
@@ -49,6 +51,8 @@ class ActiveRequest {
   void look(Clock::time_point now);
 
  private:
+  bool client_has_gone(Clock::time_point now);
+
   const pid_t client_;
   const ClientKind kind_;
   const MutableByteSpan place_ = t_reply_place;
@@ -58,6 +62,7 @@ class ActiveRequest {
   mutable Mutex mutex_;
   fuse_req_t request_ H5_GUARDED_BY(mutex_);  // null: taken
   std::atomic<bool> abandoned_ = false;
+  std::atomic<Clock::time_point> next_client_look_ = Clock::time_point();
   // Used only by the watch.
   Clock::time_point next_look_{};
   std::optional<Clock::time_point> ended_at_;  // of the budget, as the watch saw it

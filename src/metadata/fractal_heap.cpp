@@ -5,6 +5,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/lru_cache.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/format/fractal_heap_blocks.h"
 #include "h5mount/metadata/btree2.h"
@@ -19,9 +20,9 @@ namespace {
 constexpr std::size_t kDirectCacheBytes = 1U << 20;
 constexpr std::size_t kIndirectCacheBytes = 256U << 10;
 
-constexpr std::string_view kDirect = "FractalHeapDirectBlock";
-constexpr std::string_view kIndirect = "FractalHeapIndirectBlock";
-constexpr std::string_view kHuge = "FractalHeapHugeObject";
+constexpr std::string_view kDirect = structures::kFractalHeapDirectBlock;
+constexpr std::string_view kIndirect = structures::kFractalHeapIndirectBlock;
+constexpr std::string_view kHuge = structures::kFractalHeapHugeObject;
 
 // A direct block found in the doubling table.
 struct DirectPlace {
@@ -73,7 +74,7 @@ class Heap final : public FractalHeap {
     auto id = decode(heap_id);
     auto object = id ? std::visit([this](const auto& found) { return read_one(found); }, *id)
                      : Result<Object>(fail(id.error()));
-    if (!object) return fail(object.error().within("FractalHeapHeader", offset_));
+    if (!object) return fail(object.error().within(structures::kFractalHeapHeader, offset_));
     return object;
   }
 
@@ -82,7 +83,7 @@ class Heap final : public FractalHeap {
  private:
   Result<format::HeapId> decode(ByteSpan heap_id) const {
     format::Cursor cursor(heap_id.first(std::min<std::size_t>(heap_id.size(), header_.heap_id_length)),
-                          offset_, "FractalHeapId", sizes_);
+                          offset_, structures::kFractalHeapId, sizes_);
     cursor.require(heap_id.size() >= header_.heap_id_length, {"length", offset_, heap_id.size()},
                    "shorter than the heap's ids");
     if (!cursor.ok()) return fail(*cursor.error());
@@ -108,7 +109,7 @@ class Heap final : public FractalHeap {
   Result<std::shared_ptr<const BTree2>> huge_tree() const;
 
   Error bad_offset(std::string_view why, std::uint64_t offset, ErrorCode code = ErrorCode::OutOfRange) const {
-    return Error(code, "FractalHeapId", "heap_offset", offset_)
+    return Error(code, structures::kFractalHeapId, "heap_offset", offset_)
         .with_found(offset)
         .with_detail(std::string(why));
   }
@@ -268,7 +269,7 @@ Result<FractalHeap::Object> Heap::read_one(const format::HugeHeapKey& key) const
     return found.key == key.key ? 0 : key.key < found.key ? -1 : 1;
   }));
   if (!record)
-    return fail(Error(ErrorCode::InvalidValue, "FractalHeapId", "huge_object_key", offset_)
+    return fail(Error(ErrorCode::InvalidValue, structures::kFractalHeapId, "huge_object_key", offset_)
                     .with_found(key.key)
                     .with_detail("the heap has no such object"));
   H5_ASSIGN(const format::HugeHeapRecord found, decode_record(record->bytes, record->file_offset));
@@ -323,10 +324,10 @@ void Heap::read_many(ByteSpan heap_ids, const Visit& visit) const {
 Result<DirectBlockPtr> Heap::next_block(std::uint64_t offset, DirectPlace& place) const {
   place = {};
   auto located = locate(offset);
-  if (!located) return fail(located.error().within("FractalHeapHeader", offset_));
+  if (!located) return fail(located.error().within(structures::kFractalHeapHeader, offset_));
   place = *located;
   auto block = read_direct(place);
-  if (!block) return fail(block.error().within("FractalHeapHeader", offset_));
+  if (!block) return fail(block.error().within(structures::kFractalHeapHeader, offset_));
   return block;
 }
 
@@ -334,7 +335,7 @@ Result<FractalHeap::Object> Heap::cut_checked(const format::ManagedHeapId& id, c
                                               const Result<DirectBlockPtr>& block) const {
   if (!block) return fail(block.error());
   if (const Status inside = check_inside(id, place); !inside)
-    return fail(inside.error().within("FractalHeapHeader", offset_));
+    return fail(inside.error().within(structures::kFractalHeapHeader, offset_));
   return cut(id, place, *block);
 }
 
@@ -348,7 +349,7 @@ Result<std::shared_ptr<const filter::FilterPipeline>> make_pipeline(const format
 Result<std::shared_ptr<const FractalHeap>> FractalHeap::open(FileMetadataPtr file,
                                                              std::uint64_t header_address,
                                                              std::optional<std::uint16_t> id_length) {
-  constexpr std::string_view kName = "FractalHeapHeader";
+  constexpr std::string_view kName = structures::kFractalHeapHeader;
   const format::FileSizes sizes = file->sizes();
   H5_ASSIGN(const MetadataBlock start, file->read(header_address, format::kFractalHeapHeaderStart, kName));
   format::Cursor first = start.cursor(kName);

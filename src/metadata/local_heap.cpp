@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/symbol_table.h"
 
 namespace h5mount::metadata {
 
 namespace {
 
-constexpr std::string_view kSegment = "LocalHeapDataSegment";
+constexpr std::string_view kSegment = structures::kLocalHeapDataSegment;
 constexpr std::uint64_t kFirstGuess = 64;  // longer than most names
 
 bool holds_nul(ByteSpan bytes) {
@@ -32,8 +33,8 @@ Result<std::string> decode_text(ByteSpan bytes, std::uint64_t file_offset) {
 Result<LocalHeap> LocalHeap::open(FileMetadataPtr file, std::uint64_t address) {
   const format::FileSizes sizes = file->sizes();
   H5_ASSIGN(const MetadataBlock block,
-            file->read(address, format::local_heap_header_bytes(sizes), "LocalHeap"));
-  format::Cursor cursor = block.cursor("LocalHeap");
+            file->read(address, format::local_heap_header_bytes(sizes), structures::kLocalHeap));
+  format::Cursor cursor = block.cursor(structures::kLocalHeap);
   H5_ASSIGN(const format::LocalHeapHeader header, format::decode_local_heap_header(cursor));
   file->covers(address, (block.bytes().size() + 7) / 8 * 8);  // the header is padded to a multiple of 8
   file->covers(header.segment_address, header.segment_size);
@@ -50,7 +51,8 @@ Result<std::string> LocalHeap::text(std::uint64_t offset) const {
     return decode_text(segment_->bytes().subspan(static_cast<std::size_t>(offset)),
                        segment_->file_offset() + offset);
   if (header_.segment_address > format::kUndefinedAddress - header_.segment_size)
-    return fail(Error(ErrorCode::OutOfRange, "LocalHeap", "segment_address", header_.segment_address_offset)
+    return fail(Error(ErrorCode::OutOfRange, structures::kLocalHeap, "segment_address",
+                      header_.segment_address_offset)
                     .with_found(header_.segment_address));
   const std::uint64_t most =
       std::min<std::uint64_t>(header_.segment_size - offset, limits::kMaxLinkNameBytes + 1);

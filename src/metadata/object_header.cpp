@@ -5,14 +5,15 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/object_header_format.h"
 
 namespace h5mount::metadata {
 namespace {
 
-constexpr std::string_view kHeader = "ObjectHeader";
-constexpr std::string_view kContinuation = "ObjectHeaderContinuation";
-constexpr std::string_view kContinuationMessage = "ObjectHeaderContinuationMessage";
+constexpr std::string_view kHeader = structures::kObjectHeader;
+constexpr std::string_view kContinuation = structures::kObjectHeaderContinuation;
+constexpr std::string_view kContinuationMessage = structures::kObjectHeaderContinuationMessage;
 constexpr std::uint64_t kFirstRead = 512;  // holds most headers whole; every read loads a whole window anyway
 
 class HeaderLoader {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "h5mount/base/structures.h"
 #include "h5mount/format/messages.h"
 #include "h5mount/metadata/object_header.h"
 
@@ -42,7 +43,7 @@ Result<std::uint64_t> locate_superblock(const io::ByteSource& source) {
     if (as_text(found) == format::kFormatSignature) return place;
     if (place >= std::uint64_t{1} << 62) break;
   }
-  return fail(Error(ErrorCode::BadSignature, "Superblock", "signature", 0)
+  return fail(Error(ErrorCode::BadSignature, structures::kSuperblock, "signature", 0)
                   .with_detail("not an HDF5 file: no signature at 0, 512, 1024, …"));
 }
 
@@ -55,7 +56,7 @@ Result<format::Superblock> load_superblock(const io::ByteSource& source, std::ui
   const auto load = [&](std::size_t most) -> Result<format::Superblock> {
     std::vector<std::byte> bytes(static_cast<std::size_t>(std::min<std::uint64_t>(most, left)));
     H5_TRY(source.read_at(place, bytes));
-    format::Cursor cursor(bytes, place, "Superblock", {});  // the superblock states its own sizes
+    format::Cursor cursor(bytes, place, structures::kSuperblock, {});  // the superblock states its own sizes
     return format::decode_superblock(cursor);
   };
   auto usual = load(kUsual);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "h5mount/base/structures.h"
 #include "h5mount/format/superblock.h"
 #include "walk_guard.h"
 
@@ -9,8 +10,8 @@ namespace h5mount::metadata {
 
 namespace {
 
-constexpr std::string_view kTree = "GroupBTree1Node";
-constexpr std::string_view kSymbols = "SymbolTableNode";
+constexpr std::string_view kTree = structures::kGroupBTree1Node;
+constexpr std::string_view kSymbols = structures::kSymbolTableNode;
 
 // The largest number of children of a node: from the superblock's K, or if that is 0, the largest number that
 // the 16-bit count can hold.

@@ -3,6 +3,7 @@
 #include "attribute_parts.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/object/no_such_attribute.h"
 
 namespace h5mount::object {
@@ -15,7 +16,7 @@ constexpr std::string_view kStructure = "AttributeMessage";
 
 Status resolve_type(const metadata::FileMetadata& file, const format::AttributeParts& parts,
                     Attribute& attribute) {
-  format::Cursor cursor(parts.datatype, parts.datatype_offset, "DatatypeMessage", file.sizes());
+  format::Cursor cursor(parts.datatype, parts.datatype_offset, structures::kDatatypeMessage, file.sizes());
   if (!parts.shared_datatype) {
     H5_ASSIGN(attribute.type, format::decode_datatype(cursor));
     return {};
@@ -23,14 +24,14 @@ Status resolve_type(const metadata::FileMetadata& file, const format::AttributeP
   H5_ASSIGN(
       const metadata::HeaderMessage stored,
       metadata::resolve_shared(file, format::MessageType::Datatype, parts.datatype, parts.datatype_offset));
-  format::Cursor elsewhere = stored.cursor("DatatypeMessage");
+  format::Cursor elsewhere = stored.cursor(structures::kDatatypeMessage);
   H5_ASSIGN(attribute.type, format::decode_datatype(elsewhere));
   return {};
 }
 
 Status resolve_space(const metadata::FileMetadata& file, const format::AttributeParts& parts,
                      Attribute& attribute) {
-  format::Cursor cursor(parts.dataspace, parts.dataspace_offset, "DataspaceMessage", file.sizes());
+  format::Cursor cursor(parts.dataspace, parts.dataspace_offset, structures::kDataspaceMessage, file.sizes());
   if (!parts.shared_dataspace) {
     H5_ASSIGN(attribute.space, format::decode_dataspace(cursor));
     return {};
@@ -38,7 +39,7 @@ Status resolve_space(const metadata::FileMetadata& file, const format::Attribute
   H5_ASSIGN(const metadata::HeaderMessage stored,
             metadata::resolve_shared(file, format::MessageType::Dataspace, parts.dataspace,
                                      parts.dataspace_offset));
-  format::Cursor elsewhere = stored.cursor("DataspaceMessage");
+  format::Cursor elsewhere = stored.cursor(structures::kDataspaceMessage);
   H5_ASSIGN(attribute.space, format::decode_dataspace(elsewhere));
   return {};
 }

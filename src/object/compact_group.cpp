@@ -1,5 +1,7 @@
 #include "group_kinds.h"
 
+#include "h5mount/base/structures.h"
+
 namespace h5mount::object {
 
 namespace {
@@ -34,7 +36,7 @@ class CompactGroup final : public Group {
  private:
   Result<format::Link> load(const metadata::HeaderMessage& stored) const {
     H5_ASSIGN(const metadata::HeaderMessage message, metadata::resolve_message(*file_, stored));
-    format::Cursor cursor = message.cursor("LinkMessage");
+    format::Cursor cursor = message.cursor(structures::kLinkMessage);
     return format::decode_link(cursor);
   }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/metadata/local_heap.h"
 #include "h5mount/object/object.h"
 #include "listing_budget.h"
@@ -89,9 +90,9 @@ Status need(const Describing& d, const metadata::HeaderMessage* message, std::st
 
 Status decode_type(Describing& d) {
   H5_TRY(need(d, d.messages.datatype, "datatype_message"));
-  H5_ASSIGN(d.out.type, decode_stored(d, *d.messages.datatype, "DatatypeMessage", [](format::Cursor& cursor) {
-              return format::decode_datatype(cursor);
-            }));
+  H5_ASSIGN(d.out.type,
+            decode_stored(d, *d.messages.datatype, structures::kDatatypeMessage,
+                          [](format::Cursor& cursor) { return format::decode_datatype(cursor); }));
   d.out.element_size = d.out.type->size;
   for (const Error& error : d.out.type->disagreements) d.disagrees(error);
   return {};
@@ -100,10 +101,10 @@ Status decode_type(Describing& d) {
 Status decode_space(Describing& d) {
   H5_TRY(need(d, d.messages.dataspace, "dataspace_message"));
   H5_ASSIGN(d.out.space,
-            decode_stored(d, *d.messages.dataspace, "DataspaceMessage",
+            decode_stored(d, *d.messages.dataspace, structures::kDataspaceMessage,
                           [](format::Cursor& cursor) { return format::decode_dataspace(cursor); }));
   if (const format::Field& max = d.out.space.max_below; !max.name.empty())
-    d.disagrees(Error(ErrorCode::InvalidValue, "DataspaceMessage", max.name, max.offset)
+    d.disagrees(Error(ErrorCode::InvalidValue, structures::kDataspaceMessage, max.name, max.offset)
                     .with_found(max.value)
                     .with_detail("below the current size, by which the data are read"));
   return {};
@@ -112,7 +113,7 @@ Status decode_space(Describing& d) {
 Status decode_layout(Describing& d) {
   H5_TRY(need(d, d.messages.layout, "data_layout_message"));
   H5_ASSIGN(d.out.layout,
-            decode_stored(d, *d.messages.layout, "DataLayoutMessage",
+            decode_stored(d, *d.messages.layout, structures::kDataLayoutMessage,
                           [](format::Cursor& cursor) { return format::decode_data_layout(cursor); }));
   return {};
 }
@@ -163,16 +164,16 @@ Status decode_pipeline(Describing& d) {
     if (structured) find_unregistered_section_pipeline(d);
     return {};
   }
-  H5_ASSIGN(d.out.pipeline,
-            decode_stored(d, *d.messages.pipeline, "FilterPipelineMessage", [&](format::Cursor& cursor) {
-              return structured ? format::decode_section_pipeline(cursor)
-                                : format::decode_filter_pipeline(cursor);
-            }));
+  H5_ASSIGN(
+      d.out.pipeline,
+      decode_stored(d, *d.messages.pipeline, structures::kFilterPipelineMessage, [&](format::Cursor& cursor) {
+        return structured ? format::decode_section_pipeline(cursor) : format::decode_filter_pipeline(cursor);
+      }));
   if (!structured && d.out.pipeline.version == 3)
-    return fail(
-        Error(ErrorCode::UnsupportedFeature, "FilterPipelineMessage", "version", d.messages.pipeline->offset)
-            .with_found(3)
-            .with_detail("sections outside a structured layout"));
+    return fail(Error(ErrorCode::UnsupportedFeature, structures::kFilterPipelineMessage, "version",
+                      d.messages.pipeline->offset)
+                    .with_found(3)
+                    .with_detail("sections outside a structured layout"));
   return {};
 }
 
@@ -294,7 +295,7 @@ Result<format::DatatypePtr> committed_datatype(const metadata::FileMetadata& fil
                       file.base_address() + object.address)
                     .with_detail("is missing"));
   H5_ASSIGN(const metadata::HeaderMessage resolved, metadata::resolve_message(file, *message));
-  format::Cursor cursor = resolved.cursor("DatatypeMessage");
+  format::Cursor cursor = resolved.cursor(structures::kDatatypeMessage);
   return format::decode_datatype(cursor);
 }
 

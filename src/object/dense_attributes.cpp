@@ -14,6 +14,7 @@
 #include "attribute_parts.h"
 #include "h5mount/base/checksum.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/metadata/btree2.h"
 #include "h5mount/metadata/fractal_heap.h"
 #include "h5mount/metadata/shared_messages.h"
@@ -96,9 +97,10 @@ class Listing {
     if (!walked) missing(walked.error());
     const bool whole = errors_.size() == errors_before;
     if (!whole || count == tree.record_count() || file_.following()) return whole;
-    missing(Error(ErrorCode::InvalidValue, "BTree2Header", "total_record_count", tree.file_offset())
-                .with_found(tree.record_count())
-                .with_expected(count));
+    missing(
+        Error(ErrorCode::InvalidValue, structures::kBTree2Header, "total_record_count", tree.file_offset())
+            .with_found(tree.record_count())
+            .with_expected(count));
     return false;
   }
 

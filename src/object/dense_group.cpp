@@ -9,6 +9,7 @@
 
 #include "group_kinds.h"
 #include "h5mount/base/checksum.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/metadata/btree2.h"
 #include "h5mount/metadata/fractal_heap.h"
 #include "read_ahead.h"
@@ -27,7 +28,7 @@ constexpr std::size_t kCreationOrderBytes = 8;
 constexpr std::size_t kBatch = 262'144;
 
 Result<format::Link> decode(const metadata::FractalHeap::Object& object) {
-  format::Cursor cursor = object.cursor("LinkMessage");
+  format::Cursor cursor = object.cursor(structures::kLinkMessage);
   return format::decode_link(cursor);
 }
 
@@ -152,9 +153,10 @@ class DenseGroup final : public Group {
         missing);
     if (!walked) missing(walked.error());
     if (whole && !stopped && count != tree.record_count() && !file_->following())
-      missing(Error(ErrorCode::InvalidValue, "BTree2Header", "total_record_count", tree.file_offset())
-                  .with_found(tree.record_count())
-                  .with_expected(count));
+      missing(
+          Error(ErrorCode::InvalidValue, structures::kBTree2Header, "total_record_count", tree.file_offset())
+              .with_found(tree.record_count())
+              .with_expected(count));
     return whole;
   }
 

@@ -1,5 +1,7 @@
 #include "group_kinds.h"
 
+#include "h5mount/base/structures.h"
+
 namespace h5mount::object {
 
 namespace {
@@ -7,7 +9,7 @@ namespace {
 Result<std::unique_ptr<Group>> open_symbol_table(metadata::FileMetadataPtr file,
                                                  const metadata::HeaderMessage& message) {
   H5_ASSIGN(const metadata::HeaderMessage found, metadata::resolve_message(*file, message));
-  format::Cursor cursor = found.cursor("SymbolTableMessage");
+  format::Cursor cursor = found.cursor(structures::kSymbolTableMessage);
   H5_ASSIGN(const format::SymbolTableMessage table, format::decode_symbol_table_message(cursor));
   return open_old_group(std::move(file), table);
 }
@@ -15,7 +17,7 @@ Result<std::unique_ptr<Group>> open_symbol_table(metadata::FileMetadataPtr file,
 Result<format::LinkInfo> load_link_info(const metadata::FileMetadata& file,
                                         const metadata::HeaderMessage& message) {
   H5_ASSIGN(const metadata::HeaderMessage found, metadata::resolve_message(file, message));
-  format::Cursor cursor = found.cursor("LinkInfoMessage");
+  format::Cursor cursor = found.cursor(structures::kLinkInfoMessage);
   return format::decode_link_info(cursor);
 }
 
@@ -36,9 +38,9 @@ Result<std::unique_ptr<Group>> Group::open(metadata::FileMetadataPtr file, const
     return make_compact_group(std::move(file), object.header, false);
   // The links may be in a lost part of the header.
   if (object.header->damage) return fail(*object.header->damage);
-  return fail(
-      Error(ErrorCode::InvalidValue, "ObjectHeader", "messages", file->base_address() + object.address)
-          .with_detail("not a group"));
+  return fail(Error(ErrorCode::InvalidValue, structures::kObjectHeader, "messages",
+                    file->base_address() + object.address)
+                  .with_detail("not a group"));
 }
 
 Error no_such_link(std::string_view name) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "file_access.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/object/readers.h"
@@ -26,7 +27,7 @@ bool lock_tells_of_writers(int fd) {
   const ssize_t got = ::pread(fd, begin.data(), begin.size(), 0);
   if (got <= 0) return got < 0;
   const ByteSpan read = ByteSpan(begin).first(static_cast<std::size_t>(got));
-  format::Cursor cursor(read, 0, "Superblock", {});
+  format::Cursor cursor(read, 0, structures::kSuperblock, {});
   const auto superblock = format::decode_superblock(cursor);
   return !superblock || superblock->version < 3 ||
          (superblock->open_for_writing() && !superblock->open_for_swmr_writing());

@@ -2,6 +2,8 @@
 
 #include "kind_detector.h"
 
+#include "h5mount/base/structures.h"
+
 namespace h5mount::object {
 
 std::string_view kind_name(ObjectKind kind) {
@@ -26,8 +28,9 @@ Result<Object> open_object(const metadata::FileMetadata& file, std::uint64_t add
   if (kind && (*kind != ObjectKind::Datatype || !header->damage))
     return Object{.address = address, .kind = *kind, .header = std::move(header)};
   if (header->damage) return fail(*header->damage);
-  return fail(Error(ErrorCode::InvalidValue, "ObjectHeader", "messages", file.base_address() + address)
-                  .with_detail("neither a group nor a dataset nor a datatype"));
+  return fail(
+      Error(ErrorCode::InvalidValue, structures::kObjectHeader, "messages", file.base_address() + address)
+          .with_detail("neither a group nor a dataset nor a datatype"));
 }
 
 std::optional<std::int64_t> object_modification_time(const Object& object) {

@@ -1,3 +1,4 @@
+#include "h5mount/base/structures.h"
 #include "h5mount/format/object_header_format.h"
 #include "h5mount/object/object.h"
 #include "kind_detector.h"
@@ -6,7 +7,7 @@ namespace h5mount::object {
 
 namespace {
 
-constexpr std::string_view kHeader = "ObjectHeader";
+constexpr std::string_view kHeader = structures::kObjectHeader;
 constexpr std::uint64_t kFirstRead = 512;  // bytes; a longer first chunk is left to open_object
 
 bool checksum_holds(const metadata::MetadataBlock& block, std::size_t whole) {

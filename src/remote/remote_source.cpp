@@ -16,6 +16,7 @@ constexpr std::chrono::seconds kLookEvery{10};
 constexpr std::uint64_t kBlockBytes = 64U << 10;
 constexpr std::size_t kMaxPiece = 16U << 20;
 constexpr std::uint64_t kMaxAheadRequest = 2U << 20;
+constexpr std::uint64_t kMaxFollowed = 8U << 20;
 // Sixteen requests under way, and some that have come before others that were asked for earlier.
 constexpr std::uint64_t kMaxAhead = 24 * kMaxAheadRequest;
 // What is little is part of a structure: what lies beside it is often wanted next.
@@ -154,7 +155,10 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     const bool little = range.end - range.begin < kBlockBytes;
     ByteRange wanted = little ? in_blocks(range) : range;
     const Segments::Found found = segments_.look(range);
-    ByteRange ahead = found == Segments::Found::There ? ByteRange{0, 0} : readers_.next(wanted);
+    // A large piece is itself as many requests as are worth having under way, and fills the memory for them.
+    const bool large = range.end - range.begin > kMaxFollowed;
+    ByteRange ahead =
+        large || found == Segments::Found::There ? ByteRange{0, 0} : readers_.next(wanted);
     // What follows a block that is missing comes with it, in one request.
     if (little && found == Segments::Found::Missing && ahead.begin == wanted.end &&
         ahead.end - wanted.begin <= kMaxWindow)

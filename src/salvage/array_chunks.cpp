@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/chunk/grid_order.h"
 #include "h5mount/format/extensible_array.h"
 #include "h5mount/format/fixed_array.h"
@@ -124,7 +125,7 @@ class ArrayGatherer {
     const std::uint64_t slowest = divide_up(geometry_.max_dims[0], geometry_.chunk_dims[0]);
     out.length(checked_mul(order_.stride(0), slowest).value_or(0)).address(data_block).checksum();
     const std::vector<std::byte> bytes = out.take();
-    format::Cursor cursor(bytes, layout_.address, "FixedArrayHeader", rescue_.sizes());
+    format::Cursor cursor(bytes, layout_.address, structures::kFixedArrayHeader, rescue_.sizes());
     return format::decode_fixed_array_header(cursor, expected_);
   }
 
@@ -136,9 +137,9 @@ class ArrayGatherer {
     }
     // If even the signature of the data block is gone, the block is at the address that the header states.
     const auto block = rescue_.file->read(layout_.address, format::fixed_array_header_bytes(rescue_.sizes()),
-                                          "FixedArrayHeader");
+                                          structures::kFixedArrayHeader);
     if (!block) return;
-    format::Cursor cursor = block->cursor("FixedArrayHeader");
+    format::Cursor cursor = block->cursor(structures::kFixedArrayHeader);
     const auto header = format::decode_fixed_array_header(cursor, expected_);
     if (!header || header->data_block_address == format::kUndefinedAddress || take_fixed_block(*header))
       return;
@@ -152,9 +153,9 @@ class ArrayGatherer {
   bool take_fixed_block(const format::FixedArrayHeader& header) {
     const std::uint64_t at = header.data_block_address;
     if (header.bitmap_in_parts()) return false;
-    const auto block = rescue_.file->read(at, header.data_block_bytes, "FixedArrayDataBlock");
+    const auto block = rescue_.file->read(at, header.data_block_bytes, structures::kFixedArrayDataBlock);
     if (!block) return false;
-    format::Cursor cursor = block->cursor("FixedArrayDataBlock");
+    format::Cursor cursor = block->cursor(structures::kFixedArrayDataBlock);
     if (!format::decode_fixed_array_data_block(cursor, header, layout_.address)) return false;
     if (header.paged)
       take_pages(at + header.data_block_bytes, header, block->bytes().data() + header.body_at);
@@ -200,7 +201,7 @@ class ArrayGatherer {
     for (unsigned i = 0; i < 6; ++i) out.length(0);
     out.address(format::kUndefinedAddress).checksum();
     const std::vector<std::byte> bytes = out.take();
-    format::Cursor cursor(bytes, layout_.address, "ExtensibleArrayHeader", rescue_.sizes());
+    format::Cursor cursor(bytes, layout_.address, structures::kExtensibleArrayHeader, rescue_.sizes());
     return format::decode_extensible_array_header(cursor, expected_);
   }
 
@@ -227,10 +228,11 @@ class ArrayGatherer {
 
   // Takes the damaged index block at the address that the header states.
   void take_named_index_block(const format::ExtensibleArrayHeader& made) {
-    const auto block = rescue_.file->read(
-        layout_.address, format::extensible_array_header_bytes(rescue_.sizes()), "ExtensibleArrayHeader");
+    const auto block =
+        rescue_.file->read(layout_.address, format::extensible_array_header_bytes(rescue_.sizes()),
+                           structures::kExtensibleArrayHeader);
     if (!block) return;
-    format::Cursor cursor = block->cursor("ExtensibleArrayHeader");
+    format::Cursor cursor = block->cursor(structures::kExtensibleArrayHeader);
     const auto header = format::decode_extensible_array_header(cursor, expected_);
     if (!header || header->index_block_address == format::kUndefinedAddress) return;
     be_unproven();
@@ -239,10 +241,11 @@ class ArrayGatherer {
   }
 
   void take_index_block(std::uint64_t address, const format::ExtensibleArrayHeader& header, bool proven) {
-    const auto block = rescue_.file->read(address, header.index_block_bytes, "ExtensibleArrayIndexBlock");
+    const auto block =
+        rescue_.file->read(address, header.index_block_bytes, structures::kExtensibleArrayIndexBlock);
     if (!block) return;
     if (proven) {
-      format::Cursor cursor = block->cursor("ExtensibleArrayIndexBlock");
+      format::Cursor cursor = block->cursor(structures::kExtensibleArrayIndexBlock);
       if (!format::decode_extensible_array_index_block(cursor, header, layout_.address)) return;
       any_index_block_ = true;
       take(block->bytes().data() + header.index_elements_at, 0, header.index_block_elements);
@@ -279,7 +282,7 @@ class ArrayGatherer {
   }
 
   void take_super_block(std::uint64_t address, const format::ExtensibleArrayHeader& header) {
-    const auto prefix = rescue_.file->read(address, header.body_at, "ExtensibleArraySuperBlock");
+    const auto prefix = rescue_.file->read(address, header.body_at, structures::kExtensibleArraySuperBlock);
     if (!prefix) return;
     const std::uint64_t first =
         load_le_width(prefix->bytes().data() + header.index_elements_at, header.offset_width);
@@ -288,9 +291,9 @@ class ArrayGatherer {
     if (u >= header.super_blocks || header.first_element_of(u) != first) return;
     const auto block =
         rescue_.file->read(address, format::extensible_array_super_block_bytes(rescue_.sizes(), header, u),
-                           "ExtensibleArraySuperBlock");
+                           structures::kExtensibleArraySuperBlock);
     if (!block) return;
-    format::Cursor cursor = block->cursor("ExtensibleArraySuperBlock");
+    format::Cursor cursor = block->cursor(structures::kExtensibleArraySuperBlock);
     if (!format::decode_extensible_array_super_block(cursor, header, layout_.address, u)) return;
     const std::size_t at =
         header.body_at + static_cast<std::size_t>(format::extensible_array_page_bitmap_bytes(header, u));
@@ -332,7 +335,7 @@ class ArrayGatherer {
   }
 
   void take_data_block(std::uint64_t address, const format::ExtensibleArrayHeader& header) {
-    const auto prefix = rescue_.file->read(address, header.body_at, "ExtensibleArrayDataBlock");
+    const auto prefix = rescue_.file->read(address, header.body_at, structures::kExtensibleArrayDataBlock);
     if (!prefix) return;
     const auto place = place_of(
         address, load_le_width(prefix->bytes().data() + header.index_elements_at, header.offset_width),
@@ -342,9 +345,9 @@ class ArrayGatherer {
     const std::uint64_t elements = header.data_block_elements(u);
     const bool paged = header.pages_per_data_block(u) != 0;
     const std::uint64_t bytes = format::extensible_array_data_block_bytes(header, elements, paged);
-    const auto block = rescue_.file->read(address, bytes, "ExtensibleArrayDataBlock");
+    const auto block = rescue_.file->read(address, bytes, structures::kExtensibleArrayDataBlock);
     if (!block) return;
-    format::Cursor cursor = block->cursor("ExtensibleArrayDataBlock");
+    format::Cursor cursor = block->cursor(structures::kExtensibleArrayDataBlock);
     if (!format::decode_extensible_array_data_block(cursor, header, layout_.address, elements, paged)) return;
     taken_.insert(address);
     if (paged) return take_pages_of(address, *place, header);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "h5mount/base/checksum.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/object_header_format.h"
 
 namespace h5mount::salvage {
@@ -91,7 +92,7 @@ std::vector<std::byte> encode_continuation(std::uint8_t version, std::uint8_t fl
 std::optional<std::vector<std::byte>> encode_chunk0(ByteSpan old, format::FileSizes sizes,
                                                     std::uint64_t continuation, std::uint64_t bytes,
                                                     std::size_t messages) {
-  format::Cursor cursor(old, 0, "ObjectHeader", sizes);
+  format::Cursor cursor(old, 0, structures::kObjectHeader, sizes);
   const auto prefix = format::decode_object_header_prefix(cursor);
   if (!prefix) return std::nullopt;
   NewMessage leading = encode_continuation_message(continuation, bytes, sizes);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/chunk/chunk_index.h"
 #include "h5mount/format/object_header_format.h"
 
@@ -132,7 +133,7 @@ Chain best_chain(Rescue& rescue, ByteSpan bytes) {
     (void)rescue.spend(std::min<std::uint64_t>(chain.looked, rescue.steps));
     if (chain.is_object() && chain.told > best.told) best = std::move(chain);
   };
-  format::Cursor cursor(bytes, 0, "ObjectHeader", sizes);
+  format::Cursor cursor(bytes, 0, structures::kObjectHeader, sizes);
   if (const auto prefix = format::decode_object_header_prefix(cursor))
     consider(prefix->prefix_bytes, {prefix->version, prefix->tracks_creation_order()}, std::nullopt);
   for (std::size_t at = 6; at < kMaxLost; ++at)
@@ -176,7 +177,7 @@ class HeaderMender {
 
   bool run() {
     if (!rescue_.spend(kStepsPerHeader)) return false;
-    const auto block = rescue_.file->read_up_to(address_, most_bytes(), "ObjectHeader");
+    const auto block = rescue_.file->read_up_to(address_, most_bytes(), structures::kObjectHeader);
     if (!block) return false;
     Chain chain = best_chain(rescue_, block->bytes());
     if (!chain.is_object()) return false;
@@ -197,12 +198,12 @@ class HeaderMender {
 
   bool complete_dataset(Chain& chain) {
     const NewMessage* const stored = chain.find(DataLayout);
-    format::Cursor cursor(stored->body, 0, "DataLayoutMessage", rescue_.sizes());
+    format::Cursor cursor(stored->body, 0, structures::kDataLayoutMessage, rescue_.sizes());
     const auto layout = format::decode_data_layout(cursor);
     if (!layout) return false;
     std::uint64_t element = layout->element_size;
     if (const NewMessage* const type = chain.find(Datatype); type != nullptr && (type->flags & 2) == 0) {
-      format::Cursor body(type->body, 0, "DatatypeMessage", rescue_.sizes());
+      format::Cursor body(type->body, 0, structures::kDatatypeMessage, rescue_.sizes());
       const auto decoded = format::decode_datatype(body);
       if (!decoded) return false;
       element = (*decoded)->size;
@@ -320,16 +321,16 @@ std::unordered_map<std::uint64_t, CachedTable> cached_tables(Rescue& rescue) {
   const std::uint64_t most = std::uint64_t{2} * rescue.file->superblock().k.group_leaf;
   for (const Found& node : rescue.of_kind(Kind::SymbolNode)) {
     constexpr std::size_t kCountAt = 6, kEntriesAt = 8;
-    const auto head = rescue.file->read(node.offset, kEntriesAt, "SymbolTableNode");
+    const auto head = rescue.file->read(node.offset, kEntriesAt, structures::kSymbolTableNode);
     if (!head) continue;
     const auto count = std::min<std::uint64_t>(load_le<std::uint16_t>(&head->bytes()[kCountAt]), most);
     if (!rescue.spend(1024 + 64 * count)) break;
     const auto block =
-        rescue.file->read_up_to(node.offset, kEntriesAt + count * entry_bytes, "SymbolTableNode");
+        rescue.file->read_up_to(node.offset, kEntriesAt + count * entry_bytes, structures::kSymbolTableNode);
     if (!block) continue;
     for (std::size_t at = kEntriesAt; at + entry_bytes <= block->bytes().size(); at += entry_bytes) {
-      format::Cursor cursor(block->bytes().subspan(at, entry_bytes), node.offset + at, "SymbolTableEntry",
-                            rescue.sizes());
+      format::Cursor cursor(block->bytes().subspan(at, entry_bytes), node.offset + at,
+                            structures::kSymbolTableEntry, rescue.sizes());
       constexpr std::uint32_t kCachedGroup = 1;
       cursor.skip(offsets, "name_offset");
       const std::uint64_t header = cursor.address("header_address");

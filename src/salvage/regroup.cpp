@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/symbol_table.h"
 #include "h5mount/metadata/local_heap.h"
 #include "h5mount/metadata/symbol_table.h"
@@ -40,7 +41,7 @@ bool opens(Rescue& rescue, std::uint64_t address) {
 // begins where a text in the heap may begin, names ascend, and hard links lead to objects.
 std::optional<std::vector<format::Link>> links_of_node(Rescue& rescue, const metadata::LocalHeap& heap,
                                                        std::uint64_t address) {
-  constexpr std::string_view kNode = "SymbolTableNode";
+  constexpr std::string_view kNode = structures::kSymbolTableNode;
   const std::uint64_t most = std::uint64_t{2} * rescue.file->superblock().k.group_leaf;
   const auto block =
       rescue.file->read_up_to(address, format::symbol_table_node_bytes(rescue.sizes(), most), kNode);
@@ -83,7 +84,7 @@ void add_symbols(Rescue& rescue, std::uint64_t heap_address, std::vector<format:
 std::optional<std::pair<format::Link, std::size_t>> link_at(Rescue& rescue, ByteSpan bytes, std::size_t at) {
   if (bytes.size() - at < 6 || bytes[at] != std::byte{1} || (bytes[at + 1] & std::byte{0xE0}) != std::byte{0})
     return std::nullopt;
-  format::Cursor cursor(bytes.subspan(at), at, "LinkMessage", rescue.sizes());
+  format::Cursor cursor(bytes.subspan(at), at, structures::kLinkMessage, rescue.sizes());
   auto link = format::decode_link(cursor);
   if (!link || link->name.empty() || link->name.find('\0') != std::string::npos) return std::nullopt;
   const bool known_type = link->is(format::LinkType::Hard) || link->is(format::LinkType::Soft) ||
@@ -96,7 +97,8 @@ std::optional<std::pair<format::Link, std::size_t>> link_at(Rescue& rescue, Byte
 
 // Adds the links in a direct block of a heap: they lie one behind another, with gaps if some were removed.
 void add_heap_links(Rescue& rescue, std::uint64_t block_address, std::vector<format::Link>& out) {
-  const auto block = rescue.file->read_up_to(block_address, kMaxLinkBytes, "FractalHeapDirectBlock");
+  const auto block =
+      rescue.file->read_up_to(block_address, kMaxLinkBytes, structures::kFractalHeapDirectBlock);
   if (!block) return;
   ByteSpan bytes = block->bytes();
   const auto next = std::ranges::upper_bound(rescue.found, block_address, {}, Found::place);
@@ -225,8 +227,8 @@ std::vector<HeadlessGroup> headless_groups(Rescue& rescue, std::array<const Clai
   std::map<std::uint64_t, std::vector<format::Link>> by_heap;
   for (const Found& block : outside(rescue.of_kind(Kind::HeapDirect), claims)) {
     constexpr std::size_t kOwnerAt = owner_at(Kind::HeapDirect);
-    const auto owner =
-        rescue.file->read(block.offset, kOwnerAt + rescue.sizes().offsets, "FractalHeapDirectBlock");
+    const auto owner = rescue.file->read(block.offset, kOwnerAt + rescue.sizes().offsets,
+                                         structures::kFractalHeapDirectBlock);
     if (!owner) continue;
     const std::uint64_t heap = load_le_width(owner->bytes().data() + kOwnerAt, rescue.sizes().offsets);
     if (!in_any(claims, heap)) add_heap_links(rescue, block.offset, by_heap[heap]);

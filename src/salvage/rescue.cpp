@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "h5mount/base/structures.h"
 #include "h5mount/format/object_header_format.h"
 
 namespace h5mount::salvage {
@@ -59,15 +60,16 @@ bool Rescue::replace_messages(const metadata::ObjectHeader& header,
   messages.insert(messages.end(), add.begin(), add.end());
   std::vector<std::byte> block = encode_continuation(header.version, header.flags, messages);
   const std::uint64_t bytes = block.size();
-  const auto prefix_block = file->read_up_to(header.address, 64, "ObjectHeader");
+  const auto prefix_block = file->read_up_to(header.address, 64, structures::kObjectHeader);
   if (!prefix_block) return false;
-  format::Cursor cursor = prefix_block->cursor("ObjectHeader");
+  format::Cursor cursor = prefix_block->cursor(structures::kObjectHeader);
   const auto prefix = format::decode_object_header_prefix(cursor);
   if (!prefix) return false;
   // The nodes of the tables of what is made and laid over, beside the bytes themselves.
   constexpr std::uint64_t kTables = 384;
   if (!tell(kTables + block.size() + prefix->prefix_bytes + prefix->chunk0_bytes)) return false;
-  const auto old = file->read(header.address, prefix->prefix_bytes + prefix->chunk0_bytes, "ObjectHeader");
+  const auto old =
+      file->read(header.address, prefix->prefix_bytes + prefix->chunk0_bytes, structures::kObjectHeader);
   if (!old) return false;
   const auto place = made->add(std::move(block));
   if (!place) return false;

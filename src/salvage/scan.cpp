@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "h5mount/base/structures.h"
 #include "h5mount/format/messages.h"
 #include "h5mount/format/object_header_format.h"
 #include "h5mount/format/superblock.h"
@@ -115,7 +116,7 @@ void scan(ByteSpan bytes, std::size_t begin, std::size_t end,
 }
 
 bool has_form_of_header1(ByteSpan bytes) {
-  format::Cursor cursor(bytes, 0, "ObjectHeader", {});
+  format::Cursor cursor(bytes, 0, structures::kObjectHeader, {});
   const auto prefix = format::decode_object_header_prefix(cursor);
   if (!prefix || prefix->version != 1 || prefix->message_count == 0 || prefix->reference_count > 0xFFFF)
     return false;
@@ -137,7 +138,7 @@ bool has_form_of_header1(ByteSpan bytes) {
 }
 
 std::uint64_t proven_header2_bytes(ByteSpan bytes) {
-  format::Cursor cursor(bytes, 0, "ObjectHeader", {});
+  format::Cursor cursor(bytes, 0, structures::kObjectHeader, {});
   const auto prefix = format::decode_object_header_prefix(cursor);
   if (!prefix || prefix->version != 2 || prefix->chunk0_bytes + 4 > cursor.remaining()) return 0;
   cursor.skip(static_cast<std::size_t>(prefix->chunk0_bytes), "messages");

@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "h5mount/base/structures.h"
 #include "h5mount/format/messages.h"
 #include "h5mount/format/object_header_format.h"
 #include "h5mount/format/symbol_table.h"
@@ -27,7 +28,7 @@ void read_cached_root(const io::ByteSource& source, std::uint64_t place, Shape& 
   const std::size_t entry = (block.version == 0 ? 24 : 28) + 4 * o;
   std::vector<std::byte> bytes(entry + l + o + 24);
   if (!source.read_at(place, bytes)) return;
-  format::Cursor cursor(bytes, place, "Superblock", block.sizes);
+  format::Cursor cursor(bytes, place, structures::kSuperblock, block.sizes);
   cursor.skip(entry + l + o, "root");
   constexpr std::uint32_t kCachedTable = 1;
   if (cursor.u32("cache_type") != kCachedTable) return;
@@ -88,7 +89,7 @@ class AddressCollector {
 
   void take_symbols(std::uint64_t offset) {
     const auto bytes = bytes_at(offset, format::symbol_table_node_bytes(sizes_, kMaxSymbols));
-    format::Cursor cursor(bytes, offset, "SymbolTableNode", sizes_);
+    format::Cursor cursor(bytes, offset, structures::kSymbolTableNode, sizes_);
     const auto symbols = format::decode_symbol_table_node(cursor, kMaxSymbols);
     if (!symbols) return;
     for (const format::SymbolTableEntry& symbol : *symbols) {
@@ -101,12 +102,12 @@ class AddressCollector {
 
   void take_links(const Found& found) {
     const auto bytes = bytes_at(found.offset, kMaxVotedHeader);
-    format::Cursor cursor(bytes, found.offset, "ObjectHeader", sizes_);
+    format::Cursor cursor(bytes, found.offset, structures::kObjectHeader, sizes_);
     const auto prefix = format::decode_object_header_prefix(cursor);
     if (!prefix || prefix->chunk0_bytes > cursor.remaining()) return;
     format::Cursor messages = cursor.part(static_cast<std::size_t>(prefix->chunk0_bytes), "messages");
     (void)format::for_each_raw_message(messages, *prefix, [&](const format::RawMessage& raw) -> Status {
-      format::Cursor body(raw.body, raw.offset, "LinkMessage", sizes_);
+      format::Cursor body(raw.body, raw.offset, structures::kLinkMessage, sizes_);
       if (raw.type == static_cast<std::uint16_t>(format::MessageType::Link)) {
         const auto link = format::decode_link(body);
         ++(link && body.remaining() == 0 ? sound : unsound);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/base/thread.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/format/object_header_format.h"
@@ -191,7 +192,7 @@ class Sweeper {
 
   std::optional<Found> prove(ByteSpan here, std::uint64_t offset, Kind kind, std::uint64_t& work) const {
     if (kind != Kind::Header1 && kind != Kind::Header2) return Found(offset, kind);
-    format::Cursor cursor(here, offset, "ObjectHeader", {});
+    format::Cursor cursor(here, offset, structures::kObjectHeader, {});
     const auto prefix = format::decode_object_header_prefix(cursor);
     if (!prefix) return std::nullopt;
     const std::uint64_t bytes = prefix->prefix_bytes + prefix->chunk0_bytes + (kind == Kind::Header2 ? 4 : 0);

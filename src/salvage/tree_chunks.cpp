@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/structures.h"
 #include "h5mount/format/btree2_node.h"
 #include "h5mount/format/chunk_btree1.h"
 #include "rescue.h"
@@ -29,7 +30,7 @@ Result<format::ChunkBTree1Node> decode_node1(const Rescue& rescue, const metadat
   std::vector<std::byte> bytes(block.bytes().begin(), block.bytes().end());
   bytes[kEntriesAt] = static_cast<std::byte>(entries & 0xFF);
   bytes[kEntriesAt + 1] = static_cast<std::byte>(entries >> 8);
-  format::Cursor cursor(bytes, address, "ChunkBTree1Node", rescue.sizes());
+  format::Cursor cursor(bytes, address, structures::kChunkBTree1Node, rescue.sizes());
   return format::decode_chunk_btree1_node(cursor, geometry.chunk_dims, {});
 }
 
@@ -60,9 +61,9 @@ std::optional<format::ChunkBTree1Node> begun_node1(Rescue& rescue, const metadat
 
 std::optional<format::ChunkBTree1Node> node1_at(Rescue& rescue, std::uint64_t address,
                                                 const chunk::ChunkGeometry& geometry) {
-  const auto block = rescue.file->read_up_to(address, kMaxNode1, "ChunkBTree1Node");
+  const auto block = rescue.file->read_up_to(address, kMaxNode1, structures::kChunkBTree1Node);
   if (!block || block->bytes().size() < kEntriesAt + 2) return std::nullopt;
-  format::Cursor cursor = block->cursor("ChunkBTree1Node");
+  format::Cursor cursor = block->cursor(structures::kChunkBTree1Node);
   auto node = format::decode_chunk_btree1_node(cursor, geometry.chunk_dims, {});
   return node ? std::optional(*std::move(node)) : begun_node1(rescue, *block, address, geometry);
 }

@@ -36,7 +36,8 @@ enum class ErrorCode : std::uint8_t {
   Interrupted,         // the front end asked the request to end
   TimedOut,            // the request waited too long
   BudgetExceeded,      // the request would cause too much work (base/request_budget.h)
-  OutOfMemory,         // it needs more memory than it can be given
+  OutOfMemory,         // there is no memory for it now
+  TooMuchMemory,       // it needs more memory than any request is given (cache_size=)
   Internal,            // a bug in h5mount
 };
 

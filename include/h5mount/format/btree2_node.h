@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "h5mount/base/structures.h"
 #include "h5mount/format/cursor.h"
 
 namespace h5mount::format {
@@ -32,9 +33,9 @@ struct BTree2Header {
   std::uint8_t total_count_width(unsigned level) const;
 };
 
-inline constexpr std::string_view kBTree2Header = "BTree2Header";
-inline constexpr std::string_view kBTree2LeafNode = "BTree2LeafNode";
-inline constexpr std::string_view kBTree2InternalNode = "BTree2InternalNode";
+inline constexpr std::string_view kBTree2Header = structures::kBTree2Header;
+inline constexpr std::string_view kBTree2LeafNode = structures::kBTree2LeafNode;
+inline constexpr std::string_view kBTree2InternalNode = structures::kBTree2InternalNode;
 
 // The expected records of a tree: their type and range of sizes.
 struct BTree2Records {
