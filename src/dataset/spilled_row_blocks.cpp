@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <list>
 
 #include "h5mount/base/log.h"
 
@@ -10,6 +9,8 @@ namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kStripeBytes = 4U << 20;
+// Of the row blocks of a dataset; the one that was used last is kept in any case.
+constexpr std::uint64_t kKeptBytes = 256U << 20;
 
 }  // namespace
 
@@ -18,7 +19,7 @@ constexpr std::uint64_t kStripeBytes = 4U << 20;
 // full.
 class SpillFiles {
  public:
-  using Slot = SpilledRowBlocks::Slot;
+  using Kept = SpilledRowBlocks::Kept;
   using Spilled = SpilledRowBlocks::Spilled;
 
   static SpillFiles& all() {
@@ -28,27 +29,25 @@ class SpillFiles {
 
   // Counts the bytes of a file to be made; returns false if there is no room for it. `free`: bytes that are
   // free in the file system.
-  bool reserve(const std::shared_ptr<Slot>& slot, std::uint64_t bytes, std::uint64_t free) {
+  bool reserve(const std::shared_ptr<Kept>& among, const std::shared_ptr<Spilled>& spilled,
+               std::uint64_t bytes, std::uint64_t free) {
     for (;;) {
-      std::shared_ptr<Slot> oldest;
+      File oldest;
       {
         const MutexLock lock(mutex_);
         const std::uint64_t most = (free + held_) / 2;
         if (bytes <= most && held_ <= most - bytes) {
           held_ += bytes;
-          slots_.push_back(slot);
+          files_.push_back({among, spilled});
           return true;
         }
-        while (!slots_.empty() && !oldest) {
-          oldest = slots_.front().lock();
-          slots_.pop_front();
-        }
+        if (files_.empty()) return false;
+        oldest = std::move(files_.front());
+        files_.pop_front();
       }
-      if (!oldest) return false;
-      if (oldest == slot) continue;
-      std::shared_ptr<Spilled> dropped;
-      const MutexLock lock(oldest->mutex);
-      dropped.swap(oldest->current);  // the file is closed when its last reader is done
+      const auto kept = oldest.among.lock();
+      const auto file = oldest.spilled.lock();
+      if (kept && file) kept->drop(file);  // it is closed when its last reader is done
     }
   }
   void release(std::uint64_t bytes) {
@@ -57,10 +56,19 @@ class SpillFiles {
   }
 
  private:
+  struct File {
+    std::weak_ptr<Kept> among;
+    std::weak_ptr<Spilled> spilled;
+  };
   Mutex mutex_;
   std::uint64_t held_ H5_GUARDED_BY(mutex_) = 0;
-  std::list<std::weak_ptr<Slot>> slots_ H5_GUARDED_BY(mutex_);  // the slots that hold files, the oldest first
+  std::list<File> files_ H5_GUARDED_BY(mutex_);  // the oldest first
 };
+
+void SpilledRowBlocks::Kept::drop(const SpilledPtr& spilled) {
+  const MutexLock lock(mutex);
+  used_last.remove(spilled);
+}
 
 SpilledRowBlocks::Spilled::~Spilled() {
   file.reset();  // closed before its bytes count as free
@@ -81,39 +89,51 @@ Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offse
   const std::uint64_t first = stripe * stripe_rows_;
   const ChunkPlan::Rows rows{first, std::min(stripe_rows_, plan_.row_block_rows(row_block) - first)};
   const std::uint64_t stripes_per_row_block = divide_up(plan_.rows_per_chunk(), stripe_rows_);
+  const cache::BlockKey key = blocks_->spill_key(row_block * stripes_per_row_block + stripe);
+  const std::uint64_t stripe_offset = row_block_offset + first * plan_.row_bytes();
+  if (cache::BlockPtr block = blocks_->cache()->peek(key)) return Stripe{std::move(block), stripe_offset};
+  // Before a block is taken, as those who wait for the file would hold one each.
+  H5_ASSIGN(const auto file, spilled(row_block, budget));
+  H5_TRY(file->result);
   H5_ASSIGN(auto block, blocks_->cache()->get_or_load(
-                            blocks_->spill_key(row_block * stripes_per_row_block + stripe),
-                            static_cast<std::size_t>(rows.count * plan_.row_bytes()),
-                            [&](cache::Block& out) -> Status {
-                              H5_ASSIGN(const auto file, spilled(row_block, budget));
-                              H5_TRY(file->result);
-                              return gather(*file, rows, out.bytes());
-                            },
-                            budget));
-  return Stripe{std::move(block), row_block_offset + first * plan_.row_bytes()};
+                            key, static_cast<std::size_t>(rows.count * plan_.row_bytes()),
+                            [&](cache::Block& out) { return gather(*file, rows, out.bytes()); }, budget));
+  return Stripe{std::move(block), stripe_offset};
+}
+
+std::uint64_t SpilledRowBlocks::row_block_bytes() const {
+  return checked_mul(plan_.chunks_per_row_block(), plan_.chunk_bytes()).value_or(UINT64_MAX);
+}
+
+SpilledRowBlocks::SpilledPtr SpilledRowBlocks::find_or_add(std::uint64_t row_block, bool& added) const {
+  std::list<SpilledPtr> dropped;  // closed without the lock
+  const MutexLock lock(kept_->mutex);
+  auto& all = kept_->used_last;
+  const auto known = std::ranges::find(all, row_block, &Spilled::row_block);
+  added = known == all.end();
+  if (!added) {
+    all.splice(all.begin(), all, known);
+    return all.front();
+  }
+  all.push_front(std::make_shared<Spilled>(row_block));
+  const std::uint64_t most = std::max<std::uint64_t>(1, kKeptBytes / row_block_bytes());
+  while (all.size() > most) dropped.splice(dropped.end(), all, std::prev(all.end()));
+  return all.front();
 }
 
 // The row block's complete file, made by the first caller while the others wait. If it failed only because of
 // that caller's request, one of the others makes it.
 Result<std::shared_ptr<const SpilledRowBlocks::Spilled>> SpilledRowBlocks::spilled(
     std::uint64_t row_block, RequestBudget& budget) const {
-  std::shared_ptr<Spilled> spilled;
   bool mine = false;
-  {
-    const MutexLock lock(slot_->mutex);
-    if (!slot_->current || slot_->current->row_block != row_block) {
-      slot_->current = std::make_shared<Spilled>(row_block);
-      mine = true;
-    }
-    spilled = slot_->current;
-  }
+  const SpilledPtr spilled = find_or_add(row_block, mine);
   if (!mine) {
     while (!spilled->done_soon()) H5_TRY(budget.check());  // which reads /proc, so not under a lock
     if (spilled->result || !concerns_one_request(spilled->result.error())) return spilled;
     return this->spilled(row_block, budget);
   }
-  Making making{*slot_, spilled};  // releases the waiters even if something throws
-  making.result = open_file(*spilled);
+  Making making{*kept_, spilled};  // releases the waiters even if something throws
+  making.result = open_file(spilled);
   if (making.result) making.result = decode_to_file(*spilled, budget);
   return spilled;
 }
@@ -127,26 +147,23 @@ bool SpilledRowBlocks::Spilled::done_soon() {
 
 // What failed for a moment is made again by the next request.
 SpilledRowBlocks::Making::~Making() {
-  if (!result && is_passing(result.error())) {
-    const MutexLock lock(slot.mutex);
-    if (slot.current == spilled) slot.current = nullptr;
-  }
+  if (!result && is_passing(result.error())) kept.drop(spilled);
   const MutexLock lock(spilled->mutex);
   spilled->result = std::move(result);
   spilled->done = true;
   spilled->ready.notify_all();
 }
 
-Status SpilledRowBlocks::open_file(Spilled& spilled) const {
-  H5_ASSIGN(spilled.file, TemporaryFile::make());
-  const auto needed = checked_mul(plan_.chunks_per_row_block(), plan_.chunk_bytes());
-  if (!needed || !SpillFiles::all().reserve(slot_, *needed, spilled.file.free_bytes()))
+Status SpilledRowBlocks::open_file(const SpilledPtr& spilled) const {
+  H5_ASSIGN(spilled->file, TemporaryFile::make());
+  const std::uint64_t needed = row_block_bytes();
+  if (!SpillFiles::all().reserve(kept_, spilled, needed, spilled->file.free_bytes()))
     return fail(Error(ErrorCode::LimitExceeded,
                       "a row of chunks larger than cache_size needs a spill file, and " +
                           std::string(TemporaryFile::directory()) + " has not enough free space for it"));
-  spilled.bytes = *needed;
+  spilled->bytes = needed;
   log(LogLevel::Info,
-      "a row of chunks of {} bytes is more than the cache holds: decoded once into a file in {}", *needed,
+      "a row of chunks of {} bytes is more than the cache holds: decoded once into a file in {}", needed,
       TemporaryFile::directory());
   return {};
 }

@@ -7,11 +7,12 @@
 //   spill file   |chunk 0 rows 0..n|chunk 1 rows 0..n| ...     stripe k = rows [k h, k h + h) of every chunk,
 //                   ^^^ stripe k      ^^^ stripe k             gathered into image order, cached as a block
 //
-// One row block at a time is kept per dataset. All spill files together take at most half of the free space
-// of the directory where they lie ($TMPDIR, else /var/tmp). Threads: any; the lock is held only to look at
-// the state.
+// The row blocks that were used last are kept per dataset: several readers may be at work on it. All spill
+// files together take at most half of the free space of the directory where they lie ($TMPDIR, else
+// /var/tmp). Threads: any; the lock is held only to look at the state.
 #pragma once
 
+#include <list>
 #include <memory>
 
 #include "chunked_blocks.h"
@@ -33,7 +34,7 @@ class SpilledRowBlocks {
   Result<Stripe> stripe_at(std::uint64_t offset, RequestBudget& budget) const;
 
  private:
-  // One row block, decoded to a file of its own; readers of the previous one keep theirs.
+  // One row block, decoded to a file of its own, which its readers keep.
   struct Spilled {
     explicit Spilled(std::uint64_t number) : row_block(number) {}
     ~Spilled();
@@ -49,22 +50,25 @@ class SpilledRowBlocks {
     bool done H5_GUARDED_BY(mutex) = false;
     Status result;  // set before `done`, and not changed afterwards
   };
-  // The last row block that was decoded. A file that another dataset makes may take its place
-  // (SpillFiles::reserve).
-  struct Slot {
+  using SpilledPtr = std::shared_ptr<Spilled>;
+  // Those of a dataset. A file that another dataset makes may take the place of one (SpillFiles::reserve).
+  struct Kept {
     Mutex mutex;
-    std::shared_ptr<Spilled> current H5_GUARDED_BY(mutex);
+    std::list<SpilledPtr> used_last H5_GUARDED_BY(mutex);  // the newest first
+    void drop(const SpilledPtr& spilled);
   };
   struct Making {
-    Slot& slot;
-    const std::shared_ptr<Spilled> spilled;
+    Kept& kept;
+    const SpilledPtr spilled;
     Status result = fail(no_memory());
     ~Making();
   };
   friend class SpillFiles;
 
   Result<std::shared_ptr<const Spilled>> spilled(std::uint64_t row_block, RequestBudget& budget) const;
-  Status open_file(Spilled& spilled) const;
+  SpilledPtr find_or_add(std::uint64_t row_block, bool& added) const;
+  std::uint64_t row_block_bytes() const;
+  Status open_file(const SpilledPtr& spilled) const;
   Status decode_to_file(Spilled& spilled, RequestBudget& budget) const;
   Status gather(const Spilled& spilled, ChunkPlan::Rows rows, MutableByteSpan out) const;
 
@@ -72,7 +76,7 @@ class SpilledRowBlocks {
   const ChunkPlan& plan_;
   std::uint64_t stripe_rows_;
   std::uint64_t chunk_row_bytes_;
-  const std::shared_ptr<Slot> slot_ = std::make_shared<Slot>();
+  const std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
 };
 
 }  // namespace h5mount::dataset

@@ -157,8 +157,7 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     const Segments::Found found = segments_.look(range);
     // A large piece is itself as many requests as are worth having under way, and fills the memory for them.
     const bool large = range.end - range.begin > kMaxFollowed;
-    ByteRange ahead =
-        large || found == Segments::Found::There ? ByteRange{0, 0} : readers_.next(wanted);
+    ByteRange ahead = large || found == Segments::Found::There ? ByteRange{0, 0} : readers_.next(wanted);
     // What follows a block that is missing comes with it, in one request.
     if (little && found == Segments::Found::Missing && ahead.begin == wanted.end &&
         ahead.end - wanted.begin <= kMaxWindow)

@@ -262,6 +262,8 @@ TEST(ReadStrategies, ASpilledRowBlockIsDecodedOnce) {
             4U);
   EXPECT_EQ(decoded_by(dataset, [&] { check_range(*strategy, dataset, row_block, 1); }), 4U)
       << "another row block's file";
+  EXPECT_EQ(decoded_by(dataset, [&] { check_range(*strategy, dataset, 0, 1); }), 0U)
+      << "several readers may be at work, each in a row block of its own";
 }
 
 TEST(ReadStrategies, DirectRunsAreTheFilesOwnPages) {

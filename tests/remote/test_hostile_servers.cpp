@@ -177,8 +177,10 @@ END)");
   const std::string pid = mount.in("sed -n 's/^pid: //p' .h5/status | tr -d '\n'").out;
   const std::string peak = run("awk '/^VmHWM:/ { print $2 }' /proc/" + pid + "/status").out;
   ASSERT_FALSE(peak.empty());
-  EXPECT_LT(std::stoi(peak), (1 + 64 + 192) << 10)
+  EXPECT_LT(std::stoi(peak), (1 + 64 + 128) << 10)
       << "KiB: cache_size, what is kept, and what is fetched, decoded and read ahead";
+  const std::string fetched = mount.in("sed -n 's/^remote_bytes: //p' .h5/status").out;
+  EXPECT_LT(std::stoll(fetched), 13LL << 24) << "each chunk once, and the structures";
 }
 
 }  // namespace
