@@ -132,7 +132,9 @@ EXACT = ['chunks_decoded', 'stored_bytes_read', 'remote_rounds', 'remote_request
 BY_CALLS = ['reads', 'writes', 'files']
 SIDE_BY_SIDE = ['tiles', 'column', 'csv']
 FEW = 20  # more of what is not exact is always allowed
-TICKS = 1000  # more waits, and so switches, of a process on a busy machine: its watchdog looks at what works every millisecond
+# On a busy machine a piece takes longer: the watchdog looks at what works every millisecond, and threads are started.
+BY_TIME = ['waits', 'switches', 'other']
+BUSY = 1000
 
 
 def most(piece, name, typical):
@@ -142,7 +144,7 @@ def most(piece, name, typical):
         return typical * 4 // 3 + 2
     if name in BY_CALLS:
         return typical * 11 // 10 + FEW
-    return typical * 2 + (TICKS if name in ('waits', 'switches') else FEW)
+    return typical * 2 + (BUSY if name in BY_TIME else FEW)
 
 
 def over(piece, costs, typical):
