@@ -131,7 +131,7 @@ class FarServer:
 EXACT = ['chunks_decoded', 'stored_bytes_read', 'remote_rounds', 'remote_requests', 'remote_bytes']
 BY_CALLS = ['reads', 'writes', 'files']
 SIDE_BY_SIDE = ['tiles', 'column', 'csv']
-FEW = 20  # more of what is not exact is always allowed
+FEW = 50  # more of what is not exact is always allowed
 # On a busy machine a piece takes longer: the watchdog looks at what works every millisecond, and threads are started, with memory.
 BY_TIME = ['waits', 'switches', 'memory', 'other']
 BUSY = 1000
