@@ -125,10 +125,10 @@ void CredentialKeeper::run() {
       } else {
         given = fail(std::move(issued).error());
       }
-      const bool copied = run_guarded("h5-keys", [&] {
+      const auto copy = [&]() H5_THREAD_ATTRIBUTE(no_thread_safety_analysis) {  // the lock is held
         if (given && issued_) given = std::optional(issued_->credentials);
-      });
-      if (!copied) given = fail(no_memory());
+      };
+      if (!run_guarded("h5-keys", copy)) given = fail(no_memory());
     }
     waiting.swap(waiting_);
     const bool last = stop_;

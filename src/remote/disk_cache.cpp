@@ -128,7 +128,8 @@ void DiskCache::later(std::uint64_t bytes, std::function<void()> job) {
     waiting_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   };
   waiting_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  if (!run_guarded("h5-disk-cache", [&] { jobs_->submit(std::move(counted)); }))
+  JobQueue& jobs = *jobs_;
+  if (!run_guarded("h5-disk-cache", [&] { jobs.submit(std::move(counted)); }))
     waiting_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
