@@ -80,7 +80,7 @@ std::size_t DirectoryPage::needed() const {
 void DirectoryPage::look_up(const tree::DirectoryListing& listing, std::size_t index, fuse_entry_param& entry,
                             RequestBudget& budget) {
   const auto found = adapter_.tree->lookup_listed(directory_, listing, index, read_, budget);
-  if (!found && concerns_one_request(found.error())) return;  // a lookup of its own will tell
+  if (!found && is_passing(found.error())) return;  // a lookup of its own will tell
   if (!found) {
     report_failure(*adapter_.tree, directory_, found.error().within("entry " + name_));
     return;

@@ -8,6 +8,7 @@
 #include "fields.h"
 #include "gradual_body.h"
 #include "h5mount/base/cures.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/base/utf8.h"
 #include "h5mount/text/json_writer.h"
 #include "page_answers.h"
@@ -199,8 +200,11 @@ class ListingBody final : public GradualBody {
     if (!begun_) out += text_.begin();
     begun_ = true;
     if (next_ < listing_->size()) {
+      // Clients keep what they are told, so what fails for a moment ends the listing.
+      const MomentaryWatch watch;
       const ListedEntry entry =
           EntryMaker{*snapshot_, directory_, *listing_, read_, work.budget()}.make(next_, form_);
+      if (watch.met() && !is_held_by_writer(*watch.met())) return fail(*watch.met());
       // If the request may not continue, the listing ends with an error: it must not look complete.
       if (!entry.error.empty()) H5_TRY(work.budget().check());
       out += text_.entry(entry, next_ == 0);

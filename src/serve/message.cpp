@@ -10,7 +10,7 @@ namespace h5mount::serve {
 namespace {
 
 unsigned status_of(const Error& error) {
-  if (error.system_errno() == EBUSY) return 503;  // a writer holds the file
+  if (is_held_by_writer(error)) return 503;
   switch (error.code()) {
     case ErrorCode::NotFound:
       return 404;
@@ -48,6 +48,14 @@ std::size_t Request::count(std::string_view name) const {
   for (const auto& [field, value] : headers)
     if (equals_ignoring_case(field, name)) ++out;
   return out;
+}
+
+bool is_held_by_writer(const Error& error) {
+  return error.system_errno() == EBUSY;
+}
+
+Error of_found(const Error& error) {
+  return error.code() == ErrorCode::NotFound ? Error(ErrorCode::Io, error.text()) : error;
 }
 
 Answer plain_answer(unsigned status, std::string_view text) {

@@ -39,6 +39,12 @@ struct Answer {
   void add(std::string name, std::string value) { headers.emplace_back(std::move(name), std::move(value)); }
 };
 
+// Whether a writer has the file open. That may last, and it is that file alone that cannot be read.
+bool is_held_by_writer(const Error& error);
+
+// The same error of reading what was found: a file that it names is missing, while there is something here.
+Error of_found(const Error& error);
+
 // An answer of one line of text.
 Answer plain_answer(unsigned status, std::string_view text);
 // The answer to an error of the tree; the second form replaces its text.

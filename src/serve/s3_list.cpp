@@ -161,9 +161,7 @@ class Page {
     } else if (auto measured = measure(found)) {
       size = *measured;
       etag = tag(found);
-    } else if (concerns_one_request(measured.error()) && count_ > 0) {
-      return fail(measured.error());
-    } else if (measured.error().code() == ErrorCode::Interrupted) {
+    } else if (!is_passed_over(measured.error())) {
       return fail(measured.error());
     }
     contents_ += "<Contents>" + xml_element("Key", shown(found.key)) +
@@ -175,6 +173,13 @@ class Page {
     after_ = found.key;
     ++count_;
     return {};
+  }
+
+  // Whether a key whose size is not known is on the page: not where that failed for a moment, as a client
+  // would keep the size; but a key that takes too long each time must not end every page.
+  bool is_passed_over(const Error& error) const {
+    if (!is_passing(error) || is_held_by_writer(error)) return true;
+    return count_ == 0 && (error.code() == ErrorCode::TimedOut || error.code() == ErrorCode::BudgetExceeded);
   }
 
   Result<std::uint64_t> measure(const WalkedKey& found) const {

@@ -1,7 +1,6 @@
 #include "s3_walk.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 namespace h5mount::serve {
@@ -20,11 +19,9 @@ bool comes_between(std::string_view directory, std::string_view name) {
          is_before_slash(name[directory.size()]);
 }
 
-// Whether the error is about the request, not about the node that it looks at. A writer may hold a file for
-// long: that file alone has it.
+// Whether the error is about the request, not about the node that it looks at.
 bool ends_request(const Error& error) {
-  if (error.system_errno() == EBUSY) return false;
-  return is_passing(error) || error.code() == ErrorCode::Stale;
+  return (is_passing(error) && !is_held_by_writer(error)) || error.code() == ErrorCode::Stale;
 }
 
 // Whether no entry has the name, although a lookup would find something by it.

@@ -81,6 +81,7 @@ class FakeTree final : public tree::Tree {
   Result<std::vector<tree::NodeSource>> sources_of(tree::NodeId, RequestBudget&) override { return sources; }
   std::vector<tree::NodeSource> sources;  // of every node
   std::optional<Error> stat_error;
+  Error unreadable{ErrorCode::InvalidValue, "bad header"};  // of a file of that name that is listed
   std::string_view media_type(tree::NodeId) override { return tree::kPlainBytes; }
   void set_kernel(std::shared_ptr<tree::KernelPages> pages) override {
     const std::lock_guard lock(kernel_mutex_);
@@ -108,7 +109,7 @@ class FakeTree final : public tree::Tree {
                                     tree::FilesRead&, RequestBudget&) override {
     ++listed_lookups;
     const std::string name = listing.name_at(position);
-    if (name == "unreadable") return fail(Error(ErrorCode::InvalidValue, "bad header"));
+    if (name == "unreadable") return fail(unreadable);
     return entry(static_cast<const Listing&>(listing).ids[position]);
   }
   Result<std::shared_ptr<tree::OpenNode>> open(tree::NodeId id, RequestBudget&) override {

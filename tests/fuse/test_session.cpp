@@ -119,14 +119,20 @@ TEST_F(SessionTest, SeekdirAndRewinddirWork) {
 
 TEST_F(SessionTest, AnEntryThatCannotBeLookedUpIsStillListed) {
   tree->add(directory, tree::NodeType::File, "unreadable");
-  const Mounted mount(tree);
-  bool seen = false;
-  for (const auto& entry : std::filesystem::directory_iterator(mount.path("dir"))) {
-    struct stat ignored = {};
-    ::lstat(entry.path().c_str(), &ignored);  // causes a readdirplus
-    seen = seen || entry.path().filename() == "unreadable";
+  for (const ErrorCode why : {ErrorCode::InvalidValue, ErrorCode::Io}) {
+    tree->unreadable = Error(why, "its header");
+    tree->reports = 0;
+    const Mounted mount(tree);
+    bool seen = false;
+    for (const auto& entry : std::filesystem::directory_iterator(mount.path("dir"))) {
+      struct stat ignored = {};
+      ::lstat(entry.path().c_str(), &ignored);  // causes a readdirplus
+      seen = seen || entry.path().filename() == "unreadable";
+    }
+    EXPECT_TRUE(seen);
+    // Of what fails for a moment a lookup of its own tells.
+    EXPECT_EQ(tree->reports > 0, why == ErrorCode::InvalidValue);
   }
-  EXPECT_TRUE(seen);
 }
 
 TEST_F(SessionTest, ADamagedDirectoryIsAnErrorOfItsOwn) {

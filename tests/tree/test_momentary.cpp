@@ -2,40 +2,15 @@
 // Whatever a tree makes once of a file is made in one of these walks.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cerrno>
 #include <map>
 
 #include "followed.h"
 #include "h5mount/tree/file_object.h"
+#include "support/fails_once.h"
 
 namespace h5mount::test {
 namespace {
-
-class FailsOnce final : public io::ByteSource {
- public:
-  FailsOnce(std::vector<std::byte> bytes, bool far) : bytes_(std::move(bytes)), far_(far) {}
-
-  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
-    ++reads;
-    if (left > 0 && --left == 0) return fail(why);
-    if (out.size() > bytes_.size() || offset > bytes_.size() - out.size())
-      return fail(Error(ErrorCode::Truncated, "Source", "bytes", offset));
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
-    return {};
-  }
-  std::uint64_t size() const override { return bytes_.size(); }
-  std::string name() const override { return "fails once"; }
-  bool far() const override { return far_; }
-  std::size_t block_bytes() const override { return far_ ? 4096 : ByteSource::block_bytes(); }
-
-  mutable std::atomic<int> left = 0, reads = 0;
-  Error why{ErrorCode::Io, "no answer"};
-
- private:
-  const std::vector<std::byte> bytes_;
-  const bool far_;
-};
 
 // What is shown at each path: texts, or errors.
 using Shown = std::map<std::string, Result<std::string>>;

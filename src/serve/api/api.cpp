@@ -113,6 +113,10 @@ Result<tree::FileObjectPtr> follow_shown(const Snapshot& snapshot, const tree::F
   return object;
 }
 
+bool is_shown_as_link(const Error& error) {
+  return !is_passing(error) || is_held_by_writer(error);
+}
+
 Result<Entity> find_entity(const ApiRequest& request, const tree::FileObjectPtr& root,
                            const std::string& path, LinkResolution resolution) {
   Entity out{path, root, std::nullopt};
@@ -131,8 +135,8 @@ Result<Entity> find_entity(const ApiRequest& request, const tree::FileObjectPtr&
     out.object = *std::move(object);
     return out;
   }
-  if (hard || concerns_one_request(object.error())) return fail(object.error());
-  if (resolution == LinkResolution::OnlyValid) return out;
+  if (!hard && resolution == LinkResolution::OnlyValid && is_shown_as_link(object.error())) return out;
+  if (hard || is_passing(object.error())) return fail(object.error());
   return fail(
       {object.error().code() == ErrorCode::AccessDenied ? ErrorCode::AccessDenied : ErrorCode::NotFound,
        fmt::format("Cannot resolve {} at {} of {}: {}", link_words(*out.link), path, request.file,

@@ -63,6 +63,9 @@ Result<Entity> find_entity(const ApiRequest& request, const tree::FileObjectPtr&
 // the link leads nowhere.
 Result<tree::FileObjectPtr> follow_shown(const Snapshot& snapshot, const tree::FileObject& group,
                                          const format::Link& link, RequestBudget& budget);
+// Whether a link whose target cannot be had, with that error, is described as a link. What fails for a moment
+// fails the request: clients keep what they are told.
+bool is_shown_as_link(const Error& error);
 // The object that the parameter `path` names.
 Result<Entity> find_object(const ApiRequest& request);
 Result<Entity> find_dataset(const ApiRequest& request);

@@ -67,8 +67,8 @@ class GroupBody final : public GradualBody {
       link = *std::move(whole);
     }
     const auto object = follow_shown(*snapshot_, *group_, link, budget);
-    if (!object && concerns_one_request(object.error())) return fail(object.error());
     if (!object && hard) return add_damaged(object.error(), name, json);
+    if (!object && !is_shown_as_link(object.error())) return fail(object.error());
     if (!object) {
       own_ = own_ && link.is(format::LinkType::Soft);
       write_link(link, name, json);

@@ -74,7 +74,7 @@ class PathsBody final : public GradualBody {
     if (resolution_ != LinkResolution::All) return {};
     H5_ASSIGN(const format::Link link, level.group->find_link(name, budget));
     const auto object = follow_shown(*snapshot_, *level.group, link, budget);
-    if (object || concerns_one_request(object.error())) return object ? Status() : fail(object.error());
+    if (object || is_passing(object.error())) return object ? Status() : fail(object.error());
     return fail(
         {ErrorCode::NotFound, "Cannot resolve the link at " + path_ + ": " + text_with_cure(object.error())});
   }
