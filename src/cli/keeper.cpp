@@ -320,6 +320,7 @@ std::optional<int> Keeper::again(fuse::Blame blame) {
 // program beside it.
 std::optional<int> Keeper::pass_on() {
   replacing_ = false;
+  (void)send_message(socket_.get(), KeeperWord::Replaced, 0, {});
   ::kill(server_, SIGTERM);
   passed_.push_back(std::exchange(server_, 0));
   program_ = installed_;
@@ -331,7 +332,8 @@ void Keeper::reap_passed() {
 }
 
 int Keeper::finish(int code) {
-  // A server ends by itself a while after SIGTERM.
+  // A server ends by itself a while after SIGTERM that follows no word of another one.
+  for (const pid_t one : passed_) ::kill(one, SIGTERM);
   for (const pid_t one : passed_) ::waitpid(one, nullptr, 0);
   if (device_ && is_connected(device_.get())) detach_mount(name_);
   for (const char* const name : {kDeviceName, kMemoryName})
@@ -447,6 +449,13 @@ Result<KeptServer::Socket> KeptServer::receive_socket() const {
   if (!begin || begin->word != KeeperWord::Begin || begin->descriptors.size() != 1)
     return fail(Error(ErrorCode::Io, "the process that keeps the socket has ended"));
   return Socket{begin->descriptors.front().release(), begin->detail == 0};
+}
+
+bool KeptServer::is_replaced() const {
+  pollfd word{socket_->get(), POLLIN, 0};
+  const bool there = ::poll(&word, 1, 0) > 0 && (word.revents & POLLIN) != 0;
+  const auto message = there ? receive_message(socket_->get()) : std::nullopt;
+  return message && message->word == KeeperWord::Replaced;
 }
 
 bool KeptServer::tell_ready() const {

@@ -48,6 +48,8 @@ class KeptServer {
   };
   Result<Socket> receive_socket() const;
   bool tell_ready() const;  // false if the keeper has ended
+  // Once: whether the keeper has another server go on, and this one only sends what it has begun.
+  bool is_replaced() const;
 
  private:
   explicit KeptServer(UniqueFd socket) : socket_(std::make_shared<UniqueFd>(std::move(socket))) {}

@@ -10,9 +10,9 @@
 
 namespace h5mount::cli {
 
-// To a server: `Begin`, with the memory and, if there is one, the device, or with the socket. From a server:
-// the others.
-enum class KeeperWord : char { Begin = 'B', Mounted = 'M', Ready = 'R' };
+// To a server: `Begin`, with the memory and, if there is one, the device, or with the socket, and `Replaced`
+// where the SIGTERM that follows makes room for the next server. From a server: the others.
+enum class KeeperWord : char { Begin = 'B', Mounted = 'M', Ready = 'R', Replaced = 'N' };
 
 struct KeeperMessage {
   KeeperWord word = KeeperWord::Begin;

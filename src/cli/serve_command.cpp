@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -38,17 +40,30 @@ struct Shared {
   std::shared_ptr<SharedCache> memory = std::make_shared<SharedCache>();
 };
 
+// Whether no later write can leave the same times as one at `modified`, in nanoseconds since 1970.
+bool has_settled(std::int64_t modified) {
+  constexpr std::chrono::milliseconds kSettles{50};
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return now - std::chrono::nanoseconds(modified) > kSettles;
+}
+
 // The version is taken before the tree is brought up to date, so that it is never newer than what is read.
-serve::SourceState state_of(tree::Tree& tree, const object::FileSet& files) {
+// `up_to_date`: the version that the tree was brought up to when that had settled; 0: none.
+serve::SourceState state_of(tree::Tree& tree, const object::FileSet& files,
+                            std::atomic<std::uint64_t>& up_to_date) {
   serve::SourceState out;
   RequestBudget budget;
   const auto file = tree.file_of(tree::kRootNode, budget);
   const bool known = file && file->has_value();
-  out.current = known && !(*file)->replaced && files.main()->followed->revalidate_now();
+  out.current = known && !(*file)->replaced;
   if (known) {
     out.version = (*file)->version;
     out.modified = (*file)->modified;
   }
+  if (!out.current || up_to_date == out.version) return out;
+  const bool settled = has_settled(out.modified);
+  out.current = files.main()->followed->revalidate_now().has_value();
+  up_to_date = out.current && settled ? out.version : 0;
   return out;
 }
 
@@ -83,8 +98,10 @@ Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& s
     return object::readable_by_all_readers(files->main()->attributes,
                                            {.uid = node.uid, .gid = node.gid, .mode = node.mode});
   };
-  return serve::OpenedSource{tree, [files, tree] { return state_of(*tree, *files); }, shown,
-                             tree->tells_changes()};
+  const auto state = [files, tree, up_to_date = std::make_shared<std::atomic<std::uint64_t>>(0)] {
+    return state_of(*tree, *files, *up_to_date);
+  };
+  return serve::OpenedSource{tree, state, shown, tree->tells_changes()};
 }
 
 // Serves many files, each as it is found. If no token is required, files that others may not read are
@@ -192,12 +209,27 @@ sigset_t block_endings() {
 }
 
 // Waits until all answers that were begun are sent; returns whether they are. A second signal ends the wait.
-bool drain(serve::Server& server, int signal, const sigset_t& endings) {
-  const auto patience = signal == SIGTERM ? std::chrono::milliseconds(kDrain) : kDrainInterrupted;
-  const auto end = std::chrono::steady_clock::now() + patience;
+// A server in whose place another one goes on waits for as long as its clients take what it sends; a second
+// signal is then as a first one is otherwise.
+bool drain(serve::Server& server, int signal, bool replaced, const sigset_t& endings) {
+  const auto end_after = [](int of) {
+    const auto patience = of == SIGTERM ? std::chrono::milliseconds(kDrain) : kDrainInterrupted;
+    return std::chrono::steady_clock::now() + patience;
+  };
+  const auto how = [&] {
+    return signal == SIGTERM ? serve::Server::Ending::Gently : serve::Server::Ending::AtOnce;
+  };
   const timespec none = {};
-  while (!server.drain(kDrainTick)) {
-    if (std::chrono::steady_clock::now() >= end || ::sigtimedwait(&endings, nullptr, &none) > 0) return false;
+  auto end = end_after(signal);
+  while (!server.drain(kDrainTick, how())) {
+    const int second = ::sigtimedwait(&endings, nullptr, &none);
+    if (replaced && second > 0) {
+      signal = second;
+      end = end_after(signal);
+      replaced = false;
+    } else if (!replaced && (second > 0 || std::chrono::steady_clock::now() >= end)) {
+      return false;
+    }
   }
   return true;
 }
@@ -271,7 +303,8 @@ int run_serve(const ServeCommand& command, const std::optional<KeptServer>& kept
   int signal = 0;
   while (::sigwait(&endings, &signal) != 0) {
   }
-  if (drain(**server, signal, endings)) return 0;
+  const bool replaced = signal == SIGTERM && kept && kept->is_replaced();
+  if (drain(**server, signal, replaced, endings)) return 0;
   print_error("", "ended before all answers were sent");
   std::_Exit(kExitPartial);
 }

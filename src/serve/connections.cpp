@@ -1,5 +1,6 @@
 #include "connections.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 namespace h5mount::serve {
@@ -9,6 +10,8 @@ using std::chrono::steady_clock;
 
 // A client that reuses its connection at once has sent its next request within this time.
 constexpr std::chrono::milliseconds kCrowdedWait{500};
+// Who has just connected sends a request, also where there is little processor.
+constexpr std::chrono::milliseconds kFirstWait{5'000};
 
 }  // namespace
 
@@ -20,6 +23,11 @@ void Connection::enter(Phase phase) {
 steady_clock::duration Connection::waited() const {
   return steady_clock::now().time_since_epoch() -
          steady_clock::duration(since_.load(std::memory_order_relaxed));
+}
+
+bool Connection::is_idle() const {
+  pollfd request{descriptor_, POLLIN, 0};
+  return waited() > (reused() ? kCrowdedWait : kFirstWait) && ::poll(&request, 1, 0) == 0;
 }
 
 Connection* Connections::add(int descriptor) {
@@ -51,10 +59,11 @@ void Connections::shut_late() const {
   }
 }
 
-void Connections::shut_waiting() const {
+void Connections::shut_waiting(bool gently) const {
   const MutexLock lock(mutex_);
   for (const Connection* connection : all_)
-    if (connection->phase() == Phase::Header) ::shutdown(connection->descriptor(), SHUT_RDWR);
+    if (connection->phase() == Phase::Header && (!gently || connection->is_idle()))
+      ::shutdown(connection->descriptor(), SHUT_RDWR);
 }
 
 }  // namespace h5mount::serve

@@ -29,6 +29,8 @@ class Connection {
   // To be called after the first answer: the connection then waits for another request, which may never come.
   void set_reused() { reused_.store(true, std::memory_order_relaxed); }
   bool reused() const { return reused_.load(std::memory_order_relaxed); }
+  // Whether no request has come, and none is to be expected at once.
+  bool is_idle() const;
 
  private:
   const int descriptor_;
@@ -54,8 +56,10 @@ class Connections {
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }
   bool crowded() const { return count() >= deadlines_.crowded; }
 
-  void shut_late() const;     // shuts down those past their deadline
-  void shut_waiting() const;  // shuts down those between two requests
+  void shut_late() const;  // shuts down those past their deadline
+  // Shuts down those between two requests. Of requests that may be on their way, as others go on with the
+  // socket (`gently`), none is lost: neither where it has come, nor until nobody would send it any more.
+  void shut_waiting(bool gently) const;
 
  private:
   const Deadlines deadlines_;

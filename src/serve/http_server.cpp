@@ -39,6 +39,9 @@ JobQueue::Options long_readers() {
 }
 constexpr std::chrono::milliseconds kLongestTick{1000};
 constexpr std::chrono::milliseconds kDrainTick{10};
+// A loop may have accepted a connection just before it is told to accept no more; then that is counted within
+// this time.
+constexpr std::chrono::milliseconds kLastAccepted{500};
 
 // Leaves the target encoded, as Site decodes it: after decoding here, `/` could not be told from `%2F`.
 std::size_t keep_encoded(void*, MHD_Connection*, char* text) {
@@ -120,26 +123,28 @@ class HttpServer final : public Server {
   }
 
   ~HttpServer() override {
-    if (daemon_ != nullptr) drain(std::chrono::hours(1));
+    if (daemon_ != nullptr) drain(std::chrono::hours(1), Ending::AtOnce);
     if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
   }
 
   std::string url() const override { return listener_.url; }
 
-  bool drain(std::chrono::milliseconds patience) override {
+  bool drain(std::chrono::milliseconds patience, Ending how) override {
+    const bool gently = how == Ending::Gently && listener_.handed;
     if (!context_.draining.exchange(true)) {
       // New connections are refused at once, unless others accept from the same socket, or will. The
       // daemon's threads may use the descriptor until they have ended.
       listening_ = UniqueFd(MHD_quiesce_daemon(daemon_));
       if (!listener_.handed) ::shutdown(listening_.get(), SHUT_RDWR);
       listener_.file.remove();
+      quiesced_at_ = std::chrono::steady_clock::now();
     }
     const auto end = std::chrono::steady_clock::now() + patience;
-    while (connections_.count() > 0 && std::chrono::steady_clock::now() < end) {
-      connections_.shut_waiting();
+    while (!is_drained(gently) && std::chrono::steady_clock::now() < end) {
+      connections_.shut_waiting(gently);
       std::this_thread::sleep_for(kDrainTick);
     }
-    return connections_.count() == 0;
+    return is_drained(gently);
   }
 
  private:
@@ -181,6 +186,11 @@ class HttpServer final : public Server {
     }
   }
 
+  bool is_drained(bool gently) const {
+    const auto since = std::chrono::steady_clock::now() - quiesced_at_;
+    return (!gently || since > kLastAccepted) && connections_.count() == 0;
+  }
+
   std::chrono::milliseconds check_interval() const {
     const auto tick = std::min({options_.header_deadline / 4, options_.stall_deadline / 4, kLongestTick});
     return std::max(tick, std::chrono::milliseconds(1));
@@ -196,6 +206,7 @@ class HttpServer final : public Server {
   ExchangeContext context_;
   MHD_Daemon* daemon_ = nullptr;
   UniqueFd listening_;  // valid once the daemon is quiesced; closed after it has ended
+  std::chrono::steady_clock::time_point quiesced_at_;
   Watchdog::Check check_;
 };
 

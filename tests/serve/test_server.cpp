@@ -180,12 +180,12 @@ TEST_F(ServerTest, DrainingSendsWhatWasBegunAndAcceptsNothingNew) {
   running.get("/large");
   std::string head(1, '\0');
   ASSERT_GT(running.some(), 0U);
-  EXPECT_FALSE(server->drain(milliseconds(300)));  // the client has not taken it all
+  EXPECT_FALSE(server->drain(milliseconds(300), Server::Ending::AtOnce));  // the client has not taken it all
   EXPECT_FALSE(Client(server->url()).connected());
   EXPECT_EQ(idle.all(), "");
   EXPECT_TRUE(idle.closed());
   std::thread taker([&] { EXPECT_GT(running.all().size() + 512, kLarge); });
-  EXPECT_TRUE(server->drain(milliseconds(60'000)));
+  EXPECT_TRUE(server->drain(milliseconds(60'000), Server::Ending::AtOnce));
   taker.join();
   EXPECT_TRUE(running.closed());
 }

@@ -106,8 +106,10 @@ class Server {
 
   // Accepts no more connections, and waits until the answers that were begun are sent, at most for
   // `patience`. Returns false if some were not sent: then the server must not be destroyed, as threads still
-  // work for them, and the process can only exit.
-  virtual bool drain(std::chrono::milliseconds patience) = 0;
+  // work for them, and the process can only exit. Gently: where others go on with a socket that was handed
+  // over, it also waits for requests that may be on their way, so that nobody notices.
+  enum class Ending : std::uint8_t { AtOnce, Gently };
+  virtual bool drain(std::chrono::milliseconds patience, Ending how) = 0;
 };
 
 // Whether this build can serve.
