@@ -71,10 +71,6 @@ bool is_short(const Answer& answer) {
   return !answer.body || answer.body->size().value_or(kMaxSent + 1) <= kMaxSent;
 }
 
-Answer internal_error() {
-  return plain_answer(500, "internal error");
-}
-
 }  // namespace
 
 Exchange::Exchange(ExchangeContext& context, MHD_Connection* connection, std::string target)
@@ -252,10 +248,10 @@ void Exchange::answer_request() {
     const Error late(ErrorCode::TimedOut, "it took too long");
     answer_ = context_.failed(request_, answer_, work_->timed_out() ? late : first.error());
   } catch (const std::bad_alloc&) {
-    answer_ = error_answer(no_memory());
+    answer_ = context_.failed(request_, answer_, no_memory());
   } catch (const std::exception& exception) {
     log(LogLevel::Error, "serve: {}: {}", without_token(request_.target), exception.what());
-    answer_ = internal_error();
+    answer_ = context_.failed(request_, answer_, Error(ErrorCode::Internal, "internal error"));
   }
   buffer_.clear();
   ended_ = false;

@@ -67,13 +67,14 @@ class FileAnswer {
     const bool of_client = error.code() == ErrorCode::Interrupted;
     if (error.code() != ErrorCode::Stale && !of_client)
       request_.snapshot->tree->report(found_.node.id(), error);
-    return error_answer(error);
+    return error_answer(of_found(error));
   }
 
   // The size of the open file. Texts of the whole tree were made when they were opened, while `stat` may be
   // of a later moment, so their size is measured by reading them.
   Result<std::uint64_t> size_of(tree::OpenNode& file) const {
     if (!file.direct() || request_.snapshot->plain) {
+      if (found_.stat.complete) return found_.stat.size;
       H5_ASSIGN(const tree::NodeStat stat,
                 request_.snapshot->tree->stat(found_.node.id(), tree::StatDepth::Size, budget()));
       return stat.size;

@@ -113,8 +113,8 @@ Answer S3Site::answer(const Request& request, RequestWork& work) {
 }
 
 Answer S3Site::failed(const Request& request, const Answer& instead_of, const Error& error) {
-  Answer out = s3_error_answer(error, signed_form(request).path);
-  if (instead_of.of_chunk)
+  Answer out = s3_error_answer(of_found(error), signed_form(request).path);
+  if (asks_for_chunk(request))
     out = chunk_failure(request, std::move(out), instead_of.body ? instead_of.body->size() : std::nullopt);
   add_common(out);
   return out;

@@ -81,8 +81,8 @@ Answer Site::answer(const Request& request, RequestWork& work) {
 }
 
 Answer Site::failed(const Request& request, const Answer& instead_of, const Error& error) const {
-  Answer out = instead_of.of_api ? api_refusal(error) : error_answer(error);
-  if (instead_of.of_chunk)
+  Answer out = instead_of.of_api ? api_refusal(error) : error_answer(of_found(error));
+  if (asks_for_chunk(request))
     out = chunk_failure(request, std::move(out), instead_of.body ? instead_of.body->size() : std::nullopt);
   add_common(request, out);
   return out;

@@ -91,6 +91,15 @@ class ZarrChunks(ServeTest):
             a = self.raw(s, '/f.h5/.h5/plain.zarr/d/0.0', User_Agent='x')
             assert a.status == 200 and len(a.data) == 160000
 
+    def test_a_file_that_a_dataset_names_and_that_is_missing_is_no_missing_chunk(self):
+        with h5py.File('named.h5', 'w') as f:
+            f.create_dataset('d', (100,), 'i4', external=[('missing.bin', 0, 400)])
+        for words in ((), ('--s3',)):
+            with Serve(*words, '-o', 'external=any', 'named.h5') as s:
+                above = '/named.h5' if words else ''
+                self.loud(self.raw(s, above + '/.h5/plain.zarr/d/0', User_Agent='x'))
+                assert self.raw(s, above + '/d').status == 500
+
     def test_a_source_that_is_gone_or_refused_keeps_its_status_where_it_is_the_clients_affair(self):
         with open(os.open('token', os.O_CREAT | os.O_WRONLY, 0o600), 'w') as f:
             f.write('t' * 32 + '\n')
