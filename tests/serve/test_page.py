@@ -11,6 +11,7 @@ if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
     os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
 try:
     import h5py, numpy as np
+    import page_checks
     from selenium import webdriver
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.chrome.service import Service
@@ -121,6 +122,12 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
         self.width = width
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.driver.quit()
 
     def run(self, script, *words):
         return self.driver.execute_script("return " + script, *words)
@@ -395,8 +402,7 @@ def main():
             if not has_page(url):
                 print("skipped: a build without the page")
                 sys.exit(77)
-        browser = Browser(1400, 900, False)
-        try:
+        with Browser(1400, 900, False) as browser:
             with Server(program, path) as url:
                 check_pages(browser, url, shots, "--large" in sys.argv)
                 check_cells(browser, url, shots)
@@ -410,8 +416,13 @@ def main():
                 f["group/x"] = np.arange(3)
             with Server(program, os.path.join(place, "all")) as url:
                 check_directory(browser, url)
-        finally:
-            browser.driver.quit()
+        # H5Web remembers the view that was chosen last, so what chooses views has a browser of its own.
+        with Browser(1400, 900, False) as browser:
+            with Server(program, path) as url:
+                page_checks.check_names(browser, url)
+            page_checks.check_frames(browser, lambda one: Server(program, one), place)
+        with Browser(420, 900, True) as browser, Server(program, path) as url:
+            page_checks.check_narrow(browser, url)
 
 
 if __name__ == "__main__":
