@@ -37,7 +37,7 @@ class Search {
     std::string path;
   };
 
-  bool goes_on() const {
+  bool goes_on() {
     return ++objects_ <= kMostObjects && std::chrono::steady_clock::now() - begin_ < kMostTime;
   }
 
@@ -72,7 +72,7 @@ class Search {
   RequestBudget budget_;
   std::vector<Group> groups_;
   std::unordered_set<std::uint64_t> seen_;
-  mutable std::size_t objects_ = 0;
+  std::size_t objects_ = 0;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::optional<std::string> found_;
 };

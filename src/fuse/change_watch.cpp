@@ -50,7 +50,6 @@ ChangeWatch::ChangeWatch(std::shared_ptr<tree::Tree> tree) : tree_(std::move(tre
   try {
     thread_ = start_thread("h5-changes", [this] { run(); });
   } catch (const std::exception& error) {  // no thread, or no memory for one
-
     tree_->when_more_to_watch(nullptr);
     log(LogLevel::Warning, "no thread to watch the file; changes are noticed when it is used: {}",
         error.what());

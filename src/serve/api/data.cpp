@@ -46,7 +46,10 @@ class ElementsBody final : public GradualBody {
   Status add_next(std::string& out, RequestWork& work) override {
     const std::uint64_t item = text_.type().size, all = text_.elements() * item;
     const std::size_t most = text_.type().has_variable_part ? kVariableBytes : kElementBytes;
-    const std::uint64_t length = std::min(all - offset_, std::max<std::uint64_t>(most / item, 1) * item);
+    // Most elements have two characters or more: what is read beyond those wanted is read again.
+    const std::uint64_t count =
+        std::clamp<std::uint64_t>(wanted() / 2, 1, std::max<std::uint64_t>(most / item, 1));
+    const std::uint64_t length = std::min(all - offset_, count * item);
     const auto bytes = static_cast<std::size_t>(length);
     H5_ASSIGN(const MemoryCharge charge,
               take_memory(data_.source.environment.cache, kCopies * bytes + wanted(), work));
