@@ -15,78 +15,54 @@ namespace {
 
 using format::DatatypeClass;
 
-// The bits of the class bit field that have a meaning.
-std::uint32_t known_bits(DatatypeClass cls) {
-  switch (cls) {
-    case DatatypeClass::Integer:
-      return 0x0F;
-    case DatatypeClass::Float:
-      return 0xFF7F;
-    case DatatypeClass::Time:
-      return 0x01;
-    case DatatypeClass::Bitfield:
-    case DatatypeClass::Complex:
-      return 0x07;
-    case DatatypeClass::String:
-    case DatatypeClass::Opaque:
-    case DatatypeClass::Reference:  // the kind, and the version of its encoding
-      return 0xFF;
-    case DatatypeClass::Compound:
-    case DatatypeClass::Enum:
-      return 0xFFFF;
-    case DatatypeClass::VariableLength:
-      return 0x0FFF;
-    case DatatypeClass::Array:
-      return 0;
-  }
-  return 0xFF'FFFF;
-}
+// The bits of each class's bit field that have a meaning; of references the kind, and the version of its
+// encoding.
+constexpr std::uint32_t kKnownBits[] = {0x0F,   0xFF7F, 0x01,   0xFF,   0x07, 0xFF,
+                                        0xFFFF, 0xFF,   0xFFFF, 0x0FFF, 0,    0x07};
 
 class DatatypeFields {
  public:
   explicit DatatypeFields(Fields& message) : message_(message) {}
 
   // Returns the type's size in bytes.
-  std::uint32_t check() {  // NOLINT(misc-no-recursion)
+  std::uint64_t check() {  // NOLINT(misc-no-recursion)
     if (++nodes_ > limits::kMaxDatatypeNodes || depth_ >= limits::kMaxDatatypeDepth) {
-      if (message_.remaining() > 0) message_.bytes(message_.remaining(), "nesting");
+      message_.rest("nesting");
       return 0;
     }
-    const std::uint8_t head = message_.u8("class_and_version");
-    const unsigned version = head >> 4;
-    const auto cls = static_cast<DatatypeClass>(head & 0x0F);
-    const auto bits = static_cast<std::uint32_t>(message_.uint(3, "class_bit_field"));
-    const format::Field bit_field = message_.last();
-    if ((head & 0x0F) > 11 || !message_.ok()) return 0;
-    message_.want((bits & ~known_bits(cls)) == 0, "reserved bits are set");
-    const std::uint32_t size = message_.u32("size");
-    if (cls == DatatypeClass::VariableLength)
-      message_.want_equal(4ULL + message_.sizes().offsets + 4, "is a length and a place in the global heap");
+    const Field head = message_.u8("class_and_version"), bits = message_.uint(3, "class_bit_field");
+    const std::uint64_t cls = head & 0x0F;
+    if (cls >= std::size(kKnownBits) || !message_.ok()) return 0;
+    bits.want_flags(kKnownBits[cls]);
+    const Field size = message_.u32("size");
+    if (cls == static_cast<std::uint64_t>(DatatypeClass::VariableLength))
+      size.want_equal(4ULL + message_.sizes().offsets + 4, "is a length and a place in the global heap");
     ++depth_;
-    check_properties(cls, version, bits, size, bit_field);
+    check_properties(static_cast<DatatypeClass>(cls), head >> 4, bits, size);
     --depth_;
     return size;
   }
 
  private:
-  void check_properties(DatatypeClass cls, unsigned version, std::uint32_t bits,  // NOLINT(misc-no-recursion)
-                        std::uint32_t size, const format::Field& bit_field) {
+  void check_properties(DatatypeClass cls, std::uint64_t version,  // NOLINT(misc-no-recursion)
+                        const Field& bits, std::uint64_t size) {
     switch (cls) {
       case DatatypeClass::Integer:
       case DatatypeClass::Bitfield:
         message_.u16("bit_offset");
-        message_.u16("bit_precision");
-        return;
-      case DatatypeClass::Float:
-        return check_float(bits, bit_field);
+        [[fallthrough]];
       case DatatypeClass::Time:
         message_.u16("bit_precision");
         return;
+      case DatatypeClass::Float:
+        return check_float(bits);
       case DatatypeClass::String:
       case DatatypeClass::Reference:
         return;
       case DatatypeClass::Opaque:
-        return check_opaque(bits, bit_field);
+        if ((bits & 0xFF) == 0) return;
+        bits.want((bits & 0xFF) % 8 == 0, "the length of the tag is no multiple of 8");
+        return message_.padded_text(bits & 0xFF, "tag");
       case DatatypeClass::Compound:
         return check_compound(version, bits & 0xFFFF, size);
       case DatatypeClass::Enum:
@@ -101,101 +77,80 @@ class DatatypeFields {
   }
 
   // Sign, exponent and mantissa are bits of the value, each of its own.
-  void check_float(std::uint32_t bits, const format::Field& bit_field) {
-    const unsigned offset = message_.u16("bit_offset"), precision = message_.u16("bit_precision");
-    const unsigned sign = bits >> 8 & 0xFF;
-    const unsigned exponent = message_.u8("exponent_location");
-    const format::Field exponent_field = message_.last();
-    const unsigned exponent_bits = message_.u8("exponent_size");
-    const unsigned mantissa = message_.u8("mantissa_location");
-    const format::Field mantissa_field = message_.last();
-    const unsigned mantissa_bits = message_.u8("mantissa_size");
+  void check_float(const Field& bits) {
+    const Field offset = message_.u16("bit_offset"), precision = message_.u16("bit_precision");
+    const std::uint64_t sign = bits >> 8 & 0xFF;
+    const Field exponent = message_.u8("exponent_location");
+    const std::uint64_t exponent_bits = message_.u8("exponent_size");
+    const Field mantissa = message_.u8("mantissa_location");
+    const std::uint64_t mantissa_bits = message_.u8("mantissa_size");
     message_.u32("exponent_bias");
-    const auto inside = [&](unsigned at, unsigned count) {
+    if (!message_.ok()) return;
+    const auto inside = [&](std::uint64_t at, std::uint64_t count) {
       return at >= offset && at + count <= offset + precision;
     };
-    message_.want(inside(exponent, exponent_bits), exponent_field, "lies outside the value's bits");
-    message_.want(inside(mantissa, mantissa_bits), mantissa_field, "lies outside the value's bits");
-    message_.want(inside(sign, 1), bit_field, "the sign lies outside the value's bits");
-    message_.want(exponent + exponent_bits <= mantissa || mantissa + mantissa_bits <= exponent,
-                  mantissa_field, "mantissa and exponent overlap");
-    const auto apart = [&](unsigned at, unsigned count) { return sign < at || sign >= at + count; };
-    message_.want(apart(exponent, exponent_bits) && apart(mantissa, mantissa_bits), bit_field,
-                  "the sign is a bit of the exponent or mantissa");
+    exponent.want(inside(exponent, exponent_bits), "lies outside the value's bits");
+    mantissa.want(inside(mantissa, mantissa_bits), "lies outside the value's bits");
+    bits.want(inside(sign, 1), "the sign lies outside the value's bits");
+    mantissa.want(exponent + exponent_bits <= mantissa || mantissa + mantissa_bits <= exponent,
+                  "mantissa and exponent overlap");
+    const auto apart = [&](std::uint64_t at, std::uint64_t count) { return sign < at || sign >= at + count; };
+    bits.want(apart(exponent, exponent_bits) && apart(mantissa, mantissa_bits),
+              "the sign is a bit of the exponent or mantissa");
   }
 
-  void check_opaque(std::uint32_t bits, const format::Field& bit_field) {
-    const std::uint32_t length = bits & 0xFF;
-    if (length == 0) return;
-    message_.want(length % 8 == 0, bit_field, "the length of the tag is no multiple of 8");
-    const std::string_view tag = as_text(message_.bytes(length, "tag"));
-    const std::size_t end = std::min(tag.find('\0'), tag.size());
-    message_.want(tag.find_first_not_of('\0', end) == std::string_view::npos, "has text behind its end");
-  }
-
-  std::string check_name(unsigned version, std::set<std::string>& names) {
-    std::string name(message_.c_string("name"));
-    message_.want(!name.empty(), "is empty");
-    message_.want(names.insert(name).second, "another member has this name");
+  void check_name(std::uint64_t version, std::set<std::string>& names) {
+    const std::string name(message_.c_string("name"));
+    const Field field = message_.last();
+    field.want(!name.empty(), "is empty");
+    field.want(names.insert(name).second, "another member has this name");
     if (version < 3 && (name.size() + 1) % 8 != 0) message_.zeros(8 - (name.size() + 1) % 8, "name_padding");
-    return name;
   }
 
-  void check_compound(unsigned version, std::uint32_t count,
-                      std::uint32_t size) {  // NOLINT(misc-no-recursion)
-    const std::size_t width =
-        version < 3 ? 4 : divide_up(static_cast<std::uint64_t>(std::bit_width(size)), 8);
+  void check_compound(std::uint64_t version, std::uint64_t count,  // NOLINT(misc-no-recursion)
+                      std::uint64_t size) {
+    const std::uint64_t width = version < 3 ? 4 : divide_up(static_cast<unsigned>(std::bit_width(size)), 8);
     std::set<std::string> names;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;
-    for (std::uint32_t i = 0; i < count && message_.ok(); ++i) {
+    Ranges members;
+    for (std::uint64_t i = 0; i < count && message_.ok(); ++i) {
       check_name(version, names);
-      const std::uint64_t offset = message_.uint(width, "member_offset");
-      const format::Field offset_field = message_.last();
-      std::uint64_t times = 1;
-      if (version == 1) times = check_member_dims();
-      const std::uint64_t bytes = check() * times;
-      const bool apart = std::ranges::none_of(
-          taken, [&](const auto& other) { return offset < other.second && other.first < offset + bytes; });
-      message_.want(apart, offset_field, "the member overlaps another one");
-      taken.emplace_back(offset, offset + bytes);
-      if (nodes_ > kMaxCompared) taken.clear();
+      const Field offset = message_.uint(width, "member_offset");
+      const std::uint64_t times = version == 1 ? check_member_dims() : 1;
+      offset.want(members.add(offset, check() * times), "the member overlaps another one");
     }
   }
 
   std::uint64_t check_member_dims() {
-    const std::uint8_t rank = message_.u8("dimensionality");
+    const Field rank = message_.u8("dimensionality");
     message_.zeros(3, "reserved");
     message_.bytes(4, "permutation");
     message_.zeros(4, "reserved_2");
     std::uint64_t times = 1;
     for (unsigned i = 0; i < 4; ++i) {
-      const std::uint32_t dim = message_.u32("dimension_size");
+      const Field dim = message_.u32("dimension_size");
       if (i < rank) times = checked_mul(times, dim).value_or(~0ULL);
     }
     return std::min<std::uint64_t>(times, UINT32_MAX);
   }
 
-  void check_enum(unsigned version, std::uint32_t count) {  // NOLINT(misc-no-recursion)
-    const std::uint32_t size = check();
-    std::set<std::string> names;
-    for (std::uint32_t i = 0; i < count && message_.ok(); ++i) check_name(version, names);
-    std::set<std::string> values;
-    for (std::uint32_t i = 0; i < count && message_.ok() && size > 0; ++i) {
-      const ByteSpan value = message_.bytes(size, "member_value");
-      message_.want(values.insert(std::string(as_text(value))).second, "another member has this value");
+  void check_enum(std::uint64_t version, std::uint64_t count) {  // NOLINT(misc-no-recursion)
+    const std::uint64_t size = check();
+    std::set<std::string> names, values;
+    for (std::uint64_t i = 0; i < count && message_.ok(); ++i) check_name(version, names);
+    for (std::uint64_t i = 0; i < count && message_.ok() && size > 0; ++i) {
+      const std::string value(as_text(message_.bytes(size, "member_value")));
+      message_.last().want(values.insert(value).second, "another member has this value");
     }
   }
 
-  void check_array(unsigned version) {  // NOLINT(misc-no-recursion)
-    const std::uint8_t rank = message_.u8("dimensionality");
+  void check_array(std::uint64_t version) {  // NOLINT(misc-no-recursion)
+    const Field rank = message_.u8("dimensionality");
     if (version < 3) message_.zeros(3, "reserved");
     for (unsigned i = 0; i < rank && message_.ok(); ++i) message_.u32("dimension_size");
     if (version < 3)
       for (unsigned i = 0; i < rank && message_.ok(); ++i) message_.u32("permutation");
     check();
   }
-
-  static constexpr unsigned kMaxCompared = 4096;  // members whose places are compared with one another
 
   Fields& message_;
   unsigned nodes_ = 0, depth_ = 0;

@@ -14,158 +14,139 @@ constexpr std::string_view kLink = structures::kLinkMessage, kAttribute = "Attri
 
 using Object = metadata::FractalHeap::Object;
 
-// The fields of a message in a heap.
-void check_in_heap(const Fields& record, bool plain, const Object& object, std::string_view structure) {
-  Fields message(record.context(), record.place(), object.cursor(structure));
-  if (!plain) message.is_copy();
-  structure == kLink ? check_link_fields(message) : check_attribute_fields(message);
-  if (!message.ok() || message.remaining() == 0) return;
-  message.bytes(message.remaining(), "trailing_bytes");
-  message.want(false, "bytes lie behind the message");
-}
-
-std::optional<std::string> link_name(const Object& object) {
-  format::Cursor cursor = object.cursor(kLink);
-  const auto link = format::decode_link(cursor);
-  return link ? std::optional(link->name) : std::nullopt;
-}
-
-std::optional<std::string> attribute_name(const Object& object) {
-  format::Cursor cursor = object.cursor(kAttribute);
-  const auto parts = format::decode_attribute(cursor);
-  return parts ? std::optional(parts->name) : std::nullopt;
-}
-
 // The records of an index of names: their hashes rise, and are those of the names.
 class NameIndex {
  public:
-  NameIndex(HeapIds& ids, std::string_view structure) : ids_(ids), structure_(structure) {}
+  NameIndex(HeapIds& ids, bool links) : ids_(ids), links_(links) {}
 
-  void take_hash(Fields& record, const format::Field& hash) {
-    record.want(hash.value >= last_, hash, "is below that of the record before");
-    last_ = hash.value;
+  // `elsewhere`: the message is not in the object's heap.
+  void take(const Field& hash, bool elsewhere) {
+    hash.want(hash >= last_, "is below that of the record before");
+    last_ = hash;
+    if (!elsewhere) ids_.look_at(hash, visit_);
   }
-  void keep(Fields& record, const format::Field& hash) {
-    ids_.keep(record, hash);
-    if (ids_.is_full()) finish();
-  }
-  void finish() {
-    ids_.read_kept([&](Fields& record, const format::Field& hash, bool plain, const Object& object) {
-      check_in_heap(record, plain, object, structure_);
-      const auto name = structure_ == kLink ? link_name(object) : attribute_name(object);
-      if (name) record.want_equal(lookup3_checksum(as_bytes(*name)), hash, "is not that of the name");
-    });
-  }
+  void finish() { ids_.finish(visit_); }
 
  private:
+  void check(const Field& hash, bool plain, const Object& object) const {
+    Fields message(hash, object.cursor(links_ ? kLink : kAttribute));
+    if (!plain) message.is_copy();
+    std::optional<std::string> name;
+    if (links_) {
+      if (const auto link = message.decoded(format::decode_link)) name = link->name;
+      check_link_fields(message);
+    } else {
+      if (const auto parts = message.decoded(format::decode_attribute)) name = parts->name;
+      check_attribute_fields(message);
+    }
+    if (message.ok() && message.remaining() > 0)
+      message.rest("trailing_bytes").want(false, "bytes lie behind the message");
+    if (name) hash.want_equal(lookup3_checksum(as_bytes(*name)), "is not that of the name");
+  }
+
   HeapIds& ids_;
-  const std::string_view structure_;
+  const bool links_;
+  const HeapIds::Visit visit_ = [this](const Field& hash, bool plain, const Object& object) {
+    check(hash, plain, object);
+  };
   std::uint64_t last_ = 0;
 };
 
-void check_link_names(const Context& context, PlaceId place, std::uint64_t index, HeapIds& ids) {
-  const Tree2 tree{index, kLinkName, 4 + kLinkId, "LinkNameRecord"};
-  NameIndex names(ids, kLink);
-  check_btree2_fields(context, place, tree, [&](Fields& record) {
-    record.u32("name_hash");
-    const format::Field hash = record.last();
-    names.take_hash(record, hash);
+// Creation orders in an index of them.
+class Rising {
+ public:
+  void take(const Field& order) {
+    order.want(!before_ || order > *before_, "is not above that of the record before");
+    before_ = order;
+  }
+
+ private:
+  std::optional<std::uint64_t> before_;
+};
+
+void check_link_names(const Subject& subject, std::uint64_t index, HeapIds& ids) {
+  NameIndex names(ids, true);
+  check_btree2_fields(subject, {index, kLinkName, 4 + kLinkId, "LinkNameRecord"}, [&](Fields& record) {
+    const Field hash = record.u32("name_hash");
     ids.check_id(record, kLinkId);
     ids.remember(0);
-    names.keep(record, hash);
+    names.take(hash, false);
   });
   names.finish();
 }
 
-void check_link_orders(const Context& context, PlaceId place, const format::LinkInfo& info,
-                       const HeapIds& names) {
-  const Tree2 tree{info.creation_order_index_address, kLinkOrder, 8 + kLinkId, "LinkOrderRecord"};
-  HeapIds ids(context, info.fractal_heap_address);
-  std::optional<std::uint64_t> before;
-  const auto finish = [&] {
-    ids.read_kept([](Fields& record, const format::Field& order, bool, const Object& object) {
-      format::Cursor cursor = object.cursor(kLink);
-      const auto link = format::decode_link(cursor);
-      if (link && link->creation_order)
-        record.want_equal(static_cast<std::uint64_t>(*link->creation_order), order,
-                          "is not that of the link");
-    });
+void check_link_orders(const Subject& subject, const format::LinkInfo& info, const HeapIds& names) {
+  HeapIds ids(subject, info.fractal_heap_address);
+  Rising orders;
+  const HeapIds::Visit compare = [](const Field& order, bool, const Object& object) {
+    format::Cursor cursor = object.cursor(kLink);
+    const auto link = format::decode_link(cursor);
+    if (link && link->creation_order)
+      order.want_equal(static_cast<std::uint64_t>(*link->creation_order), "is not that of the link");
   };
-  check_btree2_fields(context, place, tree, [&](Fields& record) {
-    const std::uint64_t order = record.uint(8, "creation_order");
-    const format::Field field = record.last();
-    record.want(!before || order > *before, field, "is not above that of the record before");
-    before = order;
+  const Tree2 tree{info.creation_order_index_address, kLinkOrder, 8 + kLinkId, "LinkOrderRecord"};
+  check_btree2_fields(subject, tree, [&](Fields& record) {
+    const Field order = record.uint(8, "creation_order");
+    orders.take(order);
     ids.check_id(record, kLinkId);
-    ids.want_known(record, names, nullptr);
-    ids.keep(record, field);
-    if (ids.is_full()) finish();
+    ids.want_known(names, {});
+    ids.look_at(order, compare);
   });
-  finish();
+  ids.finish(compare);
 }
 
-void check_attribute_names(const Context& context, PlaceId place, const format::AttributeInfo& info,
-                           LargestOrder& orders, HeapIds& ids) {
-  const Tree2 tree{info.name_index_address, kAttributeName, kAttributeId + 1 + 4 + 4, "AttributeNameRecord"};
-  NameIndex names(ids, kAttribute);
-  HeapIds elsewhere(context, format::kUndefinedAddress);
-  check_btree2_fields(context, place, tree, [&](Fields& record) {
-    const ByteSpan all = record.rest();
+void check_attribute_names(const Subject& subject, std::uint64_t index, LargestOrder& orders, HeapIds& ids) {
+  const Tree2 tree{index, kAttributeName, kAttributeId + 1 + 4 + 4, "AttributeNameRecord"};
+  NameIndex names(ids, false);
+  HeapIds elsewhere(subject, format::kUndefinedAddress);
+  check_btree2_fields(subject, tree, [&](Fields& record) {
+    const ByteSpan start = record.next(kAttributeId + 1);
     const bool shared =
-        all.size() > kAttributeId && (std::to_integer<unsigned>(all[kAttributeId]) & kSharedFlag) != 0;
+        start.size() > kAttributeId && (std::to_integer<unsigned>(start.back()) & kSharedFlag) != 0;
     HeapIds& heap = shared ? elsewhere : ids;
     heap.check_id(record, kAttributeId);
-    record.u8("message_flags");
-    record.want((record.last().value & 0x80) == 0, "reserved bits are set");
-    heap.remember(record.last().value);
-    record.u32("creation_order");
-    orders.take(record, record.last());
-    record.u32("name_hash");
-    const format::Field hash = record.last();
-    names.take_hash(record, hash);
-    if (!shared) names.keep(record, hash);
+    const Field flags = record.u8("message_flags");
+    flags.want_flags(0x7F);
+    heap.remember(flags);
+    orders.take(record.u32("creation_order"));
+    names.take(record.u32("name_hash"), shared);
   });
   names.finish();
 }
 
-void check_attribute_orders(const Context& context, PlaceId place, const format::AttributeInfo& info,
-                            const HeapIds& names) {
+void check_attribute_orders(const Subject& subject, const format::AttributeInfo& info, const HeapIds& names) {
+  HeapIds ids(subject, info.fractal_heap_address);
+  Rising orders;
   const Tree2 tree{info.creation_order_index_address, kAttributeOrder, kAttributeId + 1 + 4,
                    "AttributeOrderRecord"};
-  HeapIds ids(context, info.fractal_heap_address);
-  std::optional<std::uint64_t> before;
-  check_btree2_fields(context, place, tree, [&](Fields& record) {
+  check_btree2_fields(subject, tree, [&](Fields& record) {
     ids.check_id(record, kAttributeId);
-    record.u8("message_flags");
-    const format::Field flags = record.last();
-    if ((flags.value & kSharedFlag) == 0) ids.want_known(record, names, &flags);
-    const std::uint64_t order = record.u32("creation_order");
-    record.want(!before || order > *before, "is not above that of the record before");
-    before = order;
+    const Field flags = record.u8("message_flags");
+    if ((flags & kSharedFlag) == 0) ids.want_known(names, flags);
+    orders.take(record.u32("creation_order"));
   });
 }
 
 }  // namespace
 
-void check_dense_links_fields(const Context& context, PlaceId place, const format::LinkInfo& info) {
+void check_dense_links_fields(const Subject& subject, const format::LinkInfo& info) {
   if (info.fractal_heap_address == format::kUndefinedAddress) return;
-  HeapIds ids(context, info.fractal_heap_address);
-  check_link_names(context, place, info.name_index_address, ids);
-  if (info.creation_order_index_address != format::kUndefinedAddress)
-    check_link_orders(context, place, info, ids);
-  check_heap_fields(context, place, info.fractal_heap_address, &ids.use());
+  HeapIds ids(subject, info.fractal_heap_address);
+  check_link_names(subject, info.name_index_address, ids);
+  if (info.creation_order_index_address != format::kUndefinedAddress) check_link_orders(subject, info, ids);
+  check_heap_fields(subject, info.fractal_heap_address, ids.use());
 }
 
-void check_dense_attributes_fields(const Context& context, PlaceId place, const format::AttributeInfo& info,
-                                   const std::optional<format::Field>& most) {
+void check_dense_attributes_fields(const Subject& subject, const format::AttributeInfo& info,
+                                   const std::optional<Field>& most) {
   if (info.fractal_heap_address == format::kUndefinedAddress) return;
-  HeapIds ids(context, info.fractal_heap_address);
+  HeapIds ids(subject, info.fractal_heap_address);
   LargestOrder orders(most);
-  check_attribute_names(context, place, info, orders, ids);
+  check_attribute_names(subject, info.name_index_address, orders, ids);
   orders.finish();
   if (info.creation_order_index_address != format::kUndefinedAddress)
-    check_attribute_orders(context, place, info, ids);
-  check_heap_fields(context, place, info.fractal_heap_address, &ids.use());
+    check_attribute_orders(subject, info, ids);
+  check_heap_fields(subject, info.fractal_heap_address, ids.use());
 }
 
 }  // namespace h5mount::check

@@ -1,5 +1,7 @@
 #include "fields.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "h5mount/base/checked.h"
@@ -8,101 +10,139 @@
 
 namespace h5mount::check {
 
-std::uint64_t Fields::met(std::uint64_t value, std::uint64_t bytes) {
-  if (ok() && !copy_ && context_.fields != nullptr)
-    context_.fields->field(cursor_.structure(), last().name, last().offset, bytes);
-  return value;
+std::optional<Fields> Subject::take(std::uint64_t address, std::uint64_t bytes,
+                                    std::string_view structure) const {
+  if (address == format::kUndefinedAddress || bytes > limits::kMaxNodeBytes || !go_on()) return std::nullopt;
+  if (!context->structures.enter(address, bytes)) return std::nullopt;
+  auto block = file().read_up_to(address, bytes, structure);
+  if (!block || block->bytes().size() < bytes) return std::nullopt;
+  return std::optional<Fields>(std::in_place, *this, *std::move(block), structure);
+}
+
+// ---- one field
+
+Error Field::disagreement(std::string_view why) const {
+  return Error(ErrorCode::InvalidValue, structure, name, offset)
+      .with_found(value)
+      .with_detail(std::string(why));
+}
+
+bool Field::want(bool condition, std::string_view why) const {
+  if (present && !condition) context->disagrees(place, disagreement(why));
+  return condition;
+}
+
+bool Field::want_equal(std::uint64_t expected, std::string_view why) const {
+  if (present && value != expected) context->disagrees(place, disagreement(why).with_expected(expected));
+  return value == expected;
+}
+
+bool Field::want_range(std::uint64_t least, std::uint64_t most) const {
+  const bool inside = value >= least && value <= most;
+  return inside || want(false, fmt::format("is not {} to {}", least, most));
+}
+
+bool Field::want_defined(std::uint64_t bytes, std::string_view why) const {
+  return !present || want(range_within(value, bytes, stored_end()), why);
+}
+
+// ---- the fields of a structure
+
+Fields::Fields(const Subject& subject, metadata::MetadataBlock block, std::string_view structure)
+    : Subject(subject),
+      block_(std::make_shared<const metadata::MetadataBlock>(std::move(block))),
+      cursor_(block_->cursor(structure)),
+      begin_(cursor_.here()) {}
+
+Field Fields::met(std::uint64_t bytes) {
+  Field field = last();
+  if (FieldReport* const told = report()) told->field(structure(), field.name, field.offset, bytes);
+  return field;
 }
 
 ByteSpan Fields::bytes(std::uint64_t count, std::string_view name) {
   const ByteSpan out = cursor_.bytes(static_cast<std::size_t>(count), name);
-  if (!out.empty()) met(0, count);
+  if (!out.empty()) met(count);
   return out;
 }
 
+Field Fields::rest(std::string_view name) {
+  const std::size_t count = remaining();
+  if (bytes(count, name).empty()) return {};
+  Field field = last();
+  field.value = count;
+  return field;
+}
+
+void Fields::begin(std::initializer_list<std::string_view> names) {
+  (void)bytes(4, "signature");
+  for (const std::string_view name : names) u8(name);
+}
+
 void Fields::zeros(std::size_t count, std::string_view name) {
-  const ByteSpan found = bytes(count, name);
-  const auto other = std::ranges::find_if(found, [](std::byte one) { return one != std::byte{0}; });
-  if (other == found.end()) return;
-  format::Field field = last();
-  field.value = std::to_integer<std::uint64_t>(*other);
-  want_equal(0, field, "these bytes are reserved");
+  for (const std::byte other : bytes(count, name)) {
+    if (other == std::byte{0}) continue;
+    Field field = last();
+    field.value = std::to_integer<std::uint64_t>(other);
+    field.want_equal(0, "these bytes are reserved");
+    return;
+  }
 }
 
 std::string_view Fields::c_string(std::string_view name) {
   const std::string_view text = cursor_.c_string(name);
-  met(0, text.size() + 1);
+  met(text.size() + 1);
   return text;
 }
 
-void Fields::checksum() {
-  const std::uint64_t at = here();
-  (void)u32("checksum");
-  if (ok() && !copy_ && context_.fields != nullptr) context_.fields->sealed(begin_, at, at);
+void Fields::padded_text(std::uint64_t count, std::string_view name) {
+  const std::string_view text = as_text(bytes(count, name));
+  const std::size_t end = std::min(text.find('\0'), text.size());
+  last().want(text.find_first_not_of('\0', end) == std::string_view::npos, "has text behind its end");
 }
 
-void Fields::checksum_of_block(std::uint64_t bytes) {
-  const std::uint64_t at = here();
-  (void)u32("checksum");
-  if (ok() && !copy_ && context_.fields != nullptr) context_.fields->sealed(begin_, begin_ + bytes, at);
+void Fields::checksum(std::uint64_t of_block) {
+  const std::uint64_t at = u32("checksum").offset;
+  if (FieldReport* const told = report()) told->sealed(begin_, of_block > 0 ? begin_ + of_block : at, at);
 }
 
 Fields Fields::part(std::uint64_t count, std::string_view structure) {
-  Fields out(context_, place_, cursor_.part(static_cast<std::size_t>(count), "part", structure));
-  if (copy_) out.is_copy();
+  Fields out(*this, cursor_.part(static_cast<std::size_t>(count), "part", structure));
+  out.copy_ = copy_;
   return out;
 }
 
-bool Fields::want(bool condition, const format::Field& field, std::string_view why) {
-  if (!ok() || condition) return condition;
-  context_.disagrees(place_, Error(ErrorCode::InvalidValue, structure(), field.name, field.offset)
-                                 .with_found(field.value)
-                                 .with_detail(std::string(why)));
-  return false;
-}
+// ---- what several structures have
 
-bool Fields::want_equal(std::uint64_t expected, const format::Field& field, std::string_view why) {
-  if (!ok() || field.value == expected) return field.value == expected;
-  context_.disagrees(place_, Error(ErrorCode::InvalidValue, structure(), field.name, field.offset)
-                                 .with_found(field.value)
-                                 .with_expected(expected)
-                                 .with_detail(std::string(why)));
-  return false;
-}
-
-bool Fields::want_stored(const format::Field& field, std::uint64_t bytes, std::string_view why) {
-  if (field.value == format::kUndefinedAddress) return true;
-  return want(range_within(field.value, bytes, context_.stored_end), field, why);
-}
-
-void LargestOrder::take(const Fields& record, const format::Field& order) {
-  ++count_;
-  if (!most_ || order.value <= most_->value) return;
-  if (++above_count_ == 1) above_.emplace(record, order);
-}
-
-void LargestOrder::finish() {
-  if (!above_) return;
-  auto& [record, order] = *above_;
-  if (above_count_ == 1 && count_ > 1) {
-    record.want(false, order, "is above the largest of the object");
-    return;
+bool Ranges::add(std::uint64_t begin, std::uint64_t bytes) {
+  if (bytes == 0) return true;
+  std::uint64_t end = checked_add(begin, bytes).value_or(~0ULL);
+  auto next = ends_.upper_bound(begin);
+  if (next != ends_.begin() && std::prev(next)->second > begin) --next;
+  const bool apart = next == ends_.end() || next->first >= end;
+  for (; next != ends_.end() && next->first < end; next = ends_.erase(next)) {
+    begin = std::min(begin, next->first);
+    end = std::max(end, next->second);
   }
-  record.context().disagrees(record.place(), Error(ErrorCode::InvalidValue, "AttributeInfoMessage",
-                                                   "max_creation_index", most_->offset)
-                                                 .with_found(most_->value)
-                                                 .with_expected(order.value)
-                                                 .with_detail("attributes of the object have larger ones"));
+  ends_.emplace(begin, end);
+  return apart;
 }
 
-std::optional<metadata::MetadataBlock> take_structure(const Context& context, std::uint64_t address,
-                                                      std::uint64_t bytes, std::string_view structure) {
-  if (address == format::kUndefinedAddress || bytes > limits::kMaxNodeBytes || !context.tally.go_on())
-    return std::nullopt;
-  if (!context.structures.enter(address, bytes)) return std::nullopt;
-  auto block = context.metadata->read_up_to(address, bytes, structure);
-  if (!block || block->bytes().size() < bytes) return std::nullopt;
-  return *std::move(block);
+bool Ranges::contains(std::uint64_t at) const {
+  const auto behind = ends_.upper_bound(at);
+  return behind != ends_.begin() && at < std::prev(behind)->second;
+}
+
+void LargestOrder::take(const Field& order) {
+  ++count_;
+  if (most_ && order > *most_ && ++above_count_ == 1) above_ = order;
+}
+
+void LargestOrder::finish() const {
+  if (above_count_ == 1 && count_ > 1)
+    above_.want(false, "is above the largest of the object");
+  else if (above_count_ > 0)
+    most_->want_equal(above_, "attributes of the object have larger ones");
 }
 
 }  // namespace h5mount::check

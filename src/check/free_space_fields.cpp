@@ -1,7 +1,5 @@
 // Managers of free space, of the file and of fractal heaps, and their sections.
-#include <algorithm>
 #include <bit>
-#include <map>
 
 #include "fields.h"
 #include "h5mount/base/checked.h"
@@ -11,149 +9,115 @@ namespace h5mount::check {
 
 namespace {
 
-constexpr std::string_view kManager = "FreeSpaceManager", kSections = "FreeSpaceSections";
-
 class FreeSpaceFields {
  public:
-  FreeSpaceFields(const Context& context, PlaceId place, std::uint64_t address, bool of_heap,
-                  std::uint64_t space_end)
-      : context_(context), place_(place), address_(address), of_heap_(of_heap), space_end_(space_end) {}
+  FreeSpaceFields(Fields& fields, std::uint64_t address, const format::FreeSpaceManager& manager,
+                  bool of_heap, std::uint64_t space_end)
+      : fields_(fields), address_(address), manager_(manager), of_heap_(of_heap), space_end_(space_end) {}
 
   void run() {
-    const std::uint64_t bytes = format::free_space_manager_bytes(context_.metadata->sizes());
-    const auto block = take_structure(context_, address_, bytes, kManager);
-    if (!block) return;
-    format::Cursor cursor = block->cursor(kManager);
-    const auto manager = format::decode_free_space_manager(cursor);
-    if (!manager) return;
-    manager_ = *manager;
-    Fields fields(context_, place_, block->cursor(kManager));
-    check_manager(fields);
+    fields_.begin({"version"});
+    fields_.u8("client").want_equal(of_heap_ ? 0 : 1, "is 0 for a heap, 1 for a file");
+    const Field total = fields_.plain_length("total_space"), count = fields_.plain_length("section_count");
+    const Field stored = fields_.plain_length("stored_section_count");
+    const Field ghosts = fields_.plain_length("ghost_section_count");
+    count.want_equal(checked_add(stored, ghosts).value_or(~0ULL), "is not that of stored and other sections");
+    check_parameters();
+    const Field list = fields_.address("list_address");
+    const Field used = fields_.plain_length("list_bytes"), space = fields_.plain_length("list_space");
+    fields_.checksum();
+    list.want((list == format::kUndefinedAddress) == (stored == 0),
+              "there is a list if, and only if, sections are stored");
+    if (list == format::kUndefinedAddress || stored == 0) {
+      total.want(total == 0 || ghosts > 0, "no section has this space");
+      return;
+    }
+    list.want_stored();
+    if (range_within(list, used, fields_.stored_end()))
+      space.want(range_within(list, space, fields_.stored_end()), kReachesBehindEnd);
+    if (!check_list(list, used)) return;
+    stored.want_equal(sections_, "is not the number of sections in the list");
+    if (ghosts == 0) total.want_equal(sum_, "is not that of the sections");
   }
 
  private:
-  void check_manager(Fields& fields) {
-    constexpr std::uint64_t kHeapClasses = 4, kFileClasses = 3, kMostBits = 64;
-    fields.signature();
-    fields.u8("version");
-    fields.u8("client");
-    fields.want_equal(of_heap_ ? 0 : 1, "is 0 for a heap, 1 for a file");
-    fields.plain_length("total_space");
-    const format::Field total = fields.last();
-    fields.plain_length("section_count");
-    const format::Field count = fields.last();
-    const std::uint64_t stored = fields.plain_length("stored_section_count");
-    const format::Field stored_field = fields.last();
-    const std::uint64_t ghosts = fields.plain_length("ghost_section_count");
-    fields.want_equal(checked_add(stored, ghosts).value_or(~0ULL), count,
-                      "is not that of stored and other sections");
-    fields.u16("class_count");
-    fields.want(of_heap_ ? fields.last().value == kHeapClasses
-                         : fields.last().value >= 1 && fields.last().value <= kFileClasses,
-                "is not that of such a manager");
-    classes_ = fields.last().value;
-    fields.u16("shrink_percent");
-    const format::Field shrink = fields.last();
-    fields.u16("expand_percent");
-    fields.want(shrink.value > 0 && shrink.value < fields.last().value, shrink,
-                "is not between 0 and the percent to expand by");
-    fields.want(fields.last().value >= 100, "is below 100");
-    fields.u16("address_bits");
-    fields.want(fields.last().value > 0 && fields.last().value <= kMostBits, "is not 1 to 64");
-    largest_ = fields.plain_length("largest_section");
-    fields.want(largest_ > 0, "is zero");
-    fields.address("list_address");
-    const format::Field list = fields.last();
-    const std::uint64_t used = fields.plain_length("list_bytes");
-    const std::uint64_t space = fields.plain_length("list_space");
-    const format::Field space_field = fields.last();
-    fields.checksum();
-    fields.want((list.value == format::kUndefinedAddress) == (stored == 0), list,
-                "there is a list if, and only if, sections are stored");
-    if (list.value == format::kUndefinedAddress || stored == 0) {
-      fields.want(total.value == 0 || ghosts > 0, total, "no section has this space");
-      return;
-    }
-    fields.want_stored(list, 1, kBehindEnd);
-    if (range_within(list.value, used, context_.stored_end))
-      fields.want(range_within(list.value, space, context_.stored_end), space_field,
-                  "reaches behind the end of the file");
-    if (!check_list(list.value, used)) return;
-    fields.want_equal(sections_, stored_field, "is not the number of sections in the list");
-    if (ghosts == 0) fields.want_equal(sum_, total, "is not that of the sections");
+  void check_parameters() {
+    constexpr std::uint64_t kHeapClasses = 4, kFileClasses = 3;
+    const Field classes = fields_.u16("class_count");
+    classes.want(of_heap_ ? classes == kHeapClasses : classes >= 1 && classes <= kFileClasses,
+                 "is not that of such a manager");
+    classes_ = classes;
+    const Field shrink = fields_.u16("shrink_percent"), expand = fields_.u16("expand_percent");
+    shrink.want(shrink > 0 && shrink < expand, "is not between 0 and the percent to expand by");
+    expand.want(expand >= 100, "is below 100");
+    fields_.u16("address_bits").want_range(1, 64);
+    const Field largest = fields_.plain_length("largest_section");
+    largest.want_not_zero();
+    largest_ = largest;
   }
 
   // Returns whether all of the list could be read.
   bool check_list(std::uint64_t address, std::uint64_t bytes) {
-    const auto block = take_structure(context_, address, bytes, kSections);
-    if (!block || manager_.address_width > 8 || bytes < 4) return false;
-    Fields list(context_, place_, block->cursor(kSections));
-    list.signature();
-    list.u8("version");
-    list.address("manager_address");
-    list.want_equal(address_, "is not the manager that leads here");
+    auto list = fields_.take(address, bytes, "FreeSpaceSections");
+    if (!list || manager_.address_width > 8 || bytes < 4) return false;
+    list->begin({"version"});
+    list->address("manager_address").want_equal(address_, "is not the manager that leads here");
     std::uint64_t size_before = 0;
-    while (list.ok() && sections_ < manager_.section_count && list.remaining() > 4) {
-      const std::uint64_t of_size = list.uint(manager_.count_width, "section_count");
-      list.want(of_size > 0, "is zero");
+    while (list->ok() && sections_ < manager_.section_count && list->remaining() > 4) {
+      const Field of_size = list->uint(manager_.count_width, "section_count");
+      of_size.want_not_zero();
       if (of_size == 0 || of_size > manager_.section_count - sections_) return false;
-      const std::uint64_t size = list.uint(manager_.size_width, "section_size");
-      list.want(size > size_before, "is not above that of the sections before");
-      list.want(std::bit_width(size) <= std::bit_width(largest_) && size <= largest_,
-                "is above the largest that is tracked");
-      list.want(size < largest_ || !std::has_single_bit(largest_) || size == 0,
+      const Field size = list->uint(manager_.size_width, "section_size");
+      size.want(size > size_before, "is not above that of the sections before");
+      size.want(size <= largest_, "is above the largest that is tracked");
+      size.want(size < largest_ || !std::has_single_bit(largest_) || size == 0,
                 "is of no bin, which are as many as the largest has bits below it");
       size_before = size;
-      for (std::uint64_t i = 0; i < of_size && list.ok(); ++i) check_section(list, size);
+      for (std::uint64_t i = 0; i < of_size && list->ok(); ++i) check_section(*list, size);
     }
-    if (list.remaining() > 4) list.bytes(list.remaining() - 4, "unused");
-    list.checksum();
-    return list.ok();
+    if (list->remaining() > 4) list->bytes(list->remaining() - 4, "unused");
+    list->checksum();
+    return list->ok();
   }
 
   void check_section(Fields& list, std::uint64_t size) {
     constexpr std::uint64_t kFirstRow = 1, kIndirect = 3;
-    const std::uint64_t at = list.uint(manager_.address_width, "section_address");
-    const format::Field field = list.last();
-    const std::uint64_t type = list.u8("section_class");
-    list.want(type < classes_, "is no class of this manager");
+    const Field at = list.uint(manager_.address_width, "section_address");
+    const Field type = list.u8("section_class");
+    type.want(type < classes_, "is no class of this manager");
     if (of_heap_ && (type == kFirstRow || type == kIndirect)) {
-      list.uint(manager_.address_width, "indirect_block_offset");
-      list.want(list.last().value < space_end_ || space_end_ == 0, "lies outside the heap's space");
+      const Field offset = list.uint(manager_.address_width, "indirect_block_offset");
+      offset.want(offset < space_end_ || space_end_ == 0, "lies outside the heap's space");
       list.u16("start_row");
       list.u16("start_column");
-      list.u16("block_count");
-      list.want(list.last().value > 0, "is zero");
+      list.u16("block_count").want_not_zero();
     }
+    if (!list.ok()) return;
     ++sections_;
     sum_ += size;
-    if (!list.want(
-            range_within(at, size, space_end_), field,
-            of_heap_ ? "the section reaches out of the heap's space" : "reaches behind the end of the file"))
-      return;
-    const auto behind = taken_.lower_bound(at);
-    const bool apart =
-        (behind == taken_.end() || behind->first >= at + size) &&
-        (behind == taken_.begin() || std::prev(behind)->first + std::prev(behind)->second <= at);
-    list.want(apart, field, "the section overlaps another one");
-    taken_.emplace(at, size);
+    if (at.want(range_within(at, size, space_end_),
+                of_heap_ ? "the section reaches out of the heap's space" : kReachesBehindEnd))
+      at.want(taken_.add(at, size), "the section overlaps another one");
   }
 
-  const Context& context_;
-  const PlaceId place_;
+  Fields& fields_;
   const std::uint64_t address_;
+  const format::FreeSpaceManager& manager_;
   const bool of_heap_;
   const std::uint64_t space_end_;
-  format::FreeSpaceManager manager_;
   std::uint64_t classes_ = 0, largest_ = 0, sections_ = 0, sum_ = 0;
-  std::map<std::uint64_t, std::uint64_t> taken_;
+  Ranges taken_;
 };
 
 }  // namespace
 
-void check_free_space_fields(const Context& context, PlaceId place, std::uint64_t address, bool of_heap,
+void check_free_space_fields(const Subject& subject, std::uint64_t address, bool of_heap,
                              std::uint64_t space_end) {
-  FreeSpaceFields(context, place, address, of_heap, space_end).run();
+  auto fields =
+      subject.take(address, format::free_space_manager_bytes(subject.file().sizes()), "FreeSpaceManager");
+  if (!fields) return;
+  if (const auto manager = fields->decoded(format::decode_free_space_manager))
+    FreeSpaceFields(*fields, address, *manager, of_heap, space_end).run();
 }
 
 }  // namespace h5mount::check

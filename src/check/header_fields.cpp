@@ -15,9 +15,6 @@ namespace {
 
 using format::MessageType;
 
-constexpr std::string_view kHeader = structures::kObjectHeader,
-                           kContinuation = structures::kObjectHeaderContinuation;
-
 enum MessageFlag : std::uint8_t {
   kShared = 0x02,
   kDoNotShare = 0x04,
@@ -26,108 +23,61 @@ enum MessageFlag : std::uint8_t {
   kWasUnknown = 0x20,
 };
 
-std::string_view name_of(std::uint16_t type) {
-  static constexpr std::string_view kNames[] = {"NilMessage",
-                                                structures::kDataspaceMessage,
-                                                structures::kLinkInfoMessage,
-                                                structures::kDatatypeMessage,
-                                                "FillValueOldMessage",
-                                                "FillValueMessage",
-                                                structures::kLinkMessage,
-                                                "ExternalDataFilesMessage",
-                                                structures::kDataLayoutMessage,
-                                                "BogusMessage",
-                                                "GroupInfoMessage",
-                                                structures::kFilterPipelineMessage,
-                                                "AttributeMessage",
-                                                "ObjectCommentMessage",
-                                                "ObjectModificationTimeOldMessage",
-                                                "SharedMessageTableMessage",
-                                                structures::kObjectHeaderContinuationMessage,
-                                                structures::kSymbolTableMessage,
-                                                "ObjectModificationTimeMessage",
-                                                "BTreeKValuesMessage",
-                                                "DriverInfoMessage",
-                                                "AttributeInfoMessage",
-                                                "ObjectReferenceCountMessage",
-                                                "FileSpaceInfoMessage",
-                                                "MetadataCacheImageMessage"};
-  return type < std::size(kNames) ? kNames[type] : "UnknownMessage";
-}
-
-bool may_repeat(MessageType type) {
-  return type == MessageType::Nil || type == MessageType::Link || type == MessageType::Attribute ||
-         type == MessageType::ObjectHeaderContinuation || type == MessageType::Bogus;
-}
-bool is_shareable(MessageType type) {
-  return type == MessageType::Dataspace || type == MessageType::Datatype ||
-         type == MessageType::FillValueOld || type == MessageType::FillValue ||
-         type == MessageType::FilterPipeline || type == MessageType::Attribute;
-}
-bool is_of_extension(MessageType type) {
-  return type == MessageType::SharedMessageTable || type == MessageType::BTreeKValues ||
-         type == MessageType::DriverInfo || type == MessageType::FileSpaceInfo ||
-         type == MessageType::MetadataCacheImage;
-}
-
 class HeaderFields {
  public:
-  HeaderFields(const Context& context, PlaceId place, const Owner& owner)
-      : context_(context), place_(place), owner_(owner), largest_(owner.max_creation_index) {}
+  // `filters`: the number of the dataset's filters. `most`: the largest creation order of its attributes.
+  HeaderFields(const Subject& subject, bool of_extension, std::size_t filters,
+               const std::optional<Field>& most)
+      : subject_(subject), of_extension_(of_extension), filters_(filters), largest_(most) {}
 
-  void run() {
+  void run(std::uint64_t address) {
     constexpr std::uint64_t kPrefix = 64;
-    const auto start = context_.metadata->read_up_to(owner_.address, kPrefix, kHeader);
+    constexpr std::string_view kHeader = structures::kObjectHeader;
+    const auto start = subject_.file().read_up_to(address, kPrefix, kHeader);
     if (!start) return;
     format::Cursor cursor = start->cursor(kHeader);
     const auto prefix = format::decode_object_header_prefix(cursor);
     if (!prefix) return;
     prefix_ = *prefix;
-    owner_.header_version = prefix_.version;
-    const std::uint64_t whole = prefix_.prefix_bytes + prefix_.chunk0_bytes + checksum_bytes();
-    const auto block = take_structure(context_, owner_.address, whole, kHeader);
-    if (!block) return;
-    Fields header(context_, place_, block->cursor(kHeader));
-    prefix_.version == 1 ? check_prefix_1(header) : check_prefix_2(header);
-    check_messages(header);
+    auto header =
+        subject_.take(address, prefix_.prefix_bytes + prefix_.chunk0_bytes + checksum_bytes(), kHeader);
+    if (!header) return;
+    old() ? check_prefix_1(*header) : check_prefix_2(*header);
+    check_messages(*header);
     const std::size_t in_first = count_;
-    while (!pending_.empty() && context_.tally.go_on()) check_continuation();
+    while (!pending_.empty() && subject_.go_on()) check_continuation();
     check_count(in_first);
     largest_.finish();
   }
 
  private:
+  bool old() const { return prefix_.version == 1; }
   std::size_t checksum_bytes() const { return format::header_checksum_bytes(prefix_.version); }
-  std::size_t message_header_bytes() const {
-    return prefix_.version == 1 ? 8 : prefix_.tracks_creation_order() ? 6 : 4;
-  }
+  std::size_t message_header_bytes() const { return old() ? 8 : prefix_.tracks_creation_order() ? 6 : 4; }
 
   void check_prefix_1(Fields& header) {
     header.u8("version");
     header.zeros(1, "reserved");
-    header.u16("message_count");
-    count_field_ = header.last();
-    header.u32("reference_count");
-    header.want(header.last().value > 0, "nothing leads to the object");
-    header.u32("header_size");
-    header.want(header.last().value % 8 == 0, "is no multiple of 8");
+    stated_ = header.u16("message_count");
+    const Field count = header.u32("reference_count");
+    count.want(count > 0, "nothing leads to the object");
+    const Field size = header.u32("header_size");
+    size.want(size % 8 == 0, "is no multiple of 8");
     header.bytes(4, "padding");
   }
 
   void check_prefix_2(Fields& header) {
     constexpr std::uint8_t kTracked = 0x04, kIndexed = 0x08;
-    header.signature();
-    header.u8("version");
-    const std::uint8_t flags = header.u8("flags");
-    header.want((flags & (kTracked | kIndexed)) != kIndexed,
-                "the creation order of attributes is indexed and not tracked");
+    header.begin({"version"});
+    const Field flags = header.u8("flags");
+    flags.want((flags & (kTracked | kIndexed)) != kIndexed,
+               "the creation order of attributes is indexed and not tracked");
     if ((flags & 0x20) != 0)
       for (const char* time : {"access_time", "modification_time", "change_time", "birth_time"})
         header.u32(time);
     if ((flags & 0x10) != 0) {
-      const std::uint16_t most = header.u16("max_compact_attributes");
-      header.u16("min_dense_attributes");
-      header.want(header.last().value <= most + 1ULL, "is above the most compact ones");
+      const Field most = header.u16("max_compact_attributes"), least = header.u16("min_dense_attributes");
+      least.want(least <= most + 1, "is above the most compact ones");
     }
     header.uint(std::size_t{1} << (flags & 0x03), "size_of_chunk_0");
   }
@@ -135,11 +85,10 @@ class HeaderFields {
   void check_continuation() {
     const auto [address, length] = pending_.front();
     pending_.pop_front();
-    const auto block = take_structure(context_, address, length, kContinuation);
-    if (!block) return;
-    Fields chunk(context_, place_, block->cursor(kContinuation));
-    if (prefix_.version != 1) chunk.signature();
-    check_messages(chunk);
+    auto chunk = subject_.take(address, length, structures::kObjectHeaderContinuation);
+    if (!chunk) return;
+    if (!old()) chunk->begin({});
+    check_messages(*chunk);
   }
 
   // In a chunk with a NIL message there is no reason for a gap, and no gap has room for a message.
@@ -150,156 +99,138 @@ class HeaderFields {
     const std::size_t gap = chunk.remaining() - std::min(chunk.remaining(), checksum_bytes());
     if (gap > 0) {
       chunk.bytes(gap, "gap");
-      format::Field field = chunk.last();
+      Field field = chunk.last();
       field.value = gap;
-      chunk.want(prefix_.version != 1 && !nil, field,
+      field.want(!old() && !nil,
                  nil ? "a chunk with a NIL message has no gap" : "messages do not end with the chunk");
     }
-    if (prefix_.version != 1) chunk.checksum();
+    if (!old()) chunk.checksum();
   }
 
   bool check_message(Fields& chunk, bool& nil) {
-    const std::uint16_t number = prefix_.version == 1 ? chunk.u16("message.type") : chunk.u8("message.type");
-    const auto type = static_cast<MessageType>(number);
-    const format::Field type_field = chunk.last();
-    const std::uint16_t size = chunk.u16("message.size");
-    if (prefix_.version == 1) chunk.want(size % 8 == 0, "is no multiple of 8");
-    const std::uint8_t flags = chunk.u8("message.flags");
-    check_flags(chunk, type, flags);
-    if (prefix_.version == 1) chunk.zeros(3, "message.reserved");
+    const Field number = old() ? chunk.u16("message.type") : chunk.u8("message.type");
+    const MessageForm& form = message_form(number);
+    const auto type = static_cast<MessageType>(number.value);
+    const Field size = chunk.u16("message.size");
+    if (old()) size.want(size % 8 == 0, "is no multiple of 8");
+    const Field flags = chunk.u8("message.flags");
+    check_flags(flags, form);
+    if (old()) chunk.zeros(3, "message.reserved");
     if (prefix_.tracks_creation_order()) check_creation_order(chunk, type);
     ++count_;
     nil = nil || type == MessageType::Nil;
     if (size > chunk.remaining() - std::min(chunk.remaining(), checksum_bytes())) return false;
-    check_type(chunk, type, type_field);
-    Fields body = chunk.part(size, name_of(number));
-    check_body(body, type, number, flags);
+    check_type(number, form);
+    Fields body = chunk.part(size, form.name);
+    check_body(body, type, form, flags);
     return true;
   }
 
-  void check_type(Fields& chunk, MessageType type, const format::Field& field) {
-    if (!may_repeat(type) && static_cast<std::uint16_t>(type) <= format::kLastKnownMessageType)
-      chunk.want(seen_.insert(type).second, field, "a header has one message of this type alone");
-    chunk.want(owner_.extension || !is_of_extension(type), field,
-               "only the superblock's extension has such a message");
-    chunk.want(type != MessageType::ObjectReferenceCount || prefix_.version != 1, field,
-               "headers of version 1 have no such message");
+  void check_type(const Field& type, const MessageForm& form) {
+    if (!form.has(MessageForm::kRepeats))
+      type.want(seen_.insert(type).second, "a header has one message of this type alone");
+    type.want(of_extension_ || !form.has(MessageForm::kOfExtension),
+              "only the superblock's extension has such a message");
+    type.want(type != static_cast<std::uint64_t>(MessageType::ObjectReferenceCount) || !old(),
+              "headers of version 1 have no such message");
   }
 
-  void check_flags(Fields& chunk, MessageType type, std::uint8_t flags) {
-    const auto has = [&](std::uint8_t all) { return (flags & all) == all; };
-    chunk.want(!has(kShared | kDoNotShare), "a message is shared that should not be");
-    chunk.want((flags & kShared) == 0 || is_shareable(type), "no message of this type is shared");
-    chunk.want(!has(kWasUnknown | kFailIfUnknown),
+  static void check_flags(const Field& flags, const MessageForm& form) {
+    const auto has = [&](std::uint64_t all) { return (flags & all) == all; };
+    flags.want(!has(kShared | kDoNotShare), "a message is shared that should not be");
+    flags.want(!has(kShared) || form.has(MessageForm::kShareable), "no message of this type is shared");
+    flags.want(!has(kWasUnknown | kFailIfUnknown),
                "software that did not know the message has changed the object, and should have failed");
-    chunk.want((flags & kWasUnknown) == 0 || (flags & kMarkIfUnknown) != 0,
-               "is marked as unknown, which nothing asks for");
+    flags.want(!has(kWasUnknown) || has(kMarkIfUnknown), "is marked as unknown, which nothing asks for");
   }
 
   // Attributes count within the object; of other messages it is not used.
   void check_creation_order(Fields& chunk, MessageType type) {
     const bool counts = type == MessageType::Attribute;
-    const std::uint16_t order =
-        chunk.u16(counts ? "message.creation_order" : "message.creation_order.unused");
-    if (!counts) return;
-    const format::Field field = chunk.last();
-    if (chunk.want(orders_.insert(order).second, field, "another attribute has the same"))
-      largest_.take(chunk, field);
+    const Field order = chunk.u16(counts ? "message.creation_order" : "message.creation_order.unused");
+    if (counts && order.want(orders_.insert(order).second, "another attribute has the same"))
+      largest_.take(order);
   }
 
-  void check_body(Fields& body, MessageType type, std::uint16_t number, std::uint8_t flags) {
-    if (type == MessageType::Nil || number > format::kLastKnownMessageType) {
-      if (body.remaining() > 0) body.bytes(body.remaining(), "body");
-      return;
-    }
-    if ((flags & kShared) != 0) {
+  void check_body(Fields& body, MessageType type, const MessageForm& form, std::uint64_t flags) {
+    if (form.has(MessageForm::kOpaque)) {
+      body.rest("body");
+    } else if ((flags & kShared) != 0) {
       check_shared_reference_fields(body);
     } else if (type == MessageType::ObjectHeaderContinuation) {
-      const std::uint64_t address = body.address("offset");
-      const format::Field offset = body.last();
-      const std::uint64_t length = body.plain_length("length");
-      if (body.want_stored(offset, length, "reaches behind the end of the file") &&
-          pending_.size() < limits::kMaxHeaderChunks)
+      const Field address = body.address("offset"), length = body.plain_length("length");
+      if (address.want_stored(length, kReachesBehindEnd) && pending_.size() < limits::kMaxHeaderChunks)
         pending_.emplace_back(address, length);
+    } else if (type == MessageType::DataLayout) {
+      check_layout_fields(body, filters_);
     } else {
-      check_message_fields(body, number, owner_);
+      form.check(body);
     }
-    check_rest(body);
+    if (body.ok()) check_rest(body, type);
   }
 
   // Version 1 fills messages with zeros to a multiple of 8; version 2 has nothing behind them. Writers of
   // both left layouts and datatypes that had been longer in their place.
-  void check_rest(Fields& body) {
-    const std::size_t rest = body.remaining();
-    if (rest == 0 || !body.ok()) return;
-    const std::string_view name = body.structure();
-    if (prefix_.version == 1) {
-      if (name == structures::kDataLayoutMessage)
-        body.bytes(rest, "unused");
-      else
-        body.zeros(rest, "padding");
-      return;
-    }
-    if (name == structures::kDatatypeMessage) return body.zeros(rest, "trailing_bytes");
-    body.bytes(rest, "trailing_bytes");
-    format::Field field = body.last();
-    field.value = rest;
-    body.want(false, field, "bytes lie behind the message");
+  void check_rest(Fields& body, MessageType type) const {
+    if (old() && type == MessageType::DataLayout)
+      body.rest("unused");
+    else if (old() || type == MessageType::Datatype)
+      body.zeros(body.remaining(), old() ? "padding" : "trailing_bytes");
+    else
+      body.rest("trailing_bytes").want(false, "bytes lie behind the message");
   }
 
   // A writer of old counted wrongly where it joined messages of several chunks; libhdf5 reads such headers.
   void check_count(std::size_t in_first) {
-    if (prefix_.version != 1 || count_ <= count_field_.value) return;
-    const Error error = Error(ErrorCode::InvalidValue, kHeader, count_field_.name, count_field_.offset)
-                            .with_found(count_field_.value)
-                            .with_expected(count_)
-                            .with_detail("the header has more messages");
-    if (in_first > count_field_.value)
-      context_.disagrees(place_, error);
+    if (!old() || count_ <= stated_) return;
+    const Error error = stated_.disagreement("the header has more messages").with_expected(count_);
+    if (in_first > stated_)
+      subject_.context->disagrees(subject_.place, error);
     else
-      context_.note(place_, error);
+      subject_.context->note(subject_.place, error);
   }
 
-  const Context& context_;
-  const PlaceId place_;
-  Owner owner_;
+  const Subject& subject_;
+  const bool of_extension_;
+  const std::size_t filters_;
   format::ObjectHeaderPrefix prefix_;
-  format::Field count_field_;
+  Field stated_;  // the number of messages, in version 1
   std::size_t count_ = 0;
   std::deque<std::pair<std::uint64_t, std::uint64_t>> pending_;
-  std::set<MessageType> seen_;
-  std::unordered_set<std::uint16_t> orders_;
+  std::set<std::uint64_t> seen_;  // types
+  std::unordered_set<std::uint64_t> orders_;
   LargestOrder largest_;
 };
 
 // The number of filters of a dataset; 32 where it is not known.
-std::size_t filters_of(const Context& context, const metadata::ObjectHeader& header) {
+std::size_t filters_of(const Subject& subject, const metadata::ObjectHeader& header) {
   constexpr std::size_t kMost = 32;
   const auto* message = header.find(MessageType::FilterPipeline);
   if (message == nullptr) return header.damage ? kMost : 0;
-  const auto resolved = metadata::resolve_message(*context.metadata, *message);
+  const auto resolved = metadata::resolve_message(subject.file(), *message);
   if (!resolved) return kMost;
   format::Cursor cursor = resolved->cursor(structures::kFilterPipelineMessage);
   const auto pipeline = format::decode_filter_pipeline(cursor);
   return pipeline ? pipeline->filters.size() : kMost;
 }
 
+std::optional<Field> largest_order_of(const Subject& subject, const metadata::ObjectHeader& header) {
+  const auto* message = header.find(MessageType::AttributeInfo);
+  if (message == nullptr) return std::nullopt;
+  format::Cursor cursor = message->cursor("AttributeInfoMessage");
+  cursor.version(0, 0);
+  if ((cursor.u8("flags") & 0x01) == 0) return std::nullopt;
+  cursor.u16("max_creation_index");
+  return cursor.ok() ? std::optional(Field{cursor.last(), subject, cursor.structure(), true}) : std::nullopt;
+}
+
 }  // namespace
 
-void check_header_fields(const Context& context, PlaceId place, std::uint64_t address, bool extension) {
-  Owner owner{.address = address, .extension = extension, .max_creation_index = {}};
-  if (const auto header = metadata::load_object_header(*context.metadata, address)) {
-    owner.filters = filters_of(context, **header);
-    if (const auto* message = (*header)->find(MessageType::AttributeInfo)) {
-      format::Cursor cursor = message->cursor("AttributeInfoMessage");
-      cursor.version(0, 0);
-      if ((cursor.u8("flags") & 0x01) != 0) {
-        cursor.u16("max_creation_index");
-        if (cursor.ok()) owner.max_creation_index = cursor.last();
-      }
-    }
-  }
-  HeaderFields(context, place, owner).run();
+void check_header_fields(const Subject& subject, std::uint64_t address, bool of_extension) {
+  const auto header = metadata::load_object_header(subject.file(), address);
+  HeaderFields(subject, of_extension, header ? filters_of(subject, **header) : 32,
+               header ? largest_order_of(subject, **header) : std::nullopt)
+      .run(address);
 }
 
 }  // namespace h5mount::check

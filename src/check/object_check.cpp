@@ -64,7 +64,7 @@ void check_attributes(const Context& context, const object::Object& object, Plac
 }
 
 void check_external_link(const Context& context, const format::Link& link, PlaceId group) {
-  if (const auto unknown = format::unknown_external_form(link)) return context.found(group, *unknown);
+  if (format::unknown_external_form(link)) return;  // the link's fields tell it
   const auto opened = context.environment.files->open_hdf5(context.file, link.file, object::NameUse::Link);
   if (!opened) context.note(group, opened.error().within("external link " + link.name + " to " + link.file));
 }
@@ -152,16 +152,12 @@ void check_indexes(const Context& context, const object::Object& object, PlaceId
 }
 
 // The fields of the index of chunks.
-void check_chunk_index(const Context& context, PlaceId place, const object::DatasetDescription& dataset) {
+void check_chunk_index(const Subject& subject, const object::DatasetDescription& dataset) {
   const format::DataLayout& layout = dataset.layout;
-  const bool structured = layout.cls == format::LayoutClass::Structured;
-  if ((layout.cls != format::LayoutClass::Chunked && !structured) ||
-      layout.address == format::kUndefinedAddress)
-    return;
+  if (layout.cls != format::LayoutClass::Chunked) return;
   const auto geometry = chunk::ChunkGeometry::make(dataset.space, layout, !dataset.pipeline.filters.empty());
   if (!geometry) return;
-  ChunkForm form{geometry->chunk_dims.size(), dataset.pipeline.filters.size(), geometry->chunk_bytes,
-                 structured, 1};
+  ChunkForm form{geometry->chunk_dims.size(), dataset.pipeline.filters.size(), geometry->chunk_bytes, 1};
   for (std::size_t d = 0; d < form.rank && form.most_chunks; ++d) {
     const std::uint64_t most = geometry->max_dims[d];
     if (most == format::kUnlimited)
@@ -171,13 +167,13 @@ void check_chunk_index(const Context& context, PlaceId place, const object::Data
   }
   switch (layout.index) {
     case format::ChunkIndexKind::BTree1:
-      return check_chunk_tree_fields(context, place, form, layout.address);
+      return check_chunk_tree_fields(subject, form, layout);
     case format::ChunkIndexKind::BTree2:
-      return check_chunk_records_fields(context, place, form, layout);
+      return check_chunk_records_fields(subject, form, layout);
     case format::ChunkIndexKind::FixedArray:
-      return check_fixed_array_fields(context, place, form, layout);
+      return check_fixed_array_fields(subject, form, layout);
     case format::ChunkIndexKind::ExtensibleArray:
-      return check_extensible_array_fields(context, place, form, layout);
+      return check_extensible_array_fields(subject, form, layout);
     case format::ChunkIndexKind::Single:
     case format::ChunkIndexKind::Implicit:
       return;
@@ -200,7 +196,7 @@ void check_kind(const Context& context, const object::Object& object, PlaceId pl
       if (!description) return damaged(description.error());
       for (const Error& error : description->disagreements) damaged(error);
       check_data(context, place, *description);
-      return check_chunk_index(context, place, *description);
+      return check_chunk_index({&context, place}, *description);
   }
 }
 
@@ -218,7 +214,7 @@ void check_object(const Context& context, PlaceId place) {
   check_attributes(context, *object, place);
   check_indexes(context, *object, place);
   check_kind(context, *object, place);
-  check_header_fields(context, place, object->address, false);
+  check_header_fields({&context, place}, object->address, false);
 }
 
 }  // namespace h5mount::check

@@ -9,146 +9,119 @@ namespace h5mount::check {
 
 namespace {
 
-constexpr std::string_view kSharedTable = "SharedMessageTable", kList = "SharedMessageList";
+constexpr std::string_view kRecord = "SharedMessageRecord";
 constexpr std::uint8_t kMessageRecord = 7;
 // The types that can be shared: dataspace, datatype, fill value, pipeline, attribute.
 constexpr std::uint64_t kTypes = 0x182a;
 
 class SharedTableFields {
  public:
-  explicit SharedTableFields(const Context& context) : context_(context), sizes_(context.metadata->sizes()) {}
+  explicit SharedTableFields(Fields& table) : table_(table) {}
 
-  void check(Fields& table, std::uint8_t count) {
-    table.signature();
+  void check(std::uint64_t count) {
+    table_.begin({});
     std::vector<Index> indexes;
-    for (unsigned i = 0; i < count && table.ok(); ++i) indexes.push_back(check_index(table));
-    table.checksum();
-    for (const Index& index : indexes) check_records(table, index);
+    for (unsigned i = 0; i < count && table_.ok(); ++i) indexes.push_back(check_index());
+    table_.checksum();
+    for (const Index& index : indexes) check_records(index);
   }
 
  private:
   struct Index {
-    bool tree = false;
-    std::uint64_t types = 0, address = format::kUndefinedAddress, heap = format::kUndefinedAddress;
-    format::SharedMessageIndex decoded;
-    format::Field count, least;
+    bool tree;
+    Field types, least, list_capacity, count, address, heap;
   };
 
-  Index check_index(Fields& table) {
-    Index index;
-    table.u8("version");
-    index.tree = table.u8("index_kind") == 1;
-    const format::Field kind = table.last();
-    index.types = table.u16("message_types");
-    table.want((index.types & ~kTypes) == 0, "reserved bits are set");
-    table.want((index.types & taken_) == 0, "another index has these messages");
-    taken_ |= index.types;
-    table.u32("min_message_size");
-    index.least = table.last();
-    const std::uint64_t most = table.u16("list_cutoff");
-    index.decoded.list_capacity = static_cast<std::uint16_t>(most);
-    table.u16("tree_cutoff");
-    table.want(table.last().value <= most + 1, "is above the most that a list has");
-    const std::uint64_t least = table.last().value;
-    index.decoded.message_count = table.u16("message_count");
-    index.count = table.last();
-    if (index.tree)
-      table.want(index.count.value >= least, kind, "so few messages are in a list");
-    else
-      table.want(index.count.value <= most, kind, "so many messages are in a tree");
-    index.address = table.address("index_address");
-    table.want_stored(1, kBehindEnd);
-    index.heap = table.address("heap_address");
-    table.want_stored(1, kBehindEnd);
-    return index;
+  Index check_index() {
+    table_.u8("version");
+    const Field kind = table_.u8("index_kind"), types = table_.u16("message_types");
+    types.want_flags(kTypes);
+    types.want((types & taken_) == 0, "another index has these messages");
+    taken_ |= types;
+    const Field least = table_.u32("min_message_size"), most = table_.u16("list_cutoff");
+    const Field tree_most = table_.u16("tree_cutoff"), count = table_.u16("message_count");
+    tree_most.want(tree_most <= most + 1, "is above the most that a list has");
+    const bool tree = kind == 1;
+    kind.want(tree ? count >= tree_most : count <= most,
+              tree ? "so few messages are in a list" : "so many messages are in a tree");
+    const Field address = table_.address("index_address"), heap = table_.address("heap_address");
+    address.want_stored();
+    heap.want_stored();
+    return {tree, types, least, most, count, address, heap};
   }
 
-  void check_records(Fields& table, const Index& index) {
+  void check_records(const Index& index) {
     if (index.address == format::kUndefinedAddress) return;
-    HeapIds ids(context_, index.heap);
-    std::uint64_t found = 0;
+    HeapIds ids(table_, index.heap);
+    std::uint64_t found = 0, smallest = ~0ULL;
+    // The hash begins with the message's type.
+    const HeapIds::Visit visit = [&](const Field& hash, bool, const metadata::FractalHeap::Object& object) {
+      bool known = false;
+      for (std::uint32_t type = 0; type < 16 && !known; ++type)
+        known = (index.types >> type & 1) != 0 && lookup3_checksum(object.bytes, type) == hash;
+      hash.want(known, "is not that of the message");
+      smallest = std::min<std::uint64_t>(smallest, object.bytes.size());
+    };
     const auto record = [&](Fields& one) {
       ++found;
-      check_record(one, index, ids);
-      if (ids.is_full()) check_hashes(ids, index);
+      check_record(one, index.types, ids, visit);
     };
-    const std::uint64_t bytes = 1 + 4 + std::max<std::uint64_t>(4 + 8, 4 + std::uint64_t{sizes_.offsets});
+    const std::uint64_t bytes = 1 + 4 + std::max<std::uint64_t>(4 + 8, 4U + table_.sizes().offsets);
     if (index.tree) {
-      const Tree2 tree{index.address, kMessageRecord, bytes, "SharedMessageRecord"};
-      check_btree2_fields(context_, Places::kRoot, tree, record);
-      table.want_equal(found, index.count, "is not the number of records");
+      check_btree2_fields(table_, {index.address, kMessageRecord, bytes, kRecord}, record);
+      index.count.want_equal(found, "is not the number of records");
     } else {
       check_list(index, bytes, record);
     }
-    check_hashes(ids, index);
-    table.want(smallest_ >= index.least.value, index.least, "a smaller message is shared");
-    smallest_ = ~0ULL;
-    if (index.heap != format::kUndefinedAddress)
-      check_heap_fields(context_, Places::kRoot, index.heap, &ids.use());
+    ids.finish(visit);
+    index.least.want(smallest >= index.least, "a smaller message is shared");
+    if (index.heap != format::kUndefinedAddress) check_heap_fields(table_, index.heap, ids.use());
   }
 
   void check_list(const Index& index, std::uint64_t record_bytes,
                   const std::function<void(Fields&)>& record) {
-    const auto block = take_structure(context_, index.address,
-                                      format::shared_message_list_bytes(index.decoded, sizes_), kList);
-    if (!block) return;
-    Fields list(context_, Places::kRoot, block->cursor(kList));
-    list.signature();
-    for (unsigned i = 0; i < index.decoded.message_count && list.ok(); ++i) {
-      Fields one = list.part(record_bytes, "SharedMessageRecord");
+    format::SharedMessageIndex decoded;
+    decoded.list_capacity = static_cast<std::uint16_t>(index.list_capacity);
+    decoded.message_count = static_cast<std::uint16_t>(index.count);
+    auto list = table_.take(index.address, format::shared_message_list_bytes(decoded, table_.sizes()),
+                            "SharedMessageList");
+    if (!list) return;
+    list->begin({});
+    for (unsigned i = 0; i < index.count && list->ok(); ++i) {
+      Fields one = list->part(record_bytes, kRecord);
       record(one);
-      if (one.remaining() > 0) one.bytes(one.remaining(), "unused");
+      one.rest("unused");
     }
-    list.checksum();
+    list->checksum();
   }
 
-  void check_record(Fields& record, const Index& index, HeapIds& ids) {
-    const std::uint8_t location = record.u8("location");
-    record.want(location <= 1, "is neither the heap nor a header");
-    record.u32("hash");
-    const format::Field hash = record.last();
+  static void check_record(Fields& record, std::uint64_t types, HeapIds& ids, const HeapIds::Visit& visit) {
+    const Field location = record.u8("location"), hash = record.u32("hash");
+    location.want(location <= 1, "is neither the heap nor a header");
     if (location == 1) {
       record.zeros(1, "reserved");
-      record.u8("message_type");
-      record.want(record.last().value < 16 && (index.types >> record.last().value & 1) != 0,
-                  "is not of the index");
+      const Field type = record.u8("message_type");
+      type.want(type < 16 && (types >> type & 1) != 0, "is not of the index");
       record.u16("creation_index");
-      record.address("object_header_address");
-      record.want(record.last().value < context_.stored_end, kBehindEnd);
+      record.address("object_header_address").want_defined();
       return;
     }
-    record.u32("reference_count");
-    record.want(record.last().value > 0, "is zero");
+    record.u32("reference_count").want_not_zero();
     ids.check_id(record, 8);
-    ids.keep(record, hash);
+    ids.look_at(hash, visit);
   }
 
-  // The hash begins with the message's type.
-  void check_hashes(HeapIds& ids, const Index& index) {
-    ids.read_kept(
-        [&](Fields& record, const format::Field& hash, bool, const metadata::FractalHeap::Object& object) {
-          bool known = false;
-          for (std::uint32_t type = 0; type < 16; ++type)
-            known = known ||
-                    ((index.types >> type & 1) != 0 && lookup3_checksum(object.bytes, type) == hash.value);
-          record.want(known, hash, "is not that of the message");
-          smallest_ = std::min<std::uint64_t>(smallest_, object.bytes.size());
-        });
-  }
-
-  const Context& context_;
-  const format::FileSizes sizes_;
-  std::uint64_t taken_ = 0, smallest_ = ~0ULL;
+  Fields& table_;
+  std::uint64_t taken_ = 0;
 };
 
 }  // namespace
 
-void check_shared_table_fields(const Context& context, std::uint64_t address, std::uint8_t indexes) {
-  const std::uint64_t bytes = format::shared_message_table_bytes(indexes, context.metadata->sizes());
-  const auto block = take_structure(context, address, bytes, kSharedTable);
-  if (!block) return;
-  Fields table(context, Places::kRoot, block->cursor(kSharedTable));
-  SharedTableFields(context).check(table, indexes);
+void check_shared_table_fields(const Subject& subject, std::uint64_t address, std::uint64_t indexes) {
+  const auto count = static_cast<std::uint8_t>(indexes);
+  auto table = subject.take(address, format::shared_message_table_bytes(count, subject.file().sizes()),
+                            "SharedMessageTable");
+  if (table) SharedTableFields(*table).check(indexes);
 }
 
 }  // namespace h5mount::check

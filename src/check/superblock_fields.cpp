@@ -13,129 +13,108 @@ constexpr std::string_view kSuperblock = structures::kSuperblock, kDriver = "Dri
 
 // What readers need of these numbers they have decoded; here it is only checked.
 void check_addresses(Fields& block, bool old) {
-  const Context& context = block.context();
-  const std::uint64_t at = context.metadata->base_address();
-  block.address("base_address");
-  block.want_equal(at, "the superblock lies elsewhere");
+  block.address("base_address").want_equal(block.file().base_address(), "the superblock lies elsewhere");
   if (old) {
-    block.address("free_space_address");
-    block.want_equal(format::kUndefinedAddress, "the format has no such structure");
+    block.address("free_space_address")
+        .want_equal(format::kUndefinedAddress, "the format has no such structure");
   } else {
-    block.address("superblock_extension_address");
-    block.want_stored(1, kBehindEnd);
-    block.want(block.last().value == format::kUndefinedAddress ||
-                   block.last().value != context.metadata->root_address(),
-               "is the root group");
+    const Field extension = block.address("superblock_extension_address");
+    extension.want_stored();
+    extension.want(extension == format::kUndefinedAddress || extension != block.file().root_address(),
+                   "is the root group");
   }
   block.address("end_of_file_address");
 }
 
-void check_root(Fields& block) {
-  const Context& context = block.context();
-  const auto root = object::open_object(*context.metadata, context.metadata->root_address());
-  block.want(!root || root->kind == object::ObjectKind::Group, "leads to no group");
-}
-
-// The scratch pad of a group's entry repeats what the group's symbol table message says.
-void check_root_entry(Fields& block) {
-  block.plain_length("root.link_name_offset");
-  block.want_equal(0, "the root has no name");
-  block.address("root.object_header_address");
-  check_root(block);
-  const std::uint32_t type = block.u32("root.cache_type");
-  block.want(type <= 1, "is 0 or 1 for a group");
-  block.zeros(4, "root.reserved");
-  check_scratch_fields(block, type, block.context().metadata->root_address(), true);
+void check_root(const Field& address) {
+  const auto root = object::open_object(address.file(), address.file().root_address());
+  address.want(!root || root->kind == object::ObjectKind::Group, "leads to no group");
 }
 
 void check_old(Fields& block, unsigned version) {
-  constexpr std::uint32_t kFlags = 0x03;
-  block.u8("free_space_version");
-  block.want_equal(0, "is 0 alone");
-  block.u8("root_entry_version");
-  block.want_equal(0, "is 0 alone");
+  block.u8("free_space_version").want_zero();
+  block.u8("root_entry_version").want_zero();
   block.zeros(1, "reserved");
-  block.u8("shared_header_version");
-  block.want_equal(0, "is 0 alone");
+  block.u8("shared_header_version").want_zero();
   block.u8("size_of_offsets");
   block.u8("size_of_lengths");
-  block.set_sizes(block.context().metadata->sizes());
+  block.set_sizes(block.file().sizes());
   block.zeros(1, "reserved");
   block.u16("group_leaf_k");
   block.u16("group_internal_k");
-  block.u32("file_consistency_flags");
-  block.want((block.last().value & ~std::uint64_t{kFlags}) == 0, "reserved bits are set");
+  block.u32("file_consistency_flags").want_flags(0x03);
   if (version == 1) {
     block.u16("indexed_storage_k");
     block.zeros(2, "reserved");
   }
   check_addresses(block, true);
-  block.address("driver_info_address");
-  block.want_stored(format::kDriverInfoHeaderBytes, kBehindEnd);
-  check_root_entry(block);
+  block.address("driver_info_address").want_stored(format::kDriverInfoHeaderBytes);
+  block.plain_length("root.link_name_offset").want_equal(0, "the root has no name");
+  check_root(block.address("root.object_header_address"));
+  const Field type = block.u32("root.cache_type");
+  type.want(type <= 1, "is 0 or 1 for a group");
+  block.zeros(4, "root.reserved");
+  // The scratch pad of a group's entry repeats what the group's symbol table message says.
+  check_scratch_fields(block, type, block.file().root_address(), true);
 }
 
 void check_new(Fields& block, unsigned version) {
-  const std::uint64_t flags = version == 2 ? 0x03 : 0x07;  // 3 adds the writer with SWMR
   block.u8("size_of_offsets");
   block.u8("size_of_lengths");
-  block.set_sizes(block.context().metadata->sizes());
-  block.u8("file_consistency_flags");
-  block.want((block.last().value & ~flags) == 0, "reserved bits are set");
-  block.want((block.last().value & 0x05) != 0x04, "a SWMR writer has the file open, and nobody to write");
+  block.set_sizes(block.file().sizes());
+  const Field flags = block.u8("file_consistency_flags");
+  flags.want_flags(version == 2 ? 0x03 : 0x07);  // 3 adds the writer with SWMR
+  flags.want((flags & 0x05) != 0x04, "a SWMR writer has the file open, and nobody to write");
   check_addresses(block, false);
-  block.address("root_group_object_header_address");
-  check_root(block);
+  check_root(block.address("root_group_object_header_address"));
   block.checksum();
 }
 
-void check_driver(const Context& context, std::uint64_t address) {
-  const auto start = context.metadata->read_up_to(address, format::kDriverInfoHeaderBytes, kDriver);
+void check_driver(const Subject& subject, std::uint64_t address) {
+  const auto start = subject.file().read_up_to(address, format::kDriverInfoHeaderBytes, kDriver);
   if (!start) return;
   format::Cursor cursor = start->cursor(kDriver);
   const auto bytes = format::decode_driver_info_block_bytes(cursor);
-  const auto block = bytes ? take_structure(context, address, *bytes, kDriver) : std::nullopt;
-  if (!block) return;
-  Fields fields(context, Places::kRoot, block->cursor(kDriver));
-  fields.u8("version");
-  fields.zeros(3, "reserved");
-  fields.u32("driver_information_size");
-  const std::string_view name = as_text(fields.bytes(8, "driver_identification"));
-  check_driver_information_fields(fields, name);
+  auto fields = bytes ? subject.take(address, *bytes, kDriver) : std::nullopt;
+  if (!fields) return;
+  fields->u8("version");
+  fields->zeros(3, "reserved");
+  fields->u32("driver_information_size");
+  const std::string_view name = as_text(fields->bytes(8, "driver_identification"));
+  check_driver_information_fields(*fields, name);
 }
 
 }  // namespace
 
 void check_driver_information_fields(Fields& fields, std::string_view name) {
   if (name == "NCSAfami") {
-    fields.uint(8, "member_size");
-    fields.want(fields.last().value > 0, "is zero");
+    fields.uint(8, "member_size").want_not_zero();
   } else if (name == "NCSAmult") {
     for (int i = 0; i < 6; ++i) {
-      fields.u8("member_mapping");
-      fields.want(fields.last().value <= 6, "is not 1 to 6");
+      const Field member = fields.u8("member_mapping");
+      member.want(member <= 6, "is not 1 to 6");
     }
     fields.zeros(2, "reserved");
-    fields.bytes(fields.remaining(), "members");
+    fields.rest("members");
   } else {
-    fields.want(!name.starts_with("NCSA"), "no driver of the format has this name");
-    fields.bytes(fields.remaining(), "driver_information");
+    fields.last().want(!name.starts_with("NCSA"), "no driver of the format has this name");
+    fields.rest("driver_information");
   }
 }
 
 void check_superblock_fields(const Context& context) {
+  const Subject subject{&context};
   const format::Superblock& known = context.metadata->superblock();
-  const auto block = take_structure(context, 0, known.bytes, kSuperblock);
-  if (!block) return;
-  Fields fields(context, Places::kRoot, block->cursor(kSuperblock));
-  fields.signature(8);
-  fields.u8("version");
-  known.version < 2 ? check_old(fields, known.version) : check_new(fields, known.version);
+  auto fields = subject.take(0, known.bytes, kSuperblock);
+  if (!fields) return;
+  (void)fields->bytes(8, "signature");
+  fields->u8("version");
+  known.version < 2 ? check_old(*fields, known.version) : check_new(*fields, known.version);
   if (known.driver_info_address != format::kUndefinedAddress)
-    check_driver(context, known.driver_info_address);
+    check_driver(subject, known.driver_info_address);
   if (known.extension_address != format::kUndefinedAddress &&
       known.extension_address != context.metadata->root_address())
-    check_header_fields(context, Places::kRoot, known.extension_address, true);
+    check_header_fields(subject, known.extension_address, true);
 }
 
 }  // namespace h5mount::check

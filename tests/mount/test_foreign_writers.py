@@ -234,7 +234,8 @@ class VersionsTest(MountTest):
                 assert error(read, mnt + 'out') == 'Operation not supported', form
                 assert 'external link' in reason(mnt + 'out')
                 code, said = fsck('f.h5')
-                assert code == 12 and 'LinkMessage.external_version_and_flags' in said, said
+                assert code == 4 and 'LinkMessage.external_version_and_flags' in said, said
+                assert said.count('external') == 1, said
             unmount(mnt)
 
     def test_superblocks_of_unknown_versions_of_their_parts(self):
