@@ -106,6 +106,14 @@ std::optional<DatasetTrouble> Rescue::describe(std::uint64_t address) const {
   return DatasetTrouble{*std::move(object), *std::move(description)};
 }
 
+void Rescue::note(std::uint64_t address, Certainty certainty, std::string found_by) {
+  Finding finding;
+  finding.address = address;
+  finding.certainty = certainty;
+  finding.found_by = std::move(found_by);
+  note(std::move(finding));
+}
+
 void Rescue::note(Finding finding, bool damage) {
   // The finding, its places in the tables of findings and remarks, and its text there.
   constexpr std::uint64_t kTables = 160, kTextOfRange = 48;

@@ -92,6 +92,7 @@ struct Rescue {
   bool make_header_at(std::uint64_t address, std::span<const NewMessage> messages);
   // `damage`: whether the finding tells of damage.
   void note(Finding finding, bool damage = true);
+  void note(std::uint64_t address, Certainty certainty, std::string found_by);
   // Charges what is kept of an object; returns false where kMaxTold does not suffice.
   bool tell(std::uint64_t bytes);
   std::optional<DatasetTrouble> describe(std::uint64_t address) const;

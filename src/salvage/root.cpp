@@ -142,10 +142,7 @@ void Salvager::add_lost_and_found(std::vector<format::Link>& root) {
     link.creation_order = last + 1;
   }
   root.push_back(std::move(link));
-  Finding finding;
-  finding.address = *made;
-  finding.found_by = "made by salvage";
-  rescue_.note(std::move(finding));
+  rescue_.note(*made, Certainty::Proven, "made by salvage");
 }
 
 void Salvager::write_lost_and_found() {
@@ -162,11 +159,8 @@ void Salvager::write_lost_and_found() {
   const auto made = make_group(rescue_, links);
   if (!made) return;
   set_root(*made);
-  Finding finding;
-  finding.address = *made;
-  finding.certainty = root_links_.empty() ? Certainty::Proven : Certainty::Plausible;
-  finding.found_by = "made in the place of a root that cannot be read";
-  rescue_.note(std::move(finding));
+  rescue_.note(*made, root_links_.empty() ? Certainty::Proven : Certainty::Plausible,
+               "made in the place of a root that cannot be read");
 }
 
 }  // namespace h5mount::salvage

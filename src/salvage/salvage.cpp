@@ -169,12 +169,9 @@ void Salvager::mend_headers() {
       const auto table = tables.find(address);
       const bool old = table != tables.end() && mend_old_group(rescue_, address, table->second);
       if (!old && !mend_header(rescue_, address)) continue;
-      Finding finding;
-      finding.address = address;
-      finding.certainty = Certainty::Guessed;
-      finding.found_by = old ? "its entry in a symbol node; its header is damaged"
-                             : "messages that are left of its damaged header";
-      rescue_.note(std::move(finding));
+      rescue_.note(address, Certainty::Guessed,
+                   old ? "its entry in a symbol node; its header is damaged"
+                       : "messages that are left of its damaged header");
       mended.push_back(address);
     }
     if (mended.empty() || !rescue_.reopen()) return;
@@ -196,12 +193,8 @@ void Salvager::mend_groups() {
     links.insert(links.end(), more.begin(), more.end());
     if (!replace_links(rescue_, groups[i].object, links)) continue;
     groups[i].links = links;
-    Finding finding;
-    finding.address = groups[i].object.address;
     // Removed links leave their bytes in the heap, and a node may be left from before a split.
-    finding.certainty = Certainty::Guessed;
-    finding.found_by = "links in surviving nodes and heap blocks";
-    rescue_.note(std::move(finding));
+    rescue_.note(groups[i].object.address, Certainty::Guessed, "links in surviving nodes and heap blocks");
     for (const format::Link& link : more)
       if (link.is(format::LinkType::Hard)) reachable_->walk(link.address);
     rescue_.claims.settle();
@@ -263,20 +256,10 @@ void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
     if (const auto dataset = rescue_.describe(trouble.address)) rescue_dataset(rescue_, *dataset, unlinked);
   }
   // A writer whose disk was full leaves such chunks: one of them has the bytes of the other.
-  for (const std::uint64_t address : walked.overlapping) {
-    Finding finding;
-    finding.address = address;
-    finding.certainty = Certainty::Guessed;
-    finding.found_by = "an index of chunks that overlap one another";
-    rescue_.note(std::move(finding));
-  }
-  for (const std::uint64_t address : walked.misnamed) {
-    Finding finding;
-    finding.address = address;
-    finding.certainty = Certainty::Guessed;
-    finding.found_by = "a list of links whose names are out of order";
-    rescue_.note(std::move(finding));
-  }
+  for (const std::uint64_t address : walked.overlapping)
+    rescue_.note(address, Certainty::Guessed, "an index of chunks that overlap one another");
+  for (const std::uint64_t address : walked.misnamed)
+    rescue_.note(address, Certainty::Guessed, "a list of links whose names are out of order");
   const bool all = rescue_.options.fill || rescue_.unreadable.count() > 0;
   for (const std::uint64_t address : datasets_beside(walked, !all)) {
     if (!rescue_.go_on()) return;

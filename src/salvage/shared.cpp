@@ -49,11 +49,7 @@ void Salvager::tell_of_shared() {
   rescue_.data.ranges.settle();
   const Claims shared = rescue_.data.ranges.shared();
   const auto tell = [&](std::uint64_t address) {
-    Finding finding;
-    finding.address = address;
-    finding.certainty = Certainty::Guessed;
-    finding.found_by = "bytes that another dataset has too";
-    rescue_.note(std::move(finding));
+    rescue_.note(address, Certainty::Guessed, "bytes that another dataset has too");
   };
   const Surveyed& walked = reachable_->result();
   for (const TroubledDataset& trouble : walked.datasets) {
@@ -73,10 +69,8 @@ void Salvager::tell_of_shared() {
   }
   for (const std::uint64_t address : datasets_beside(walked)) {
     if (!rescue_.go_on()) return;
-    const auto object = object::open_object(*rescue_.file, address);
-    if (!object) continue;
-    const auto description = object::describe_dataset(*rescue_.file, *object);
-    if (description && has_shared(rescue_, *description, shared)) tell(address);
+    const auto dataset = rescue_.describe(address);
+    if (dataset && has_shared(rescue_, dataset->description, shared)) tell(address);
   }
 }
 

@@ -64,11 +64,7 @@ void Salvager::find_headless() {
       unlinked_->result().links_in.add(link.address);
       headless_members_.insert(link.address);
     }
-    Finding finding;
-    finding.address = *made;
-    finding.certainty = Certainty::Guessed;
-    finding.found_by = "links in surviving nodes and heap blocks, without a group";
-    rescue_.note(std::move(finding));
+    rescue_.note(*made, Certainty::Guessed, "links in surviving nodes and heap blocks, without a group");
     lost_.push_back({*made, true});
   }
 }
@@ -85,11 +81,7 @@ bool Salvager::is_proven(std::uint64_t address, object::ObjectKind kind) const {
 
 // Notes an object that the ordinary way does not reach.
 void Salvager::note_object(std::uint64_t address, object::ObjectKind kind, const char* found_by) {
-  Finding finding;
-  finding.address = address;
-  finding.found_by = found_by;
-  finding.certainty = is_proven(address, kind) ? Certainty::Proven : Certainty::Guessed;
-  rescue_.note(std::move(finding));
+  rescue_.note(address, is_proven(address, kind) ? Certainty::Proven : Certainty::Guessed, found_by);
 }
 
 void Salvager::tell_of_unlinked() {
