@@ -62,7 +62,7 @@ struct Field : format::Field, Subject {
   bool want_filters(std::size_t filters) const {
     return want(filters >= 32 || value >> filters == 0, "is of filters that there are not");
   }
-  // An address with so many bytes of what is stored behind it; undefined ones are passed by the first.
+  // An address, behind which so many bytes are stored; want_stored passes undefined ones.
   bool want_stored(std::uint64_t bytes = 1, std::string_view why = kBehindEnd) const {
     return value == format::kUndefinedAddress || want_defined(bytes, why);
   }
@@ -263,6 +263,9 @@ void check_scratch_fields(Fields& entry, std::uint64_t cache_type, std::uint64_t
 // The header, its continuations, messages, and the structures that these lead to.
 void check_header_fields(const Subject& subject, std::uint64_t address, bool of_extension);
 
+// The largest creation order of links or attributes, if that message of the object's header has it.
+std::optional<Field> largest_order_of(const Subject& subject, const metadata::ObjectHeader& header,
+                                      format::MessageType info);
 // Compares the creation orders of attributes with the largest, which the attribute info has.
 class LargestOrder {
  public:

@@ -214,22 +214,23 @@ std::size_t filters_of(const Subject& subject, const metadata::ObjectHeader& hea
   return pipeline ? pipeline->filters.size() : kMost;
 }
 
-std::optional<Field> largest_order_of(const Subject& subject, const metadata::ObjectHeader& header) {
-  const auto* message = header.find(MessageType::AttributeInfo);
+}  // namespace
+
+std::optional<Field> largest_order_of(const Subject& subject, const metadata::ObjectHeader& header,
+                                      MessageType info) {
+  const auto* message = header.find(info);
   if (message == nullptr) return std::nullopt;
-  format::Cursor cursor = message->cursor("AttributeInfoMessage");
+  format::Cursor cursor = message->cursor(message_form(static_cast<std::uint64_t>(info)).name);
   cursor.version(0, 0);
   if ((cursor.u8("flags") & 0x01) == 0) return std::nullopt;
-  cursor.u16("max_creation_index");
+  cursor.uint(info == MessageType::LinkInfo ? 8 : 2, "max_creation_index");
   return cursor.ok() ? std::optional(Field{cursor.last(), subject, cursor.structure(), true}) : std::nullopt;
 }
-
-}  // namespace
 
 void check_header_fields(const Subject& subject, std::uint64_t address, bool of_extension) {
   const auto header = metadata::load_object_header(subject.file(), address);
   HeaderFields(subject, of_extension, header ? filters_of(subject, **header) : 32,
-               header ? largest_order_of(subject, **header) : std::nullopt)
+               header ? largest_order_of(subject, **header, MessageType::AttributeInfo) : std::nullopt)
       .run(address);
 }
 

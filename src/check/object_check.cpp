@@ -69,23 +69,6 @@ void check_external_link(const Context& context, const format::Link& link, Place
   if (!opened) context.note(group, opened.error().within("external link " + link.name + " to " + link.file));
 }
 
-// The largest creation order of a group's links stands in its link info.
-void check_largest_order(const Context& context, const object::Object& object, PlaceId place,
-                         std::uint64_t last) {
-  const auto* message = object.header->find(format::MessageType::LinkInfo);
-  if (message == nullptr) return;
-  format::Cursor cursor = message->cursor(structures::kLinkInfoMessage);
-  cursor.version(0, 0);
-  if ((cursor.u8("flags") & 0x01) == 0) return;
-  const std::uint64_t most = cursor.u64("max_creation_index");
-  if (cursor.ok() && most < last)
-    context.disagrees(place, Error(ErrorCode::InvalidValue, structures::kLinkInfoMessage,
-                                   "max_creation_index", cursor.last().offset)
-                                 .with_found(most)
-                                 .with_expected(last)
-                                 .with_detail("a link of the group has a larger one"));
-}
-
 void check_group(const Context& context, const object::Object& object, PlaceId place) {
   const auto damaged = [&](const Error& error) { context.found(place, error); };
   const auto group = object::Group::open(context.metadata, object);
@@ -104,7 +87,9 @@ void check_group(const Context& context, const object::Object& object, PlaceId p
     damaged(error);
   };
   if (const Status walked = (*group)->for_each(visit, damaged_list); !walked) damaged_list(walked.error());
-  if (last) check_largest_order(context, object, place, static_cast<std::uint64_t>(*last));
+  const auto most = largest_order_of({&context, place}, *object.header, format::MessageType::LinkInfo);
+  if (most && last && *most < static_cast<std::uint64_t>(*last))
+    most->want_equal(static_cast<std::uint64_t>(*last), "a link of the group has a larger one");
 }
 
 // Checks every node of an index of links or attributes. A reader needs only one of the two indexes that an
