@@ -89,4 +89,8 @@ Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::u
   return resolve_path(file, start, path, unbounded);
 }
 
+bool leads_nowhere(const Error& error) {
+  return error.code() == ErrorCode::NotFound || error.code() == ErrorCode::LimitExceeded;
+}
+
 }  // namespace h5mount::object

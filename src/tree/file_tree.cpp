@@ -70,7 +70,12 @@ class FileTree : public SourceTree {
 
   Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id, RequestBudget& budget) override {
     H5_ASSIGN(const NodePtr found, node(id, budget));
-    return unchanged(*found, found->list(budget));
+    // The kernel keeps a listing, so it must not lack anything that could not be read for a moment.
+    const MomentaryWatch watch;
+    auto listing = unchanged(*found, found->list(budget));
+    const bool ends_well = listing && (*listing)->damage() == nullptr;
+    if (ends_well && watch.met() && !is_of_range(*watch.met())) return fail(*watch.met());
+    return listing;
   }
 
   bool lasts(NodeId id) override {

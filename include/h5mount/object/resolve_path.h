@@ -36,4 +36,7 @@ struct PathWork {
 Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::uint64_t start,
                                    std::string_view path, PathWork& work);
 
+// Whether that failed because the path is invalid, or because of links that never end: nothing is damaged.
+bool leads_nowhere(const Error& error);
+
 }  // namespace h5mount::object

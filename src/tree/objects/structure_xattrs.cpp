@@ -147,7 +147,7 @@ Text remark_text(const StructureSubject& subject) {
   view::Source source{std::move(reader), subject.file.value_environment(subject.opened.snapshot),
                       subject.file.context().environment, subject.file.file()};
   const auto made = view::make_element_lines(std::move(source), nullptr, {}, subject.budget);
-  if (!made && concerns_one_request(made.error())) return fail(made.error());
+  if (!made && is_passing(made.error())) return fail(made.error());
   if (!made) return remark;
   const view::ComputedFilePtr& lines = *made;
   return remark_in_lines(remark, *lines, subject.dataset->element_size, subject.budget);

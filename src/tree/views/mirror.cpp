@@ -22,11 +22,6 @@ Error no_such_entry() {
   return {ErrorCode::NotFound, "no such entry of the view"};
 }
 
-// Whether the error is that of an invalid path, or of links that never end.
-bool leads_nowhere(const Error& error) {
-  return error.code() == ErrorCode::NotFound || error.code() == ErrorCode::LimitExceeded;
-}
-
 std::string_view without_suffix(std::string_view shown, std::string_view suffix) {
   if (shown.ends_with(suffix)) shown.remove_suffix(suffix.size());
   return shown;
@@ -195,7 +190,7 @@ class MirrorNode : public Node {
     if (link.is(format::LinkType::Soft)) {
       const auto found = object::resolve_path(view().metadata(), contents_.address(), link.target, work);
       out.elsewhere = !found && found.error().code() == ErrorCode::UnsupportedFeature;  // in another file
-      if (!found && !out.elsewhere && !leads_nowhere(found.error()))
+      if (!found && !out.elsewhere && !object::leads_nowhere(found.error()))
         return unread(std::move(out), found.error());
       if (found) address = *found;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "h5mount/base/momentary.h"
 #include "h5mount/dataset/padded_dataset.h"
 #include "zarr_variable.h"
 
@@ -28,7 +29,8 @@ Result<DatasetDescriptionPtr> FollowedVariable::lengthened(const DatasetDescript
     extent = known_;
   }
   if (extent.snapshot != snapshot || extent.own != own) {
-    H5_ASSIGN(const Variable variable, variable_of(*file(), *object, stated, budget));
+    const MomentaryWatch watch;  // a scale that cannot be read for a moment would leave it short for good
+    H5_ASSIGN(const Variable variable, watch.unless_met(variable_of(*file(), *object, stated, budget)));
     extent = {snapshot, own, variable.description->space.dims};
     const MutexLock lock(mutex_);
     known_ = extent;

@@ -295,7 +295,7 @@ class ZarrGroupNode : public Node {
     };
     ZarrOmissions omissions;
     H5_TRY(for_each_zarr_child(place_->contents, store_->shown.encoding, each, &omissions, budget));
-    out->set_damage(std::move(omissions.links));
+    out->set_damage(std::move(omissions.damage));
     out->set_left_out(std::move(omissions.objects));
     return out;
   }

@@ -78,6 +78,12 @@ Status check_shown(ServedFile& file, const OpenedObject& dataset, view::ZarrEnco
   return {};
 }
 
+// Whether a soft link that cannot be resolved is one that a store has no entry for: it dangles, or leads to
+// another file.
+bool shows_nothing(const Error& error) {
+  return object::leads_nowhere(error) || error.code() == ErrorCode::UnsupportedFeature;
+}
+
 // The object of a link, or of its symlink's target. Fails with NotFound for links that the store does not
 // show. `work`: carries the request's budget.
 Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, view::ZarrEncoding encoding,
@@ -96,7 +102,7 @@ Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, 
     if (!link.is(format::LinkType::Soft)) return fail(not_shown());
     const auto address = object::resolve_path(file.metadata(), group.address(), link.target, work);
     H5_TRY(budget.check());
-    if (!address) return fail(not_shown());
+    if (!address) return fail(shows_nothing(address.error()) ? not_shown() : address.error());
     H5_ASSIGN(out.object, file.object(*address, budget));
     out.link.address = *address;
     if (out.object->object.kind == object::ObjectKind::Group) {
@@ -187,7 +193,11 @@ Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encodi
     auto child = link ? resolve(group, *link, encoding, work) : Result<ZarrChild>(fail(link.error()));
     if (!child) {
       H5_TRY(budget.check());
-      if (child.error().code() != ErrorCode::NotFound) leave_out(group, *links, i, child.error(), omissions);
+      const Error& why = child.error();
+      if (is_passing(why) && omissions != nullptr)
+        omissions->damage = why.within("Group", group.address());
+      else if (why.code() != ErrorCode::NotFound)
+        leave_out(group, *links, i, why, omissions);
       continue;
     }
     child->own_name = own_name(group, *child, encoding, work);
@@ -196,7 +206,7 @@ Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encodi
         zarr_name(as_linked ? std::string(links->name(i)) : encode_name(child->own_name), version3);
     H5_TRY(each(*std::move(child)));
   }
-  if (omissions != nullptr && links->damage() != nullptr) omissions->links = *links->damage();
+  if (omissions != nullptr && links->damage() != nullptr) omissions->damage = *links->damage();
   return {};
 }
 

@@ -37,10 +37,10 @@ Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding
                                   std::string_view shown, RequestBudget& budget);
 
 // What a group of a store lacks: objects that cannot be read (1,000 are named, the last one stands for the
-// rest), and why links of the group itself may be missing.
+// rest), and why others may be missing: what is wrong with the group's own links, or was for a moment.
 struct ZarrOmissions {
   std::vector<DirectoryListing::LeftOut> objects;
-  std::optional<Error> links;
+  std::optional<Error> damage;
 };
 
 // Visits the children in the order of readdir. Objects that cannot be read are logged. `omissions` may be

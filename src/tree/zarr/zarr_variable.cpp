@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "h5mount/base/lru_cache.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/dataset/padded_dataset.h"
 #include "h5mount/object/resolve_path.h"
 
@@ -80,7 +81,8 @@ class GroupNamesCache {
     const std::uint64_t snapshot = group.file()->metadata()->number();
     if (const auto known = cache_.find(group.address()); known && known->snapshot == snapshot)
       return known->names;
-    H5_ASSIGN(std::shared_ptr<const GroupNames> made, GroupNames::of(group, budget));
+    const MomentaryWatch watch;  // names would be missing as long as they are held
+    H5_ASSIGN(std::shared_ptr<const GroupNames> made, watch.unless_met(GroupNames::of(group, budget)));
     cache_.insert(group.address(), std::make_shared<const Entry>(snapshot, made), made->bytes());
     return made;
   }
