@@ -5,6 +5,7 @@
 
 #include "h5mount/base/bytes.h"
 #include "h5mount/text/integer_text.h"
+#include "h5mount/text/strict_json.h"
 
 namespace h5mount::view {
 
@@ -144,34 +145,9 @@ void append_unquoted(std::string_view literal, std::string& out) {
   }
 }
 
-// Appends a number in strict JSON, which has only finite numbers.
-void append_strict(std::string_view number, std::string& out) {
-  if (number == "NaN")
-    out += "null";
-  else if (number.ends_with("Infinity"))
-    out.append("\"").append(number).append("\"");
-  else
-    out += number;
-}
-
-// Rewrites every number of a JSON text.
-void append_strict_numbers(std::string_view json, std::string& out) {
-  bool in_string = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    constexpr std::string_view kNumberEnds = ",]}";
-    const bool special = json[i] == 'N' || json[i] == 'I' || json.substr(i).starts_with("-I");
-    if (!in_string && special) {
-      const std::size_t end = std::min(json.find_first_of(kNumberEnds, i), json.size());
-      append_strict(json.substr(i, end - i), out);
-      i = end - 1;
-      continue;
-    }
-    out += json[i];
-    if (in_string && json[i] == '\\')
-      out += json[++i];
-    else if (json[i] == '"')
-      in_string = !in_string;
-  }
+// As the views have it: a table's NaN is a missing value.
+std::string strict_json(std::string_view json) {
+  return text::strict_json(json, text::NotFinite::NanIsNull);
 }
 
 std::optional<std::size_t> integer_width(const format::Datatype& type) {
@@ -208,7 +184,7 @@ void append_category(const object::Categories& categories, std::optional<std::ui
   else if (categories.strings)
     text::append_json_string(categories.name(*place), out);
   else
-    append_strict(categories.name(*place), out);
+    out += strict_json(categories.name(*place));
 }
 
 }  // namespace
@@ -252,9 +228,7 @@ Result<bool> Cell::append_plain(const std::byte* row, const text::ValueContext& 
 }
 
 char* Cell::make_strict(char* begin, char* end) {
-  std::string text;
-  append_strict({begin, end}, text);
-  return std::ranges::copy(text, begin).out;
+  return std::ranges::copy(strict_json({begin, end}), begin).out;
 }
 
 Status Cell::append_json(const std::byte* row, const text::ValueContext& context, std::string& out) const {
@@ -264,7 +238,6 @@ Status Cell::append_json(const std::byte* row, const text::ValueContext& context
 }
 
 Status Cell::append_present(const std::byte* row, const text::ValueContext& context, std::string& out) const {
-  const std::size_t start = out.size();
   if (is_number()) {
     char number[kNumberRoom];
     out.append(number, write_json(row, number));
@@ -280,28 +253,17 @@ Status Cell::append_present(const std::byte* row, const text::ValueContext& cont
     return {};
   }
   std::string text;
-  if (kind_ == Kind::Float) {
-    H5_TRY(text::append_json(*type_, element(row), context, out));
-    const std::string number = out.substr(start);
-    out.resize(start);
-    append_strict(number, out);
-    return {};
-  }
   if (kind_ != Kind::Complex) {
-    if (type_->cls != DatatypeClass::VariableLength || kind_ == Kind::Text)
-      return text::append_json(*type_, element(row), context, out);
     H5_TRY(text::append_json(*type_, element(row), context, text));
-    append_strict_numbers(text, out);
+    const bool may_have_floats =
+        kind_ == Kind::Float || (type_->cls == DatatypeClass::VariableLength && kind_ != Kind::Text);
+    out += may_have_floats ? strict_json(text) : text;
     return {};
   }
   std::string imaginary;
   H5_TRY(text::append_json(part_type(*type_), real_part(*type_, element(row)), context, text));
   H5_TRY(text::append_json(part_type(*type_), imaginary_part(*type_, element(row)), context, imaginary));
-  out += '[';
-  append_strict(text, out);
-  out += ',';
-  append_strict(imaginary, out);
-  out += ']';
+  out.append("[").append(strict_json(text)).append(",").append(strict_json(imaginary)).append("]");
   return {};
 }
 

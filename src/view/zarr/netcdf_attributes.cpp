@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "../numpy_type.h"
+#include "h5mount/text/strict_json.h"
 #include "h5mount/view/netcdf.h"
 #include "number_forms.h"
 #include "zarr_type_parts.h"
@@ -30,31 +31,6 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
 bool is_boolean(const Datatype& type) {
   const auto numpy = type.cls == DatatypeClass::Enum ? numpy_type(type) : Result<NumpyType>(NumpyType{});
   return numpy && numpy->description.contains("b1");
-}
-
-// Converts to strict JSON: NaN, Infinity and -Infinity outside of strings become strings or, if `overflows`,
-// the infinities become numbers that are infinite to every reader of doubles.
-std::string strict(std::string_view json, bool overflows = false) {
-  constexpr std::array<std::string_view, 3> kWords = {"NaN", "Infinity", "-Infinity"};
-  std::string out;
-  bool inside = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    if (!inside) {
-      const auto word = std::ranges::find_if(kWords, [&](auto w) { return json.substr(i).starts_with(w); });
-      if (word != kWords.end()) {
-        if (overflows && word != kWords.begin())
-          out.append(word->starts_with('-') ? "-" : "").append("1e999");
-        else
-          out.append("\"").append(*word).append("\"");
-        i += word->size() - 1;
-        continue;
-      }
-    }
-    if (json[i] == '"') inside = !inside;
-    if (inside && json[i] == '\\' && i + 1 < json.size()) out += json[i++];
-    out += json[i];
-  }
-  return out;
 }
 
 // A value in the form in which it is written: its own, or that of numbers which are converted first.
@@ -135,8 +111,9 @@ std::string version2_fill_value(const Datatype& type, const object::Attribute& a
   // Floats of every width have NaN and the infinities.
   if (form == AttributeForm::StrictVersion2 && is_not_finite(value) && type.cls == DatatypeClass::Float &&
       attribute.type->cls == DatatypeClass::Float)
-    return strict(value);
-  if (is_same_number(type, *attribute.type)) return value.starts_with('[') ? std::string() : strict(value);
+    return text::strict_json(value);
+  if (is_same_number(type, *attribute.type))
+    return value.starts_with('[') ? std::string() : text::strict_json(value);
   if (type.cls != DatatypeClass::String || !text::is_string(*attribute.type)) return {};
   std::string text;
   if (!text::append_string(*attribute.type, attribute.data, values, text) || text.size() > type.size)
@@ -167,8 +144,9 @@ std::string strict_version2(const object::Attribute& attribute, const std::strin
                          attribute.type->cls == DatatypeClass::Float;
   if (fill_type != nullptr && attribute.name == "_FillValue" && !fill.empty()) return {};
   // A list that had strings among its numbers would be one of strings to NumPy.
-  const bool overflows = attribute.type->cls == DatatypeClass::Float && value.starts_with('[');
-  return strict(of_floats && attribute.name == "missing_value" ? without_nan(value) : value, overflows);
+  const bool list = attribute.type->cls == DatatypeClass::Float && value.starts_with('[');
+  return text::strict_json(of_floats && attribute.name == "missing_value" ? without_nan(value) : value,
+                           list ? text::NotFinite::Overflowing : text::NotFinite::Strings);
 }
 
 }  // namespace
@@ -202,7 +180,7 @@ AttributesText attributes_text(const text::ValueContext& values, const object::O
     } else if (is_fill && fill_type->cls == DatatypeClass::String) {
       return true;
     } else {
-      value = strict(*value);
+      value = text::strict_json(*value);
     }
     if (!out.members.empty()) out.members += ',';
     text::append_json_string(attribute.name, out.members);
