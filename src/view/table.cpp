@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/checked.h"
@@ -129,6 +131,12 @@ Error no_table(std::string_view why) {
   return {ErrorCode::UnsupportedFeature, std::string(why)};
 }
 
+// The members that are columns: those behind them are their masks.
+std::span<const format::CompoundMember> joined_columns(const object::DatasetDescription& dataset) {
+  const std::span all(dataset.type->members);
+  return dataset.masks.empty() ? all : all.first(std::min(all.size(), dataset.masks.size()));
+}
+
 // Fails with UnsupportedFeature, and a short phrase, if the dataset is not a table.
 Result<Extent> extent_of_rows(const object::DatasetDescription& dataset, RequestBudget& budget) {
   const format::Dataspace& space = dataset.space;
@@ -137,9 +145,7 @@ Result<Extent> extent_of_rows(const object::DatasetDescription& dataset, Request
   if (space.rank() == 0 && !has_members(dataset)) return fail(no_table("a scalar"));
   Extent extent;
   if (dataset.joined) {
-    for (std::size_t i = 0; i < dataset.type->members.size(); ++i) {
-      if (dataset.is_mask(i)) continue;
-      const format::CompoundMember& member = dataset.type->members[i];
+    for (const format::CompoundMember& member : joined_columns(dataset)) {
       H5_ASSIGN(const Extent own, extent_of(*member.type, budget));
       extent.columns = std::min(kTooMany.columns, extent.columns + own.columns);
       extent.name_bytes += own.name_bytes + own.columns * member.name.size();
@@ -178,9 +184,9 @@ Result<Table> make_table(const object::DatasetDescription& dataset, const Extent
   table.row_bytes = dataset.element_size * row_elements(space);
   table.columns.reserve(static_cast<std::size_t>(extent.columns));
   if (dataset.joined) {
-    for (std::size_t i = 0; i < dataset.type->members.size(); ++i) {
-      if (dataset.is_mask(i)) continue;
-      const format::CompoundMember& member = dataset.type->members[i];
+    const auto members = joined_columns(dataset);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const format::CompoundMember& member = members[i];
       add_columns(member.name, member.type, member.offset, table.columns);
       // Codes are integers: one column.
       if (i < dataset.categories.size()) table.columns.back().categories = dataset.categories[i];

@@ -1,6 +1,12 @@
 // /.h5/list.txt and metadata.jsonl: what asks for their sizes makes them, and nothing else does.
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "../../src/tree/core/external_files.h"
+#include "../../src/tree/core/open_nodes.h"
+#include "../../src/tree/objects/object_walk.h"
+#include "../../src/tree/views/group_table.h"
 #include "h5mount/tree/tree.h"
 #include "shown_tree.h"
 #include "support/corpus.h"
@@ -84,6 +90,49 @@ TEST(MetadataLines, AValueTakesAsMuchMemoryAsItNeeds) {
   const std::string text = tree.text(".h5/metadata.jsonl");
   EXPECT_GT(text.size(), 3000U * 10);
   EXPECT_LT(large_allocations() - before, 300U);
+}
+
+// Finds out what tables leave out of a group before the walk goes on to its members.
+class TableVisitor final : public tree::ObjectVisitor {
+ public:
+  explicit TableVisitor(tree::ServedFile& file) : file_(file) {}
+  Status visit_object(const tree::WalkedPlace&, const tree::OpenedObject& object) override {
+    if (object.object.kind == object::ObjectKind::Group)
+      opened_ = tree::absent_views_of_group(file_, object, budget_).opened;
+    else if (known_.contains(&object))
+      ++again;
+    for (const tree::OpenedObjectPtr& member : opened_) known_.emplace(member.get(), member);
+    return {};
+  }
+  std::vector<tree::OpenedObjectPtr> take_opened() override { return std::move(opened_); }
+  Status visit_link(const tree::WalkedPlace&, const format::Link&, const tree::SymlinkPath&) override {
+    return {};
+  }
+  Status visit_damage(const tree::WalkedPlace&, const Error& why) override { return fail(why); }
+
+  std::size_t again = 0;  // members that were not opened anew
+
+ private:
+  tree::ServedFile& file_;
+  RequestBudget budget_;
+  std::vector<tree::OpenedObjectPtr> opened_;
+  std::map<const tree::OpenedObject*, tree::OpenedObjectPtr> known_;  // so that no address is used again
+};
+
+TEST(MetadataLines, MembersOfATableAreOpenedOnce) {
+  constexpr std::size_t kMembers = 1000;  // more than the cache of objects has room for
+  const auto files =
+      files_over(io::make_memory_source(written_with_h5py("for i in range(1000): f['g/d%d' % i] = [i]")),
+                 metadata::Follow::Never);
+  const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(1U << 20),
+                                             std::make_shared<cache::WorkerPool>(1), files};
+  const auto context = std::make_shared<const tree::ViewContext>(tree::ViewContext{
+      environment, {}, 0, std::make_shared<tree::ExternalFiles>(), std::make_shared<tree::OpenNodes>()});
+  const auto file = std::make_shared<tree::ServedFile>(context, files->main(), 0, 0);
+  TableVisitor visitor(*file);
+  RequestBudget budget;
+  ASSERT_TRUE(tree::walk_objects(file, visitor, budget));
+  EXPECT_EQ(visitor.again, kMembers);
 }
 
 INSTANTIATE_TEST_SUITE_P(Texts, TreeTexts, testing::Values("list.txt", "metadata.jsonl"),

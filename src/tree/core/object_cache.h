@@ -76,6 +76,7 @@ struct OpenedObject {
   }
 };
 using OpenedObjectPtr = std::shared_ptr<const OpenedObject>;
+std::size_t memory_bytes(const OpenedObject& opened);  // about
 
 class ObjectCache {
  public:

@@ -68,6 +68,10 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   // (Node::read_from).
   Result<OpenedObjectPtr> object(std::uint64_t address, RequestBudget& budget);
 
+  // Keeps an object as if it had just been opened, for one that is about to be asked for again: the cache may
+  // have dropped it meanwhile.
+  void keep(const OpenedObjectPtr& object) { objects_.insert(object->object.address, object); }
+
   // To be called after something was made from the object on demand: it counts in the bound on cached
   // objects.
   void charge_again(const OpenedObject& object) { objects_.charge_again(object); }

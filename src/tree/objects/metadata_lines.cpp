@@ -8,6 +8,7 @@
 
 #include "followed_dataset.h"
 #include "h5mount/base/cures.h"
+#include "h5mount/text/strict_json.h"
 #include "h5mount/view/text_lines.h"
 #include "h5mount/view/view.h"
 #include "h5mount/view/zarr.h"
@@ -106,7 +107,7 @@ class Line {
 Result<std::string> value_json(const format::Datatype& type, const format::Dataspace& space, ByteSpan data,
                                const text::ValueContext& context, std::size_t most) {
   H5_ASSIGN(const std::string value, text::value_text(type, space, data, context, most));
-  if (space.kind != format::DataspaceKind::Scalar || !text::is_string(type)) return strict_json(value);
+  if (space.kind != format::DataspaceKind::Scalar || !text::is_string(type)) return text::strict_json(value);
   std::string out;
   text::append_json_string(value, out);
   return out;
@@ -278,12 +279,12 @@ void add_views_of_group(const std::vector<AbsentView>& views, Line& line) {
   line.close();
 }
 
-void add_object(ServedFile& file, const OpenedObject& object, ViewsOfGroup views, Line& line,
-                RequestBudget& budget, ForCatalogue catalogue) {
+void add_object(ServedFile& file, const OpenedObject& object, const std::vector<AbsentView>& views,
+                Line& line, RequestBudget& budget, ForCatalogue catalogue) {
   switch (object.object.kind) {
     case object::ObjectKind::Group:
       line.text("kind", "group");
-      add_views_of_group(views(file, object, budget), line);
+      add_views_of_group(views, line);
       break;
     case object::ObjectKind::Datatype:
       line.text("kind", "datatype");
@@ -309,10 +310,14 @@ class MetadataWriter final : public ObjectVisitor {
 
   Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
     Line line(place.path, out_);
-    add_object(file_, object, views_, line, budget_, catalogue_);
+    GroupViews views;
+    if (object.object.kind == object::ObjectKind::Group) views = views_(file_, object, budget_);
+    add_object(file_, object, views.absent, line, budget_, catalogue_);
+    opened_ = std::move(views.opened);
     H5_TRY(budget_.check());
     return std::move(line).end();
   }
+  std::vector<OpenedObjectPtr> take_opened() override { return std::move(opened_); }
 
   Status visit_link(const WalkedPlace& place, const format::Link& link, const SymlinkPath&) override {
     Line line(place.path, out_);
@@ -344,32 +349,10 @@ class MetadataWriter final : public ObjectVisitor {
   TextSink& out_;
   RequestBudget& budget_;
   const ForCatalogue catalogue_;
+  std::vector<OpenedObjectPtr> opened_;
 };
 
 }  // namespace
-
-std::string strict_json(std::string_view json) {
-  constexpr std::array<std::string_view, 3> kNumbers = {"NaN", "Infinity", "-Infinity"};
-  std::string out;
-  bool in_string = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const std::string_view rest = json.substr(i);
-    const auto number =
-        in_string ? kNumbers.end()
-                  : std::ranges::find_if(kNumbers, [&](std::string_view n) { return rest.starts_with(n); });
-    if (number != kNumbers.end()) {
-      out.append("\"").append(*number).append("\"");
-      i += number->size() - 1;
-      continue;
-    }
-    out += json[i];
-    if (in_string && json[i] == '\\' && i + 1 < json.size())
-      out += json[++i];
-    else if (json[i] == '"')
-      in_string = !in_string;
-  }
-  return out;
-}
 
 Status append_metadata_lines(const ServedFilePtr& file, ViewsOfGroup views, TextSink& out,
                              RequestBudget& budget) {

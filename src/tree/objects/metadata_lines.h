@@ -16,9 +16,12 @@ struct AbsentView {
   std::string_view directory;
   std::string why;
 };
+struct GroupViews {
+  std::vector<AbsentView> absent;
+  std::vector<OpenedObjectPtr> opened;  // members, to find that out
+};
 // Tells these of a group: what knows tables is above this folder.
-using ViewsOfGroup = std::vector<AbsentView> (*)(ServedFile& file, const OpenedObject& group,
-                                                 RequestBudget& budget);
+using ViewsOfGroup = GroupViews (*)(ServedFile& file, const OpenedObject& group, RequestBudget& budget);
 
 // Appends a line for the root and for every link, in the order of listings; enters groups only at their own
 // paths, so it terminates. The line of a damaged object contains the reason.
@@ -36,8 +39,5 @@ struct PassingFacts {
 // `file`.
 Status append_catalogue_lines(const ServedFilePtr& file, ViewsOfGroup views, TextSink& out,
                               RequestBudget& budget, PassingFacts& facts);
-
-// The JSON text with the numbers that strict JSON lacks (NaN, Infinity, -Infinity) written as strings.
-std::string strict_json(std::string_view json);
 
 }  // namespace h5mount::tree

@@ -1,5 +1,7 @@
 #include "object_walk.h"
 
+#include <unordered_map>
+
 #include "h5mount/base/limits.h"
 #include "h5mount/object/walk_ahead.h"
 
@@ -68,6 +70,9 @@ class Walk {
 
   // Enters the group at the current place.
   Status enter(GroupContents contents) {
+    opened_.clear();
+    for (OpenedObjectPtr& member : visitor_.take_opened())
+      opened_.emplace(member->object.address, std::move(member));
     const Paths::Lengths lengths = paths_.lengths();
     if (lengths.path > limits::kMaxWalkedPathBytes - path_bytes_)
       return visitor_.visit_damage(paths_.place(), {ErrorCode::LimitExceeded,
@@ -95,6 +100,7 @@ class Walk {
     const std::string own = link ? link->name : group.links->link(position).name;
     paths_.add(own, group.links->name(position));
     if (!link) return visitor_.visit_damage(paths_.place(), link.error());
+    if (const auto member = opened_.extract(link->address)) file_->keep(member.mapped());
     const LinkTarget target = group.contents.resolve(*link, budget_);
     if (const auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
       return visitor_.visit_damage(paths_.place(), broken->why);
@@ -111,6 +117,7 @@ class Walk {
   RequestBudget& budget_;
   object::WalkAhead ahead_;
   std::vector<Group> pending_;  // the groups from the root down to the one being visited
+  std::unordered_map<std::uint64_t, OpenedObjectPtr> opened_;  // members of the group entered last
   Paths paths_;
   // The length of all own paths of these groups together: the lines about objects at such a depth consist
   // mostly of their paths.

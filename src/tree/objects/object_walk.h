@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "group_contents.h"
 
@@ -22,6 +23,8 @@ class ObjectVisitor {
 
   // The root, or an object at its own path.
   virtual Status visit_object(const WalkedPlace& place, const OpenedObject& object) = 0;
+  // Members of the group visited last that its visit has opened: the walk does not open them again.
+  virtual std::vector<OpenedObjectPtr> take_opened() { return {}; }
   // A link that is shown as a symlink.
   virtual Status visit_link(const WalkedPlace& place, const format::Link& link,
                             const SymlinkPath& symlink) = 0;

@@ -65,6 +65,7 @@ struct Found {
   std::vector<dataset::JoinedMember> members;     // the columns' values, and behind all of them the masks
   std::vector<std::optional<std::size_t>> masks;  // of each column, among the members
   TableNotes notes;
+  std::vector<OpenedObjectPtr> opened;  // of the group's members, as far as there is room for them
 
   void add(Member member) {
     members.push_back({member.column.name, std::move(member.described)});
@@ -124,10 +125,9 @@ Status find_column(ServedFile& file, const OpenedObject& object, Member& out, Re
 }
 
 // The same where the object cannot be read: the table is that of the others, and says so.
-Result<Member> member_of(ServedFile& file, std::uint64_t address, std::string name, RequestBudget& budget,
-                         bool measured) {
+Result<Member> member_of(ServedFile& file, const Result<OpenedObjectPtr>& object, std::string name,
+                         RequestBudget& budget, bool measured) {
   Member out{.column = {.name = std::move(name)}, .described = nullptr, .mask = nullptr};
-  const auto object = file.object(address, budget);
   const Status found =
       object ? find_column(file, **object, out, budget, measured) : Status(fail(object.error()));
   if (found) return out;
@@ -165,8 +165,11 @@ std::optional<Majority> majority_of(const std::vector<Member>& members, bool may
   return Majority{.rows = most->first};
 }
 
+// Keeps what it opens, for those who go on to the members: the cache does not have room for all.
 Result<std::vector<Member>> members_of(ServedFile& file, const OpenedObject& group, RequestBudget& budget,
-                                       bool measured) {
+                                       bool measured, std::vector<OpenedObjectPtr>& kept) {
+  constexpr std::size_t kMostKept = 4U << 20;
+  std::size_t kept_bytes = 0;
   std::vector<Member> out;
   H5_ASSIGN(const std::shared_ptr<const GroupListing> links, listed_links(file, group));
   budget.share_pauses(links->pauses());
@@ -181,8 +184,12 @@ Result<std::vector<Member>> members_of(ServedFile& file, const OpenedObject& gro
     H5_ASSIGN(const std::optional<std::uint64_t> address, address_of(group, link, work));
     if (work.names_left == 0) return std::vector<Member>{};
     if (!address) continue;
-    H5_ASSIGN(Member member, member_of(file, *address, std::move(link.name), budget, measured));
+    const auto object = file.object(*address, budget);
+    H5_ASSIGN(Member member, member_of(file, object, std::move(link.name), budget, measured));
     out.push_back(std::move(member));
+    if (!object) continue;
+    kept_bytes += memory_bytes(**object);
+    if (kept_bytes <= kMostKept) kept.push_back(*object);
   }
   return out;
 }
@@ -199,7 +206,7 @@ Result<Found> find_columns(ServedFile& file, const OpenedObject& group, RequestB
     return found;
   }
   if (group.object.kind != object::ObjectKind::Group) return found;
-  H5_ASSIGN(std::vector<Member> members, members_of(file, group, budget, measured));
+  H5_ASSIGN(std::vector<Member> members, members_of(file, group, budget, measured, found.opened));
   const std::optional<Majority> table = majority_of(members, file.followed().following());
   const auto columns = std::ranges::count_if(members, [](const Member& m) { return m.described != nullptr; });
   if (!table) {
@@ -235,36 +242,42 @@ void tell(ServedFile& file, const OpenedObject& group, const TableNotes& notes) 
                           file.path_of_object(group.object.address), text));
 }
 
-}  // namespace
-
-Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& object,
-                                                   RequestBudget& budget, bool measured, TableNotes* notes) {
-  H5_ASSIGN(Found found, find_columns(file, object, budget, measured));
-  tell(file, object, found.notes);
-  if (notes != nullptr) *notes = std::move(found.notes);
+// The columns as one dataset; null if there are none.
+Result<DatasetDescriptionPtr> join(ServedFile& file, const OpenedObject& group, Found& found) {
+  tell(file, group, found.notes);
   if (found.members.empty()) return nullptr;
-  H5_ASSIGN(auto joined, dataset::describe_joined(object.object.address, found.members));
+  H5_ASSIGN(auto joined, dataset::describe_joined(group.object.address, found.members));
   joined.categories = unknown_names(found.columns, &GroupColumn::names);
   joined.masks = std::move(found.masks);
   return std::make_shared<const object::DatasetDescription>(std::move(joined));
 }
 
-std::vector<AbsentView> absent_views_of_group(ServedFile& file, const OpenedObject& group,
-                                              RequestBudget& budget) {
-  std::vector<AbsentView> out;
-  TableNotes notes;
-  const auto described = describe_group_table(file, group, budget, false, &notes);
+}  // namespace
+
+Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& object,
+                                                   RequestBudget& budget) {
+  H5_ASSIGN(Found found, find_columns(file, object, budget, false));
+  return join(file, object, found);
+}
+
+GroupViews absent_views_of_group(ServedFile& file, const OpenedObject& group, RequestBudget& budget) {
+  GroupViews out;
+  auto found = find_columns(file, group, budget, false);
+  const auto described =
+      found ? join(file, group, *found) : Result<DatasetDescriptionPtr>(fail(found.error()));
+  if (found) out.opened = std::move(found->opened);
+  const TableNotes notes = found ? std::move(found->notes) : TableNotes();
   const std::string left_out = notes.text(TableNotes::Which::All);
   for (const view::View& view : view::views()) {
     if (!view.of_groups) continue;
     if (!described) {
-      out.push_back({view.directory, described.error().text()});
+      out.absent.push_back({view.directory, described.error().text()});
     } else if (!*described) {
-      if (!notes.no_table.empty()) out.push_back({view.directory, notes.no_table});
+      if (!notes.no_table.empty()) out.absent.push_back({view.directory, notes.no_table});
     } else if (auto why = view.unfit(**described, budget); why && *why) {
-      out.push_back({view.directory, **why});
+      out.absent.push_back({view.directory, **why});
     } else if (!left_out.empty()) {
-      out.push_back({view.directory, "without " + left_out});
+      out.absent.push_back({view.directory, "without " + left_out});
     }
   }
   return out;

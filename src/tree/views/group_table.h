@@ -24,15 +24,12 @@ struct GroupColumn {
 // more than half of such datasets have, and at least two. In a file that is followed, the lengths of datasets
 // that can still grow may differ, as a writer appends to one after the other. For categorical and nullable
 // data: their one column. The names of categories are not known. Errors: of the group's links, and those that
-// may pass; a member that cannot be read is left out. `measured`: whether sources may be opened (see
-// description_of). `notes` (may be null): what is left out.
+// may pass; a member that cannot be read is left out. No sources are opened (known_description_of).
 Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& object,
-                                                   RequestBudget& budget, bool measured,
-                                                   TableNotes* notes = nullptr);
+                                                   RequestBudget& budget);
 
 // The views of tables that do not show a group, or not all of it, with the reason.
-std::vector<AbsentView> absent_views_of_group(ServedFile& file, const OpenedObject& group,
-                                              RequestBudget& budget);
+GroupViews absent_views_of_group(ServedFile& file, const OpenedObject& group, RequestBudget& budget);
 
 class GroupTable final : public FollowedData {
  public:

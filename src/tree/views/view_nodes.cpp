@@ -128,7 +128,7 @@ class ViewMirror : public Mirror {
                                          RequestBudget& budget) const {
     if (object.object.kind == object::ObjectKind::Dataset) return viewed_description_of(file, object);
     if (object.object.kind != object::ObjectKind::Group || !view_.of_groups) return nullptr;
-    auto joined = describe_group_table(file, object, budget, false);
+    auto joined = describe_group_table(file, object, budget);
     if (!joined && joined.error().code() == ErrorCode::TooLarge) return nullptr;
     return joined;
   }
