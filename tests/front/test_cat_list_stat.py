@@ -133,6 +133,16 @@ class CatListStat(ProgramTest):
         told = [line.split(': ')[2] for line in p.stderr.splitlines()]
         assert p.returncode == 1 and sorted(told) == ['/damaged.h5/g', '/junk.h5'], p
 
+    def test_links_that_lead_nowhere_are_named(self):
+        os.makedirs('files/sub')
+        shutil.copy('f.h5', 'files/f.h5')
+        os.symlink('../../outside.h5', 'files/sub/out.h5')
+        os.symlink('nothing.h5', 'files/gone.h5')
+        for words in (['-R'], ['-lR']):
+            p = run(H5MOUNT, '--list', *words, 'files')
+            told = [line.split(': ')[2] for line in p.stderr.splitlines()]
+            assert p.returncode == 1 and sorted(told) == ['/gone.h5', '/sub/out.h5'], p
+
     def test_a_second_file_is_no_path(self):
         shutil.copy('f.h5', 'g.h5')
         p = run(H5MOUNT, '--list', 'f.h5', 'g.h5')

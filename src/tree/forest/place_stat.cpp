@@ -34,6 +34,7 @@ NodeStat stat_of_place(const Place& place, const ForestEntry& entry, const TreeO
       out.size = entry.target.size();
       break;
     case Kind::Refused:
+      out.unreadable = true;
       break;
   }
   return out;
