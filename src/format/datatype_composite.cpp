@@ -53,7 +53,10 @@ void finish_array(Decoding& decoding, DatatypePtr base, Dimensions dims, const F
   for (const std::uint32_t dim : dims.sizes) bytes = checked_mul(bytes, dim).value_or(UINT64_MAX);
   cursor.require(bytes > 0 && bytes <= UINT32_MAX, dims.first.part("dimension_size", bytes),
                  "makes an impossible array");
-  if (stored_size != nullptr && stored_size->value != bytes)
+  // Behind a part of another size, those of a compound would have other offsets.
+  if (stored_size != nullptr && decoding.depth > 1)
+    cursor.require_equal(bytes, *stored_size, "is not that of the array's elements");
+  else if (stored_size != nullptr && stored_size->value != bytes)
     decoding.disagrees(*stored_size, "is not that of the array's elements, by which the data are read");
   array.size = static_cast<std::uint32_t>(bytes);
   inherit(array, *base);
@@ -175,7 +178,6 @@ void decode_array(Decoding& decoding, const TypeFields& fields, Datatype& type) 
   Cursor& cursor = decoding.cursor;
   cursor.u8("dimensionality");
   const Field dimensionality = cursor.last();
-  cursor.require(dimensionality.value > 0, "is zero");
   if (type.version < 3) cursor.skip(3, "reserved");
   const std::size_t rank = cursor.count(dimensionality, 4, limits::kMaxRank);
   Dimensions dims;
@@ -186,7 +188,10 @@ void decode_array(Decoding& decoding, const TypeFields& fields, Datatype& type) 
   }
   if (type.version < 3) cursor.skip(4 * rank, "permutation");
   DatatypePtr base = decode_nested(decoding);
-  if (cursor.ok()) finish_array(decoding, std::move(base), std::move(dims), &fields.size, type);
+  if (!cursor.ok()) return;
+  if (rank > 0) return finish_array(decoding, std::move(base), std::move(dims), &fields.size, type);
+  decoding.disagrees(dimensionality, "is zero; the data are read as the base type's");
+  type = *base;
 }
 
 void decode_complex(Decoding& decoding, const TypeFields& fields, Datatype& type) {

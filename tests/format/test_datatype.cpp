@@ -132,7 +132,6 @@ TEST(Datatype, EachInvalidByteIsReported) {
            {"region that does not fit", kRegion, 4, 11, invalid, "size", 4},
            {"more names than fit the message", kEnum, 2, 255, ErrorCode::Truncated, "member_count", 1},
            {"neither sequence nor string", kSequence, 1, 2, invalid, "variable_length_type", 1},
-           {"no dimensions", kArray, 8, 0, invalid, "dimensionality", 8},
            {"33 dimensions", kArray, 8, 33, ErrorCode::LimitExceeded, "dimensionality", 8},
            {"a dimension of nothing", kArray, 9, 0, invalid, "dimension_size", 9},
            {"a polar pair", kComplex, 1, 3, ErrorCode::UnsupportedFeature, "complex_form", 1},
@@ -180,14 +179,25 @@ TEST(Datatype, WhatElementsDoNotNeedIsNoted) {
   }
 }
 
+TEST(Datatype, AnArrayOfNoDimensionsIsItsElement) {
+  const auto type = decode_all(joined({bytes({0x3A, 0, 0, 0, 4, 0, 0, 0, 0}), kInt}), decode);
+  ASSERT_TRUE(type) << type.error().text();
+  EXPECT_EQ((*type)->cls, format::DatatypeClass::Integer);
+  EXPECT_EQ((*type)->size, 4U);
+  ASSERT_EQ((*type)->disagreements.size(), 1U);
+  EXPECT_EQ((*type)->disagreements[0].field(), "dimensionality");
+}
+
 // The size of a part is where the next part begins, so that there it decides.
-TEST(Datatype, ASequenceWithinACompoundHasItsSize) {
-  const Bytes holder = joined({bytes({0x36, 1, 0, 0, 16, 0, 0, 0}), bytes({'s', 0, 0}), kSequence});
-  Bytes changed = holder;
-  changed.at(11 + 4) = std::byte{15};
-  const auto type = decode_all(changed, decode);
-  ASSERT_FALSE(type);
-  EXPECT_EQ(type.error().field(), "size");
+TEST(Datatype, APartOfACompoundHasItsSize) {
+  for (const auto& [part, size] : {std::pair(kSequence, 15), std::pair(kArray, 25)}) {
+    Bytes holder = joined({bytes({0x36, 1, 0, 0, 32, 0, 0, 0}), bytes({'s', 0, 0}), part});
+    EXPECT_TRUE(decode_all(holder, decode));
+    holder.at(11 + 4) = static_cast<std::byte>(size);
+    const auto type = decode_all(holder, decode);
+    ASSERT_FALSE(type);
+    EXPECT_EQ(type.error().field(), "size");
+  }
 }
 
 TEST(Datatype, NestsAsDeepAsTheLimit) {
