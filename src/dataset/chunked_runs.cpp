@@ -4,9 +4,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "h5mount/base/momentary.h"
-
 #include "chunked_reader.h"
+#include "h5mount/base/momentary.h"
 
 namespace h5mount::dataset {
 namespace {

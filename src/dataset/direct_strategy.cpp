@@ -2,7 +2,6 @@
 #include <unordered_map>
 
 #include "h5mount/base/momentary.h"
-
 #include "read_strategy.h"
 
 namespace h5mount::dataset {

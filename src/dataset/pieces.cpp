@@ -1,8 +1,8 @@
 #include "h5mount/dataset/pieces.h"
-#include "h5mount/base/momentary.h"
 
 #include <cstring>
 
+#include "h5mount/base/momentary.h"
 #include "h5mount/io/byte_source.h"
 
 namespace h5mount::dataset {

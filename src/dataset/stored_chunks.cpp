@@ -1,8 +1,8 @@
 #include "h5mount/dataset/stored_chunks.h"
-#include "h5mount/base/momentary.h"
-#include "h5mount/base/structures.h"
 
 #include "chunked_reader.h"
+#include "h5mount/base/momentary.h"
+#include "h5mount/base/structures.h"
 
 namespace h5mount::dataset {
 

@@ -98,8 +98,6 @@ void decode_sectioned(Cursor& cursor, DataLayout& layout) {
   decode_index(cursor, flags, layout);
 }
 
-}  // namespace
-
 // The prototype's form and that of version 22.
 void decode_unsectioned(Cursor& cursor, DataLayout& layout) {
   const std::uint8_t flags = decode_flags_and_dims(cursor, layout);
@@ -108,6 +106,8 @@ void decode_unsectioned(Cursor& cursor, DataLayout& layout) {
   decode_index(cursor, flags, layout);
   if (composition_after_address) decode_composition(cursor, layout);
 }
+
+}  // namespace
 
 void decode_structured(Cursor& cursor, DataLayout& layout) {
   const std::uint8_t property_version = cursor.u8("property_version");

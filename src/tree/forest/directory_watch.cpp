@@ -39,7 +39,6 @@ void DirectoryWatch::start() {
     thread_ = start_thread("h5-forest", [this] { run(); });
     running_ = true;
   } catch (const std::exception& error) {  // no thread, or no memory for one
-
     log(LogLevel::Warning, "no thread to watch directories; changes are noticed when they are used: {}",
         error.what());
   }
