@@ -6,7 +6,6 @@ random things with a mount of it, each read compared with what h5py and NumPy wr
 mounts anew now and then, and watches the daemon. An error is right only while there are faults, or shortly after."""
 
 import collections
-import contextlib
 import errno
 import hashlib
 import io
@@ -192,31 +191,12 @@ def read_for_ever(mount, known, seed, stop, faults_until, report):
     Reader(mount, known, seed).run(stop, faults_until, report)
 
 
-@contextlib.contextmanager
-def rings_allowed(allowed):
-    """The kernel's parameter, which counts while a mount is made, is as it was afterwards."""
-    parameter = '/sys/module/fuse/parameters/enable_uring'
-    if not allowed:
-        yield
-        return
-    with open(parameter) as file:
-        before = file.read()
-    try:
-        with open(parameter, 'w') as file:
-            file.write('Y')
-        yield
-    finally:
-        with open(parameter, 'w') as file:
-            file.write(before)
-
-
 class Daemon:
     """A mount's process."""
 
     def __init__(self, program, options, file, mount):
         self.mount = mount
-        with rings_allowed('io_uring=on' in options):
-            subprocess.run([program, '-o', options, file, mount], check=True)
+        subprocess.run([program, '-o', options, file, mount], check=True)
         self.pid = int(subprocess.run(['pgrep', '-n', '-f', f'{program} .*{mount}'], check=True, capture_output=True).stdout)
 
     def sizes(self):
@@ -239,15 +219,13 @@ class Daemon:
         return 'the process lives on after the unmount'
 
 
-def rules_of(choose, size, hanging):
+def rules_of(choose, size):
     """A few faults, at random."""
     def somewhere(most):
         begin = choose.randrange(size)
         return f'{begin} {begin + choose.randrange(1, most)}'
     kinds = {'eio': lambda: f'eio {somewhere(200_000)}', 'short': lambda: f'short {choose.choice((1000, 3333, 70_000))}',
              'delay': lambda: f'delay {choose.choice((1, 5))}', 'hang': lambda: f'hang {somewhere(50_000)}'}
-    if not hanging:
-        del kinds['hang']
     return {kind: kinds[kind]() for kind in choose.sample(sorted(kinds), choose.randrange(1, 3))}
 
 
@@ -261,19 +239,11 @@ def main():
     known = make(source + '/f.h5')
     size = os.path.getsize(source + '/f.h5')
     subprocess.run([fault_fs, source, rules, faulty], check=True)
-    # Rings are for sources that answer or fail: the faults come through a file system that counts as local.
-    by_rings = 'io_uring=on' in options
-    served = faulty
-    if by_rings:
-        served = os.path.join(place, 'served')
-        os.mkdir(served)
-        os.mkdir(place + '/nothing')
-        subprocess.run(['mount', '-t', 'overlay', 'overlay', '-o', f'lowerdir={faulty}:{place}/nothing', served], check=True)
     stop, faults_until, report = multiprocessing.Event(), multiprocessing.Value('d', 0.0), multiprocessing.Queue()
     troubles, faults, choose = [], collections.Counter(), random.Random(1)
     first = last = None
     peak = mounts = 0
-    daemon = Daemon(program, options, served + '/f.h5', mount)
+    daemon = Daemon(program, options, faulty + '/f.h5', mount)
     readers = [multiprocessing.Process(target=read_for_ever, args=(mount, known, seed, stop, faults_until, report))
                for seed in range(READERS)]
     for reader in readers:
@@ -282,7 +252,7 @@ def main():
     try:
         while time.time() < end:
             time.sleep(choose.uniform(2, 6))
-            made = rules_of(choose, size, not by_rings)
+            made = rules_of(choose, size)
             faults_until.value = time.time() + 1e6
             with open(rules + '.next', 'w') as out:
                 out.write('\n'.join(made.values()) + '\n')
@@ -303,7 +273,7 @@ def main():
             if time.time() - mounted > REMOUNT_EVERY:
                 faults_until.value = time.time() + 1e6
                 subprocess.run(['umount', '-l', mount], check=True)
-                daemon = Daemon(program, options, served + '/f.h5', mount)
+                daemon = Daemon(program, options, faulty + '/f.h5', mount)
                 faults_until.value = time.time() + GRACE
                 mounts, mounted = mounts + 1, time.time()
     finally:
@@ -318,8 +288,6 @@ def main():
         reader.join()
     if left := daemon.end():
         troubles.append(left)
-    if by_rings:
-        subprocess.run(['umount', served], check=True)
     subprocess.run(['umount', faulty], check=True)
     shutil.rmtree(place)
     if peak > MEMORY_BOUND:

@@ -3,7 +3,7 @@
 # memory, descriptors and threads; a report at its end, and exit code 1 where anything was wrong.
 #
 #   scripts/soak.sh HOURS [BUILD-DIRECTORY [OPTIONS]]     (fractions too: 0.1; needs /dev/fuse, h5py, numpy; OPTIONS are
-#   the mount's; with io_uring=on no fault of the source hangs, and overlayfs, for which root is needed, lies over it)
+#   the mount's)
 set -eu
 hours=${1:?usage: scripts/soak.sh HOURS [BUILD-DIRECTORY [OPTIONS]]}
 here=$(cd "$(dirname "$0")" && pwd)

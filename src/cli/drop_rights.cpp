@@ -65,6 +65,8 @@ constexpr int kRefused[] = {
     // the kernel
     SCMP_SYS(bpf),
     SCMP_SYS(io_uring_setup),
+    SCMP_SYS(io_uring_enter),
+    SCMP_SYS(io_uring_register),
     SCMP_SYS(userfaultfd),
     SCMP_SYS(init_module),
     SCMP_SYS(finit_module),

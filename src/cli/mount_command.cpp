@@ -42,7 +42,6 @@ fuse::SessionOptions session_options(const MountCommand& command) {
   out.mount_options = command.options.for_libfuse;
   out.check_permissions = permissions_matter(command.options);
   out.max_read = command.options.max_read;
-  out.use_rings = command.options.use_rings;
   out.debug = command.debug;
   out.single_thread = command.single_thread;
   return out;
@@ -148,7 +147,6 @@ int serve(const MountCommand& command, Result<OpenedSources> sources, const Arou
   const bool handed = fuse::handed_descriptor(command.mountpoint).has_value();
   const auto unmounted = std::make_shared<std::atomic<bool>>(handed);
   fuse::SessionOptions options = session_options(command);
-  options.on_rings = [status] { status->note_rings(); };
   const auto ending = std::make_shared<std::atomic<bool>>(false);
   options.on_stop = [place = command.mountpoint, unmounted, ending] {
     *ending = true;

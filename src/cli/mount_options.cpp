@@ -15,6 +15,7 @@
 #include <span>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/base/log.h"
 #include "near_miss.h"
 
 namespace h5mount::cli {
@@ -97,13 +98,6 @@ std::optional<Swmr> parse_swmr(Value text) {
   if (text == "auto") return Swmr::Auto;
   if (text == "on") return Swmr::On;
   if (text == "off") return Swmr::Off;
-  return std::nullopt;
-}
-
-std::optional<fuse::UseRings> parse_use_rings(Value text) {
-  if (text == "auto") return fuse::UseRings::Auto;
-  if (text == "on") return fuse::UseRings::On;
-  if (text == "off") return fuse::UseRings::Off;
   return std::nullopt;
 }
 
@@ -345,9 +339,6 @@ constexpr Option kOptions[] = {
      [](Value v, MountOptions& o) { return set_text(v, o.subtype); }},
     {"max_read", "SIZE", "a size of 4096 bytes or more, such as 128K", "largest read request of the kernel",
      set_max_read},
-    {"io_uring", "auto|on|off", "auto, on or off",
-     "take requests by io_uring where the kernel offers it (auto, the default); on: warn where it does not",
-     [](Value v, MountOptions& o) { return assign(parse_use_rings(v), o.use_rings); }},
 };
 
 // Options for libfuse, or which it passes to the kernel.
@@ -398,6 +389,10 @@ Status take_known(const Option& option, std::optional<Value> value, MountOptions
 Status take_option(Value name, std::optional<Value> value, bool sloppy, MountOptions& out) {
   if (name == "remount")
     return fail(bad("an h5mount file system cannot be remounted: umount and mount again"));
+  if (name == "io_uring") {  // taken before; somebody's fstab has it
+    log(LogLevel::Warning, "option io_uring does nothing any more: requests come from /dev/fuse");
+    return {};
+  }
   if (const Option* known = find_option(name)) return take_known(*known, value, out);
   if (value ? is_one_of(kForKernel, name) : is_one_of(kForLibfuse, name)) {
     return pass_on(value ? fmt::format("{}={}", name, *value) : std::string(name), out), Status{};

@@ -29,7 +29,6 @@ struct MountOptions {
   std::string fsname;  // empty: the file
   std::string subtype = "h5mount";
   std::uint32_t max_read = 0;
-  fuse::UseRings use_rings = fuse::UseRings::Auto;
   std::optional<std::uint64_t> cache_bytes;
   std::optional<unsigned> threads;
   std::optional<object::ExternalPolicy> external;

@@ -145,9 +145,8 @@ std::string MountStatus::text() const {
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start_).count();
   const auto files = this->files();
   std::string out =
-      fmt::format("file: {}\nversion: {}\npid: {}\nuptime_seconds: {}\nfollowed: {}\ntransport: {}\n",
-                  escape_for_log(file_), H5MOUNT_VERSION, ::getpid(), uptime,
-                  files && files->follows() ? "yes" : "no", rings_ ? "io_uring" : "/dev/fuse");
+      fmt::format("file: {}\nversion: {}\npid: {}\nuptime_seconds: {}\nfollowed: {}\n", escape_for_log(file_),
+                  H5MOUNT_VERSION, ::getpid(), uptime, files && files->follows() ? "yes" : "no");
   for (const Counter& counter : numbers()) out += fmt::format("{}: {}\n", counter.name, counter.value);
   append_failures(out);
   return out;

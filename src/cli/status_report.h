@@ -29,9 +29,6 @@ class MountStatus {
   void set_files(const std::shared_ptr<object::FileSet>& files);
   void set_forest(const std::shared_ptr<tree::Forest>& forest);
 
-  // Requests come by io_uring.
-  void note_rings() { rings_ = true; }
-
   // The counters of the mount, which are handed down to everything that works for it.
   const std::shared_ptr<Counters>& counters() const { return counters_; }
 
@@ -54,7 +51,6 @@ class MountStatus {
   std::weak_ptr<object::FileSet> files_ H5_GUARDED_BY(mutex_);
   std::weak_ptr<tree::Forest> forest_ H5_GUARDED_BY(mutex_);
   const std::shared_ptr<cache::BlockCache> cache_;
-  std::atomic<bool> rings_ = false;
   const std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

@@ -31,7 +31,6 @@ class OpenCounts {
 };
 
 class DirectoryListings;
-class RingTransport;
 
 struct Adapter {
   std::shared_ptr<tree::Tree> tree;
@@ -42,7 +41,6 @@ struct Adapter {
   XattrAnswers xattr_answers;
   ListingAdvice listing_advice;
   std::shared_ptr<DirectoryListings> listings;
-  std::shared_ptr<RingTransport> rings;  // null: all requests come from /dev/fuse
   RequestWatch requests;
   std::unique_ptr<KeptState> kept = nullptr;  // of a mount that survives its servers
   // False if the kernel is told of every change to what it caches. Set before the first request; op_init sets

@@ -31,7 +31,6 @@ class Reply {
 
   Adapter& adapter() const { return adapter_; }
   pid_t client() const { return request_->client(); }
-  MutableByteSpan place() const { return request_->place(); }
   RequestBudget& budget() { return request_->budget(); }
   bool answered() const { return request_->answered(); }
 

@@ -126,8 +126,7 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   });
 }
 
-// While all threads are at work, reads wait for one of them, so that this one can answer what is quick. It
-// leaves large ones to an idle thread if that is better for other clients.
+// While all threads are at work, reads wait for one of them, so that this one can answer what is quick.
 void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info) {
   Adapter& adapter = adapter_of(request);
   // The kernel names an owner of locks where it reads for a process, and none where it fills its pages.
@@ -139,9 +138,7 @@ void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset
     active = std::make_shared<ActiveRequest>(
         request, (info->flags & O_DIRECT) != 0 ? ClientKind::Direct : ClientKind::Waiting);
     ServingLoop* const loop = ServingLoop::current();
-    const bool beside = loop != nullptr && loop->better_beside(size);
-    if (loop == nullptr || (!beside && !loop->saturated()))
-      return read_now(adapter, active, handle, size, offset, opened);
+    if (loop == nullptr || !loop->saturated()) return read_now(adapter, active, handle, size, offset, opened);
     const auto watched = std::make_shared<RequestWatch::Entry>(adapter.requests, active);
     const ServingLoop::Deferred read = [=, &adapter](bool serving) {
       (void)watched;  // while it waits
@@ -149,8 +146,7 @@ void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset
       if (fuse_req_t const unanswered = active->take(); unanswered != nullptr)
         fuse_reply_err(unanswered, ENOTCONN);
     };
-    if (loop->saturated()) return loop->defer(read);
-    if (!loop->run_beside(read)) read(true);
+    loop->defer(read);
   } catch (const std::bad_alloc&) {
     refuse(active ? active->take() : request);
   }

@@ -34,16 +34,6 @@ Status gather(std::span<const dataset::Piece> pieces, std::vector<std::byte>& ou
   return dataset::copy_pieces(pieces, out);
 }
 
-Status reply_in_place(Reply& reply, const dataset::Pieces& pieces, MutableByteSpan place) {
-  Status copied;
-  const int result = reply.with([&](fuse_req_t request) {
-    copied = dataset::copy_pieces(pieces.list(), place);
-    if (!copied) return fuse_reply_err(request, copied.error().errno_value());
-    return fuse_reply_buf(request, reinterpret_cast<const char*>(place.data()), pieces.total());
-  });
-  return copied ? outcome(result) : copied;
-}
-
 }  // namespace
 
 Status flatten(const dataset::Pieces& pieces, std::vector<std::byte>& out) {
@@ -55,8 +45,6 @@ Status reply_pieces(Reply& reply, const dataset::Pieces& pieces, std::size_t mos
   if (pieces.total() > most)
     return fail(Error(ErrorCode::Internal, "a read returned more than was requested"));
   ServingLoop::reply_ahead(pieces.total());
-  if (const MutableByteSpan place = reply.place(); !place.empty() && place.size() >= pieces.total())
-    return reply_in_place(reply, pieces, place);
   std::span<const dataset::Piece> alone = pieces.list();
   thread_local std::vector<std::byte> rest;
   const bool too_many = alone.size() > kMaxVectors;

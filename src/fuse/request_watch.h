@@ -16,7 +16,6 @@
 #include "h5mount/base/request_budget.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/watchdog.h"
-#include "reply_place.h"
 
 namespace h5mount::fuse {
 
@@ -40,8 +39,6 @@ class ActiveRequest {
   void begin();
   RequestBudget& budget() { return *budget_; }
   pid_t client() const { return client_; }
-  // See reply_place.h.
-  MutableByteSpan place() const { return place_; }
 
   bool young(Clock::time_point now) const { return now - began_ < kYoung; }
   // Whether nobody waits for the answer any more. Once true, it stays true.
@@ -55,7 +52,6 @@ class ActiveRequest {
 
   const pid_t client_;
   const ClientKind kind_;
-  const MutableByteSpan place_ = t_reply_place;
   const Clock::time_point began_ = Clock::now();
   std::optional<RequestBudget> budget_;
   std::atomic<bool> begun_ = false;

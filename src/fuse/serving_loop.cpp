@@ -18,7 +18,6 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr std::size_t kLongReply = 128U << 10;
-constexpr unsigned kUnboundAfterLongReply = 32;  // requests: the leader is bound again when they are short
 
 // Between two looks for threads that have worked long.
 constexpr std::chrono::milliseconds kBetweenLooks{100};
@@ -47,7 +46,7 @@ bool has_second_processor() {
 }  // namespace
 
 struct ServingLoop::Worker final : LongWorkListener {
-  explicit Worker(ServingLoop& owner) : loop(owner), affinity(lookup_of(owner.options_.processor)) {}
+  explicit Worker(ServingLoop& owner) : loop(owner) {}
   ~Worker() override { std::free(buffer.mem); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -55,12 +54,7 @@ struct ServingLoop::Worker final : LongWorkListener {
   // The thread is unbound first: a new thread inherits the processors of the one that starts it.
   void long_work_ahead() noexcept override {
     affinity.release();
-    if (phase.load() == Phase::Processing) loop.channel_.flush();
     loop.pass_lead(*this, loop.passed_);
-  }
-  static ClientAffinity::Lookup lookup_of(std::optional<int> fixed) {
-    if (!fixed) return ClientAffinity::processor_of_thread;
-    return [fixed](pid_t) { return fixed; };
   }
 
   ServingLoop& loop;
@@ -68,8 +62,6 @@ struct ServingLoop::Worker final : LongWorkListener {
   // Used by the worker's own thread only.
   WaitChoice wait{has_second_processor()};
   ClientAffinity affinity;
-  pid_t client = 0;    // of the request
-  bool large = false;  // it asks for a large reply
   // The thread that changes `phase` from Processing to Lost appoints the next leader; the leader changes it
   // back to Receiving, unless it was Lost.
   std::atomic<Phase> phase = Phase::Lost;
@@ -92,42 +84,13 @@ ServingLoop* ServingLoop::current() {
   return t_loop;
 }
 
-bool ServingLoop::leads(const RequestChannel& channel) {
-  const auto* const me = static_cast<const Worker*>(t_worker);
-  return me != nullptr && &me->loop.channel_ == &channel && me->phase.load() == Phase::Processing;
-}
-
 bool ServingLoop::will_poll() {
   const auto* const me = static_cast<const Worker*>(t_worker);
   return me != nullptr && me->phase.load() == Phase::Processing && me->loop.polls(*me);
 }
 
 void ServingLoop::reply_ahead(std::size_t bytes) {
-  if (bytes <= kLongReply) return;
-  if (t_loop != nullptr && t_loop->options_.processor)
-    t_loop->unbound_for_.store(kUnboundAfterLongReply, std::memory_order_relaxed);
-  else
-    note_long_work();
-}
-
-bool ServingLoop::better_beside(std::size_t bytes) {
-  auto* const me = static_cast<Worker*>(t_worker);
-  if (bytes <= kLongReply || !options_.processor || me == nullptr) return false;
-  me->large = true;
-  large_client_.store(me->client, std::memory_order_relaxed);
-  return small_in_row_.load(std::memory_order_relaxed) >= kManySmall &&
-         small_client_.load(std::memory_order_relaxed) != me->client &&
-         milliseconds(Clock::now()) < small_until_.load(std::memory_order_relaxed);
-}
-
-// Only the leader calls it and writes these fields.
-void ServingLoop::note_small(const Worker& me, std::int64_t received) {
-  if (me.large || me.client <= 0 || me.client == large_client_.load(std::memory_order_relaxed)) return;
-  const bool in_row = received < small_until_.load(std::memory_order_relaxed);
-  small_in_row_.store(in_row ? small_in_row_.load(std::memory_order_relaxed) + 1 : 1,
-                      std::memory_order_relaxed);
-  small_client_.store(me.client, std::memory_order_relaxed);
-  small_until_.store(received + options_.between_small.count(), std::memory_order_relaxed);
+  if (bytes > kLongReply) note_long_work();
 }
 
 int ServingLoop::run() {
@@ -250,7 +213,6 @@ void ServingLoop::lead(Worker& me) {
   unsigned without_memory = 0;
   me.phase.store(Phase::Receiving);
   for (;;) {
-    if (options_.processor) choose_processor(me);
     const int length = channel_.ended() ? 0 : receive(me);
     if (length <= 0) {
       if (length == -EINTR && !channel_.ended()) continue;
@@ -267,8 +229,7 @@ void ServingLoop::lead(Worker& me) {
     me.requests.store(me.requests.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     me.phase.store(Phase::Processing);  // in one order with all: the check sleeps only if it cannot see it
     if (leader_check_) leader_check_->wake();
-    const pid_t client = me.client = channel_.client_of(me.buffer);
-    me.large = false;
+    const pid_t client = channel_.client_of(me.buffer);
     const Clock::time_point received = Clock::now();
     me.at_work_since.store(milliseconds(received), std::memory_order_relaxed);
     channel_.process(me.buffer);
@@ -279,25 +240,11 @@ void ServingLoop::lead(Worker& me) {
       me.affinity.release();
       return;
     }
-    if (options_.processor) {
-      note_small(me, milliseconds(received));
-      continue;
-    }
     if (me.wait.received(client, received) != Wait::Follow)
       me.affinity.release();
     else if (client != WaitChoice::kNobody)
       me.affinity.follow(client);
   }
-}
-
-// If a client reads in large pieces, with the next ones read ahead, the leader is faster on another
-// processor, as both copy. A long reply of another thread may be overlooked between the two accesses; the
-// next one counts.
-void ServingLoop::choose_processor(Worker& me) {
-  const unsigned unbound_for = unbound_for_.load(std::memory_order_relaxed);
-  if (unbound_for == 0) return me.affinity.follow(0);
-  unbound_for_.store(unbound_for - 1, std::memory_order_relaxed);
-  me.affinity.release();
 }
 
 // Only while no other thread is at work: the others need the processor.

@@ -43,9 +43,6 @@ class RequestChannel {
   // Whether `receive` would not wait.
   virtual bool ready() const = 0;
   virtual void process(const fuse_buf& buffer) noexcept = 0;
-  // Submits answers that the leader has given and that would otherwise wait for the next `receive`. Called by
-  // the leader.
-  virtual void flush() {}
   // Whether the loop is to end. It is asked before each `receive`, and after one that failed.
   virtual bool ended() const = 0;
   // The thread that made the request, in the terms of WaitChoice::received.
@@ -59,15 +56,9 @@ class ServingLoop {
     int wake_signal = 0;                // its handler does nothing; `interrupt` sends it
     std::chrono::milliseconds tick{1};  // a request that outlasts two ticks loses the lead
     std::chrono::milliseconds long_at_work{1000};  // after which a thread is replaced
-    // The leader runs on this processor if it is allowed to, except after long replies. Without a value it
-    // runs where its client does, if that is quickest.
-    std::optional<int> processor{};
-    // The longest time between small requests of other clients that count as in a row (better_beside).
-    std::chrono::milliseconds between_small{50};
     std::function<void()> on_end{};  // called once when the channel has ended; requests may still be answered
   };
   static constexpr unsigned kMaxReplaced = 448;
-  static constexpr unsigned kManySmall = 3;  // more than a shell makes for a program that it starts
 
   ServingLoop(RequestChannel& channel, const Options& options);
   ~ServingLoop();
@@ -86,21 +77,8 @@ class ServingLoop {
   static ServingLoop* current();
 
   // To be called before a reply of so many bytes is written. Copying a large one takes as long as a hundred
-  // small requests, and longer if the machine has other work for the processor, so the lead is passed. If the
-  // loop has its own processor and its channel's replies are bounded, the leader instead leaves that
-  // processor to the client for its next requests (1 GiB by io_uring: 0.32 s instead of 0.56 s).
+  // small requests, and longer if the machine has other work for the processor, so the lead is passed.
   static void reply_ahead(std::size_t bytes);
-
-  // To be asked by the leader: whether a reply of so many bytes had better be made by another thread
-  // (run_beside), because other clients make small requests meanwhile. A leader that copies large replies
-  // uses so much of its processor that the scheduler then lets it wait, and every request of that processor
-  // with it. (Lookups beside four programs that read, 99th percentile: 3.7 ms instead of 4.6, by
-  // /dev/fuse 3.6.) Never if large replies pass the lead anyway.
-  bool better_beside(std::size_t bytes);
-
-  // Whether the calling thread leads the loop of this channel and answers a request: it will come back to
-  // `receive`, or another thread will, and before it works for long it calls `flush`.
-  static bool leads(const RequestChannel& channel);
 
   // Whether the calling thread leads a loop and will poll for the next request: its client runs on another
   // processor at the same time, so what the client wants next and is quickly made costs nobody any time.
@@ -134,8 +112,6 @@ class ServingLoop {
   void lead(Worker& me);
   bool polls(const Worker& worker) const;
   int receive(Worker& me);
-  void choose_processor(Worker& me);
-  void note_small(const Worker& me, std::int64_t received);
   bool wait_for_work(Worker& me, MutexLock& lock) H5_REQUIRES(mutex_);
   void pass_lead(Worker& from, std::atomic<std::uint64_t>& counter);
   void appoint_leader() H5_REQUIRES(mutex_);  // if there is none
@@ -158,13 +134,7 @@ class ServingLoop {
 
   RequestChannel& channel_;
   const Options options_;
-  std::atomic<bool> spare_ = true;         // a thread is idle or may be started, or there is but one
-  std::atomic<unsigned> unbound_for_ = 0;  // so many requests; of a loop with its own processor
-  // Of a loop with its own processor: who asked last for a large reply and for a small one, how many small
-  // ones of others came in a row, and until when the next one is expected (a time of the clock).
-  std::atomic<pid_t> large_client_ = 0, small_client_ = 0;
-  std::atomic<unsigned> small_in_row_ = 0;
-  std::atomic<std::int64_t> small_until_ = 0;
+  std::atomic<bool> spare_ = true;          // a thread is idle or may be started, or there is but one
   std::atomic<unsigned> at_long_work_ = 0;  // threads that answer a request without the lead
   std::atomic<std::uint64_t> passed_ = 0, taken_ = 0, deferred_count_ = 0;
 

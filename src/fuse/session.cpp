@@ -29,7 +29,6 @@
 #include "mount_trouble.h"
 #include "read_ahead.h"
 #include "request_header.h"
-#include "ring_transport.h"
 #include "serving_loop.h"
 #include "stop_request.h"
 
@@ -177,7 +176,6 @@ class FuseSession final : public Session {
                  .xattr_answers = {},
                  .listing_advice = {},
                  .listings = std::make_shared<DirectoryListings>(),
-                 .rings = nullptr,
                  .requests = {}},
         stop_request_(adapter_.options.handle_signals) {}
   FuseSession(const FuseSession&) = delete;
@@ -201,7 +199,6 @@ class FuseSession final : public Session {
   Status keep_mount();
   Status take_up_kept();
   bool goes_on() const { return adapter_.options.kept && adapter_.options.kept->device; }
-  void prepare_rings();
   void announce(const std::function<void()>& on_ready, const SessionChannel& channel) const;
   void end_mount();
 
@@ -235,7 +232,6 @@ Status FuseSession::begin() {
   mounted_ = !adapter_.options.kept;
   messages.finish();
   log_libfuse_messages();
-  prepare_rings();
   return {};
 }
 
@@ -248,35 +244,6 @@ Status FuseSession::take_up_kept() {
   kept_tree_ = std::make_shared<KeptTree>(std::move(adapter_.tree), adapter_.kept->nodes, goes_on());
   adapter_.tree = kept_tree_;
   return {};
-}
-
-// Rings are not used for sources that may hang: a thread that waits for one may withhold requests of its ring
-// from others (ring_queue.h).
-void FuseSession::prepare_rings() {
-  const SessionOptions& options = adapter_.options;
-  if (options.use_rings == UseRings::Off) return;
-  const LogLevel level = options.use_rings == UseRings::On ? LogLevel::Warning : LogLevel::Info;
-  const auto decide = [level, on_rings = options.on_rings](const Status& used) {
-    if (!used) log(level, "requests come from /dev/fuse, not from io_uring: {}", used.error().text());
-    if (used && on_rings) on_rings();
-  };
-  if (options.kept)
-    return decide(fail({ErrorCode::UnsupportedFeature, "survive: rings end with their process"}));
-  if (options.single_thread) return decide(fail({ErrorCode::UnsupportedFeature, "-s: one thread only"}));
-  // The helper of auto_unmount looks at the mount when this process was killed, a moment before the kernel
-  // gives the rings up.
-  if (std::ranges::find(options.mount_options, "auto_unmount") != options.mount_options.end())
-    return decide(fail({ErrorCode::UnsupportedFeature, "auto_unmount"}));
-  if (!adapter_.tree->tells_changes())
-    return decide(fail({ErrorCode::UnsupportedFeature,
-                        "the source is not on a local file system, or may be another one later"}));
-  auto rings = RingTransport::make();
-  if (!rings) return decide(fail(rings.error()));
-  adapter_.rings = *std::move(rings);
-  const Status attached = adapter_.rings->attach(session_, decide);
-  if (attached) return;
-  adapter_.rings = nullptr;
-  decide(attached);
 }
 
 // libfuse runs fusermount3 if mount(2) is refused, but not if there is no /dev/fuse.
@@ -321,7 +288,6 @@ void FuseSession::announce(const std::function<void()>& on_ready, const SessionC
     return;
   }
   if (!mount_answers(place, fuse_session_fd(session_))) return;
-  if (adapter_.rings) adapter_.rings->await_decision();
   if (const auto device = device_of_mount(place)) raise_read_ahead(*device);
   if (on_ready) on_ready();
 }
@@ -354,10 +320,7 @@ void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& 
           loop.interrupt();
         });
       },
-      [this, &loop] {
-        loop.interrupt();
-        if (adapter_.rings) adapter_.rings->interrupt();
-      });
+      [&loop] { loop.interrupt(); });
   helpers.announcer =
       start_thread("h5-announce", [this, &on_ready, &channel] { announce(on_ready, channel); });
 }
@@ -374,13 +337,11 @@ int FuseSession::serve(std::function<void()> on_ready) {
   int result = 0;
   try {
     start(helpers, channel, loop, on_ready);
-    if (adapter_.rings) adapter_.rings->start(loop_options);
     result = loop.run();
   } catch (const std::exception& error) {
     log(LogLevel::Error, "the mount cannot be served: {}", error.what());
     result = -EAGAIN;
   }
-  if (adapter_.rings) adapter_.rings->end();
   adapter_.requests.stop();
   stop_request_.end();
   helpers.watch.reset();

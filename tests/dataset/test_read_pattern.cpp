@@ -13,7 +13,7 @@ TEST(ReadPattern, ForwardAfterTwoSteps) {
   EXPECT_TRUE(p.note(2 * 131072, 131072));
 }
 
-// As by io_uring, where the requests of two processors wait in two queues.
+// Requests of two threads of the reader may wait in two queues.
 TEST(ReadPattern, WindowsOfAForwardReaderMaySwap) {
   constexpr std::uint64_t kRequest = 256U << 10, kWindow = 2U << 20;
   ReadPattern p;

@@ -1,7 +1,6 @@
 // A process that may have few threads, descriptors or little memory: it says what it lacks and ends, or
 // serves with what it has. It never aborts, and no byte is wrong.
 #include "mount/h5py_directory.h"
-#include "support/rings_allowed.h"
 #include "support/sanitized.h"
 
 namespace h5mount::test {
@@ -136,20 +135,6 @@ TEST_F(LimitsTest, LittleMemory) {
     served = served || (outcome.answered && outcome.code == 0);
   }
   EXPECT_TRUE(served);
-}
-
-// Where the memory of the rings does not fit, requests come from /dev/fuse.
-TEST_F(LimitsTest, LittleMemoryForRings) {
-  const RingsAllowed allowed;
-  H5MOUNT_NEEDS_RINGS(allowed);
-  if (kSanitized) GTEST_SKIP() << "sanitizers take terabytes of address space";
-  for (const int mib : {150, 260, 600}) {
-    const std::string limit = "--as=" + std::to_string(std::uint64_t{1048576} * mib);
-    const Served outcome = serve(limit);
-    expect_orderly(outcome, limit);
-    EXPECT_TRUE(outcome.answered) << limit;
-    EXPECT_EQ(outcome.code, 0) << limit;
-  }
 }
 
 }  // namespace

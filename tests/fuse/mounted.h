@@ -21,7 +21,6 @@ class Mounted {
     options.mountpoint = place_;
     options.source = "fake, with \\ and comma";
     options.handle_signals = false;
-    options.use_rings = fuse::UseRings::Auto;
     auto session = fuse::Session::mount(std::move(tree), options);
     if (!session) {
       trouble_ = session.error().text();

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include "command.h"
-#include "support/rings_allowed.h"
 #include "test_paths.h"
 
 namespace h5mount::test {
@@ -211,42 +210,11 @@ TEST_F(CommandTest, ASmallCacheIsEnough) {
   EXPECT_EQ(mount.in("sha256sum -c " + (source_root() / "tests/data/weather.sha256").string()).code, 0);
 }
 
-TEST_F(CommandTest, TheStatusSaysHowRequestsCome) {
-  const auto transport = [&](const std::string& options) {
-    EXPECT_EQ(mount.mount(example(), options).code, 0);
-    const std::string said = mount.in("grep transport: .h5/status").out;
-    EXPECT_EQ(mount.in("find . -type f -exec cat {} + > /dev/null").code, 0);
-    run("umount " + mount.path() + " || fusermount3 -u " + mount.path());
-    EXPECT_TRUE(mount.gone());
-    return said;
-  };
-  EXPECT_EQ(transport("-o io_uring=off"), "transport: /dev/fuse\n");
-  const RingsAllowed allowed;
-  H5MOUNT_NEEDS_RINGS(allowed);
-  EXPECT_EQ(transport(""), "transport: io_uring\n");
-  EXPECT_EQ(transport("-o io_uring=on -s"), "transport: /dev/fuse\n");
-}
-
-TEST_F(CommandTest, WhereIoUringIsForbiddenTheMountIsServedAsEver) {
-  H5MOUNT_NEEDS_ROOT();
-  const RingsAllowed allowed;
-  H5MOUNT_NEEDS_RINGS(allowed);
-  const std::string script = (source_root() / "tests/mount/without_io_uring.py").string();
-  struct Case {
-    std::string forbidden, option, said;
-  };
-  for (const auto& [forbidden, option, said] : {Case{"setup", "auto", ""},
-                                                {"setup", "on", "not from io_uring: io_uring_setup:"},
-                                                {"enter", "auto", ""},
-                                                {"enter", "on", "not from io_uring: io_uring_enter:"}}) {
-    const Outcome mounted = run(script + " " + forbidden + " $H5MOUNT -o io_uring=" + option + " " +
-                                example().string() + " " + mount.path());
-    EXPECT_EQ(mounted.code, 0) << mounted.err;
-    EXPECT_NE(mounted.err.find(said), std::string::npos) << mounted.err;
-    EXPECT_EQ(mount.in("grep transport: .h5/status").out, "transport: /dev/fuse\n");
-    run("umount " + mount.path());
-    EXPECT_TRUE(mount.gone());
-  }
+TEST_F(CommandTest, AnOptionThatDoesNothingAnyMoreIsTakenAndTold) {
+  const Outcome mounted = mount.mount(example(), "-o io_uring=auto");
+  EXPECT_EQ(mounted.code, 0) << mounted.err;
+  EXPECT_EQ(lines_in(mount.in("grep 'io_uring does nothing' .h5/log").out), 1);
+  EXPECT_EQ(mount.in("grep -c transport .h5/status").out, "0\n");
 }
 
 TEST_F(CommandTest, DebugOutputGoesToStderr) {

@@ -20,9 +20,6 @@
 
 namespace h5mount::fuse {
 
-// Whether requests are taken from io_urings if the kernel supports FUSE over io_uring.
-enum class UseRings : std::uint8_t { Auto, On, Off };  // On: if they cannot be, a warning says why
-
 struct SessionOptions {
   // Absolute; or /dev/fd/N, where descriptor N is a /dev/fuse that whoever started this program has mounted:
   // the mount point and its options are not known then, and it is not unmounted at the end but closed.
@@ -40,9 +37,6 @@ struct SessionOptions {
   bool single_thread = false;
   // A request that waits for a slow disk occupies its worker; with too few of them `stat` waits as well.
   unsigned workers = 64;
-  UseRings use_rings = UseRings::Off;
-  // Called once, by another thread, if requests come from io_urings. May be null.
-  std::function<void()> on_rings = nullptr;
   bool handle_signals = true;  // SIGINT, SIGTERM and SIGHUP end `serve`
   // Called once, by another thread, when a signal or `stop` begins to end the session; may be null.
   std::function<void()> on_stop = nullptr;
