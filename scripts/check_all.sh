@@ -1,16 +1,17 @@
 #!/bin/sh
 # What takes too long for every test run:
-#   scripts/check_all.sh [tidy] [threads] [minimal] [asan] [tsan]     all of them by default; one line each at the end
+#   scripts/check_all.sh [tidy] [threads] [minimal] [units] [asan] [tsan]     all of them by default; one line each at the end
 # tidy     clang-tidy 19 over src/, by .clang-tidy
 # threads  a clang 19 build with -Wthread-safety as an error: what a lock guards is only used under it
 # minimal  a build without libdeflate and every other library that can be missing, warnings as errors, and the tests of
 #          its modules
+# units    the unit tests, built with clang's address and undefined behaviour sanitizers; -Wthread-safety is an error
 # asan     the whole suite, mounts included, built with clang's address and undefined behaviour sanitizers
 # tsan     the same with its thread sanitizer
 # Builds lie in build-check-*, beside the others.
 set -u
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || set -- tidy threads minimal asan tsan
+[ $# -gt 0 ] || set -- tidy threads minimal units asan tsan
 failed=
 
 need() {
@@ -40,37 +41,44 @@ threads() {
 # With zlib in libdeflate's place, and no codec.
 minimal() {
   setup build-check-minimal -Dauto_features=disabled -Djoined=true -Dwerror=true || return 1
-  (cd build-check-minimal && ninja src/cli/h5mount src/cli/fsck.h5 tests/base/base_test tests/format/format_test \
-    tests/filter/filter_tests tests/chunk/chunk_test tests/object/test_object tests/dataset/test_dataset \
-    tests/view/view_test tests/cli/cli_test tests/salvage/salvage_test tests/serve/serve_test) &&
-    scripts/run_tests.py --only base,format,filter,chunk,object,dataset,view,cli,salvage,serve build-check-minimal
+  ninja -C build-check-minimal src/cli/h5mount src/cli/fsck.h5 &&
+    scripts/run_tests.py --build --only base,format,filter,chunk,object,dataset,view,cli,salvage,serve build-check-minimal
 }
 
 # With clang, which compiles such code two to three times as fast as gcc. Time limits are those of plain builds,
 # ten times.
-sanitized() {  # NAME SANITIZERS
+sanitized() {  # NAME SANITIZERS OPTION-OF-run_tests...
   need clang++-19 clang-19 || return 1
-  CXX=${SANITIZER_CXX:-clang++-19} setup "build-check-$1" -Doptimization=1 -Db_sanitize="$2" -Db_lundef=false \
-    -Dcpp_args='-g1 -Wthread-safety -Werror=thread-safety' || return 1
-  ninja -C "build-check-$1" &&
-    scripts/run_tests.py --jobs 1 --timeout-factor 10 "build-check-$1"
+  directory=build-check-$1 sanitizers=$2
+  shift 2
+  CXX=${SANITIZER_CXX:-clang++-19} setup "$directory" -Djoined=true -Doptimization=1 -Db_sanitize="$sanitizers" \
+    -Db_lundef=false -Dcpp_args='-g1 -Wthread-safety -Werror=thread-safety' &&
+    scripts/run_tests.py --build --timeout-factor 10 "$@" "$directory"
+}
+
+address() {
+  export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+  sanitized "$1" address,undefined --jobs "$2" ${3:+--only "$3"}
+}
+
+units() {
+  address units 3 base,io,cache,format,filter,chunk,metadata,object,dataset,text,view,sign,remote,salvage,tree,check,serve,hostile
 }
 
 asan() {
-  export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-  sanitized asan address,undefined
+  address asan 1
 }
 
 tsan() {
   export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
-  sanitized tsan thread
+  sanitized tsan thread --jobs 1
 }
 
 for check in "$@"; do
   case $check in
-    tidy | threads | minimal | asan | tsan) ("$check") || failed="$failed $check" ;;
+    tidy | threads | minimal | units | asan | tsan) ("$check") || failed="$failed $check" ;;
     *)
-      echo "no such check: $check (tidy, threads, minimal, asan, tsan)" >&2
+      echo "no such check: $check (tidy, threads, minimal, units, asan, tsan)" >&2
       exit 2
       ;;
   esac

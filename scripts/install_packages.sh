@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages of packages.txt that are missing: install_packages.sh
-#   run|build|test|style|bench|fuzz|package|elsewhere
+#   run|build|test|style|sanitize|bench|fuzz|package|elsewhere
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 wanted=$(awk -v last="$1" '

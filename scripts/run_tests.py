@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the test programs of a build directory and counts single tests.
 
-    run_tests.py [--at-least N] [--jobs N] [--only NAME,...] [--timeout-factor F] BUILD
+    run_tests.py [--at-least N] [--build] [--jobs N] [--only NAME,...] [--timeout-factor F] BUILD
 
 The programs are those registered with meson. A GoogleTest program counts as many tests as it has, and so do Python's
 unittests (tests/support/run_unittests.py); any other counts as one (exit code 77 is a skip). A program that crashes or exceeds its time limit is one additional failure. The last
@@ -15,9 +15,16 @@ SKIP_CODE = 77
 shown = threading.Lock()  # one program's lines at a time
 
 
-def programs(build):
-    listed = subprocess.run(["meson", "introspect", "--tests", build], check=True, capture_output=True, text=True)
+def introspect(build, what):
+    listed = subprocess.run(["meson", "introspect", what, build], check=True, capture_output=True, text=True)
     return json.loads(listed.stdout)
+
+
+def make(build, tests):
+    """Builds what these programs need."""
+    needed = {target for test in tests for target in test["depends"]}
+    files = [name for target in introspect(build, "--targets") if target["id"] in needed for name in target["filename"]]
+    subprocess.run(["ninja", "-C", build, *(os.path.relpath(name, build) for name in files)], check=True)
 
 
 def run(command, environment, directory, timeout):
@@ -115,14 +122,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--at-least", type=int, default=1, help="fail where fewer tests passed")
     # One more than there are processors, as many tests wait most of the time.
+    parser.add_argument("--build", action="store_true", dest="build_first", help="builds first what they need")
     parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1)
     parser.add_argument("--timeout-factor", type=float, default=1, help="for builds that run slowly")
     parser.add_argument("--only", default="", help="names of programs")
     parser.add_argument("build")
     args = parser.parse_args()
-    tests = programs(args.build)
+    tests = introspect(args.build, "--tests")
     if args.only:
         tests = [test for test in tests if test["name"] in args.only.split(",")]
+    if args.build_first:
+        make(args.build, tests)
     tests.sort(key=lambda test: -test["priority"])  # long ones first: at the end no processor is left without work
     # Programs that are not parallel disturb each other, as they count threads and measure time: they run one after
     # another, while the parallel ones run beside them.
