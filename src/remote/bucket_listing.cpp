@@ -87,6 +87,9 @@ class Listing {
     if (answer.status == 200) {
       auto page = parse_listing(answer.body, whole_, query_.most);
       if (!page) return fail(failure(ErrorCode::Io, page.error().text()));
+      again_ = false;
+      if (!page->next.empty() && page->next == query_.next)
+        return fail(failure(ErrorCode::Io, "a page of names leads to itself"));
       for (ListedName& one : page->names) one.name.insert(0, query_.begin);
       return page;
     }

@@ -20,6 +20,7 @@ the path's first part, /!WHAT[=VALUE][,WHAT…]/PATH, or for all that follow by 
     deny=N:STATUS   as fail, for lists only         unsaid      no Content-Length, the connection ends
     star            no length in Content-Range          unit=TEXT    the range's unit, bytes else
     stall=BYTES     each body ends after BYTES, and the connection does not
+    stuck           each page of a list is the first one
     html=HOW        200 with a login page: sized, chunked, closed (ended by the connection) or large
 """
 import argparse, base64, datetime, hashlib, hmac, json, os, socket, threading, time, urllib.parse
@@ -201,6 +202,8 @@ class Handler(BaseHTTPRequestHandler):
             denied = self.once(faults, "deny")
             if denied or not os.path.isdir(name):
                 return self.answer(int(denied or 404), b"<Error/>")
+            if "stuck" in faults:
+                query.pop(b"continuation-token", None)
             return self.answer(200, list_page(name, query, int(faults.get("page", 1000))))
         if path.endswith("/") and os.path.isdir(name):
             names = map(urllib.parse.quote, sorted(os.listdir(name)))

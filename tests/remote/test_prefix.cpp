@@ -55,6 +55,10 @@ TEST_F(RemotePrefixTest, ThatCannotBeListedIsExitOne) {
   EXPECT_EQ(refused.code, 1);
   EXPECT_NE(refused.err.find("s3://bucket/ cannot be listed: the server refuses it (403)"), std::string::npos)
       << refused.err;
+  server->set("page=1,stuck");
+  const Outcome stuck = with_url(list + "'s3://bucket/run 1/'");
+  EXPECT_EQ(stuck.code, 1);
+  EXPECT_NE(stuck.err.find("a page of names leads to itself"), std::string::npos) << stuck.err;
   server->set("deny=2:503");
   EXPECT_EQ(with_url("$H5MOUNT --list -o s3_endpoint=${U} s3://bucket/").out, "run 1\n");
 }
