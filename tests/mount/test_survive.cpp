@@ -223,10 +223,10 @@ TEST_F(SurviveTest, SystemdsStoreOutlivesTheKeeper) {
 
 TEST_F(SurviveTest, ReadersSeeNothingOfServersThatAreKilledEverySecond) {
   const std::string soak =
-      "/usr/bin/python3 " H5MOUNT_SOURCE_ROOT "/scripts/survive_soak.py $H5MOUNT --seconds ";
-  const Outcome one = run(soak + "12", 120);
+      "/usr/bin/python3 " H5MOUNT_SOURCE_ROOT "/tests/soak/run.py survive $H5MOUNT --minutes 1 --kills ";
+  const Outcome one = run(soak + "10", 120);
   EXPECT_EQ(one.code, 0) << one.out << one.err;
-  const Outcome many = run(soak + "8 --directory", 120);
+  const Outcome many = run(soak + "6 --directory", 120);
   EXPECT_EQ(many.code, 0) << many.out << many.err;
 }
 

@@ -1,27 +1,38 @@
-#!/usr/bin/env python3
-"""Views of files that begin to be followed at random moments: every byte is compared with what the writer wrote.
+"""Views of a SWMR file whose writers come and go at random moments, every byte compared.
 
-    swmr_views.py H5MOUNT [--seconds S] [--seed N] [--rounds N]
-
-Each round mounts a quiet file; SWMR writers come and go, of which one rewrites rows within the shape, one appends, and
-one does both, while threads look views up, open, read, keep and close them at random moments. While the writer works
+Each round mounts a quiet file; SWMR writers come, of which one rewrites rows within the shape, one appends, and one
+does both, while readers look views up, open, read, keep and close them at random moments. While the writer works
 every element that is read must be one that the writer had written there at some time. Whenever it pauses, every view
-must become exactly what was written, whatever was opened and read of it before. The exit code is 1 where a byte is
-wrong, 77 without h5py or /dev/fuse. A failure prints the round's seed, which repeats its file and its operations.
+must become exactly what was written, whatever was opened and read of it before. What is wrong names the round's
+seed, which repeats its file and its operations.
 """
-import argparse, ast, collections, errno, os, random, re, shutil, subprocess, sys, tempfile, threading, time, zlib
+import ast
+import collections
+import errno
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from concurrent.futures import ThreadPoolExecutor
 
-try:
-    import h5py
-    import numpy as np
-except ImportError:
-    print("no h5py")
-    sys.exit(77)
+import h5py
+import numpy as np
+
+from harness import Mount
 
 SETTLES = 10.0  # seconds in which a view must become what the writer wrote; a second is promised
 COLUMNS = 4
 COMPOUND = np.dtype([("a", "<i4"), ("b", "<i2")])
-counts = collections.Counter()
+
+
+def arguments(parser):
+    # They are threads: what may be read is what the thread that tells the writer knows at that moment.
+    parser.set_defaults(readers=3)
+    parser.add_argument('--rounds', type=int, help='end after so many')
 
 
 class Model:
@@ -103,12 +114,12 @@ for line in sys.stdin:
     def __init__(self):
         environment = dict(os.environ, HDF5_USE_FILE_LOCKING="FALSE")
         self.process = subprocess.Popen([sys.executable, "-c", self.CODE], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, env=environment)
+                                        stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
 
     def tell(self, *words):
         print(*words, file=self.process.stdin, flush=True)
         if self.process.stdout.readline() != "done\n":
-            raise SystemExit("the writer failed")
+            raise RuntimeError("the writer failed")
 
     def end(self):
         self.process.stdin.close()
@@ -238,12 +249,10 @@ def difference(got, wanted):
 
 
 class Round:
-    def __init__(self, program, place, seed):
-        self.rng = random.Random(seed)
-        self.seed, self.program, self.place = seed, program, place
-        self.file, self.mount = os.path.join(place, "f.h5"), os.path.join(place, "mnt")
+    def __init__(self, soak, seed):
+        self.soak, self.seed, self.rng = soak, seed, random.Random(seed)
+        self.file, self.mount = str(soak.place / "f.h5"), str(soak.place / "mount")
         self.model = Model(self.rng)
-        self.wrong = []
         self.lock = threading.Lock()  # for the model
         self.held = {}  # the descriptors of the thread that pauses the writer
 
@@ -260,14 +269,14 @@ class Round:
 
     def note_wrong(self, view, what):
         with self.lock:
-            self.wrong.append(f"{view.path}: {what}")
+            self.soak.wrong.append(f"seed {self.seed}: {view.path}: {what}")
 
     def check_while_written(self, view, data):
         """Each element is one that was written there; what is not whole at the end is left out."""
         try:
             got = view.decode(data)
         except (ValueError, zlib.error, SyntaxError):
-            counts["cut while written"] += 1
+            self.soak.counts["cut while written"] += 1
             return
         with self.lock:
             rows = self.model.rows
@@ -289,8 +298,8 @@ class Round:
                 at = int(np.argmin(right))
                 self.note_wrong(view, f"element {at} is {got[at]} while the writer works, "
                                       f"which may be {sorted({str(a[at]) for a in legal})}")
-        counts["reads while written"] += 1
-        counts["bytes while written"] += len(data)
+        self.soak.counts["reads while written"] += 1
+        self.soak.counts["bytes while written"] += len(data)
 
     def use(self, views, rng, until):
         """One reader: looks views up, opens, reads, keeps and closes them."""
@@ -302,12 +311,12 @@ class Round:
                 what = rng.random()
                 if what < 0.2:
                     os.stat(path)
-                    counts["lookups"] += 1
+                    self.soak.counts["lookups"] += 1
                 elif what < 0.3 and held:
                     os.close(held.pop(rng.choice(list(held)))[0])
                 elif what < 0.4 and view.path not in held:
                     held[view.path] = (os.open(path, os.O_RDONLY), view)
-                    counts["opened and kept"] += 1
+                    self.soak.counts["opened and kept"] += 1
                 elif what < 0.7 and held:
                     fd, kept = held[rng.choice(list(held))]
                     data = read_whole(fd)
@@ -319,7 +328,7 @@ class Round:
                     if view.checked_while_written:
                         self.check_while_written(view, data)
             except OSError as error:
-                counts[f"errno {error.errno}"] += 1
+                self.soak.counts[f"errno {error.errno}"] += 1
                 # A file that is being opened for writing is stale until its writer has begun SWMR.
                 if error.errno != errno.ESTALE:
                     self.note_wrong(view, str(error))
@@ -339,7 +348,7 @@ class Round:
             values += [int(model.value("i2", row, j, version)) for j in range(COLUMNS)]
             values += [int(model.value("i4", row, 0, version)), int(model.value("i2", row, 0, version))]
         writer.tell("put", row, *values)
-        counts["rewritten or appended rows"] += 1
+        self.soak.counts["rewritten or appended rows"] += 1
 
     def append(self, writer):
         model = self.model
@@ -386,8 +395,8 @@ class Round:
                     wanted = view.expected(self.model.array(view.dataset))
                     got = view.decode(data)
                     if equal(got, wanted):
-                        counts["views compared"] += 1
-                        counts["bytes compared"] += len(data)
+                        self.soak.counts["views compared"] += 1
+                        self.soak.counts["bytes compared"] += len(data)
                         continue
                     last[view.path] = f"{len(data)} bytes, {difference(got, wanted)}"
                 except (OSError, ValueError, zlib.error, SyntaxError) as error:
@@ -417,73 +426,49 @@ class Round:
 
     def run(self):
         self.make()
-        os.makedirs(self.mount, exist_ok=True)
         self.views, self.chunks = views_of(self.model, self.rng), {}
-        subprocess.run([self.program, self.file, self.mount], check=True)
-        writer, until, readers = Writer(), threading.Event(), []
+        mount = Mount(self.soak, self.file)
+        writer, until, pool = Writer(), threading.Event(), ThreadPoolExecutor(self.soak.options.readers)
+        readers = []
         try:
             views = self.all_views()
             for view in views:  # some are looked up, read or opened while the file is quiet
                 if self.rng.random() < 0.6:
                     self.bytes_now(view)
             self.hold_some(views)
-            for i in range(3):
-                own = random.Random(self.seed * 10 + i)
-                readers.append(threading.Thread(target=self.use, args=(views, own, until)))
             if self.rng.random() < 0.7:
-                for reader in readers:
-                    reader.start()
+                readers = [pool.submit(self.use, views, random.Random(self.seed * 10 + i), until)
+                           for i in range(self.soak.options.readers)]
             for _ in range(self.rng.choice([1, 1, 2])):
                 time.sleep(self.rng.random() * 0.3)
-                writer.tell("open", self.file)
-                script = self.rng.choice(["rewrite", "append", "both"])
-                counts[f"writers that {script}"] += 1
-                for _ in range(self.rng.choice([1, 2, 3])):
-                    self.write(writer, script)
-                    self.check_all(self.all_views())
-                    self.hold_some(self.all_views())
-                writer.tell("close")
-                if self.rng.random() < 0.5:
-                    self.check_all(self.all_views())
+                self.follow(writer)
         finally:
             until.set()
-            for reader in readers:
-                if reader.is_alive():
-                    reader.join()
+            pool.shutdown()
             for fd in self.held.values():
                 os.close(fd)
             writer.end()
-            subprocess.run(["umount", "-l", self.mount])
-        counts["rounds"] += 1
+        for reader in readers:
+            reader.result()  # or what it failed by
+        mount.end()
+        self.soak.counts["rounds"] += 1
+
+    def follow(self, writer):
+        """A writer comes, writes and pauses, and goes."""
+        writer.tell("open", self.file)
+        script = self.rng.choice(["rewrite", "append", "both"])
+        self.soak.counts[f"writers that {script}"] += 1
+        for _ in range(self.rng.choice([1, 2, 3])):
+            self.write(writer, script)
+            self.check_all(self.all_views())
+            self.hold_some(self.all_views())
+        writer.tell("close")
+        if self.rng.random() < 0.5:
+            self.check_all(self.all_views())
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--rounds", type=int, default=1 << 30)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        print("no /dev/fuse")
-        return 77
-    end, wrong, seed = time.monotonic() + given.seconds, 0, given.seed
-    while time.monotonic() < end and seed < given.seed + given.rounds:
-        place = tempfile.mkdtemp(prefix="h5mount-views-")
-        try:
-            one = Round(os.path.abspath(given.program), place, seed)
-            one.run()
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
-        for what in one.wrong[:20]:
-            print(f"seed {seed}: {what}", flush=True)
-        wrong += len(one.wrong)
-        seed += 1
-    for name, count in sorted(counts.items()):
-        print(f"{name}: {count}")
-    print(f"wrong: {wrong}")
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def run(soak):
+    for made in soak.clock(soak.options.minutes * 60):
+        if made == soak.options.rounds:
+            break
+        Round(soak, soak.options.seed + made).run()
