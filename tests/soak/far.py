@@ -9,7 +9,6 @@ import errno
 import multiprocessing
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from harness import Mount, Wrong, forget, until
 TIMEOUT = 4  # seconds, of a request
 GRACE = 2 * TIMEOUT + 4  # after a fault: `read` takes twice the timeout at most
 VERSIONS = 16
+ZEROS = 1 << 32  # bytes of each version, far more than a mount keeps
 CLUSTER = 25  # changes one after the other, before a pause
 NAMES = ['contiguous', 'packed', 'chunks']
 MOUNTED = f'timeout={TIMEOUT}'
@@ -102,9 +102,14 @@ def elements(version, begin, end):
     return np.arange(begin, end, dtype='<u8') | np.uint64(version << 40)
 
 
-def write(path, version, count):
+def write(path, version, count, zeros=0):
     """Datasets of `count` elements: one contiguous, the others in chunks, behind as much as the version says."""
     with h5py.File(path, 'w', libver='latest' if version % 2 else 'earliest') as file:
+        if zeros:  # a hole, of which the file system holds nothing
+            how = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            how.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+            how.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+            h5py.h5d.create(file.id, b'zeros', h5py.h5t.NATIVE_UINT8, h5py.h5s.create_simple((zeros,)), how)
         file.create_dataset('before', data=np.zeros(1 + version % 5 * 700, 'u1'))
         for name in NAMES[::-1] if version % 3 == 0 else NAMES:
             how = {} if name == 'contiguous' else {'chunks': (5_000 + version % 4 * 3_000,)}
@@ -165,6 +170,11 @@ class Changes:
 
         def reading():
             try:
+                # The mount soon keeps the other datasets whole, and then never meets a change; not these.
+                with open(point / 'zeros', 'rb', buffering=0) as zeros:
+                    forget(zeros.fileno())
+                    if os.pread(zeros.fileno(), 4096, choose.randrange(ZEROS // 4096) * 4096).strip(b'\0'):
+                        raise Wrong('zeros are not')
                 version, reads = read_ranges(point / choose.choice(NAMES), self.count, choose)
             except OSError:
                 if last[0] is not None:  # not of one that was met before
@@ -207,8 +217,8 @@ class Changes:
         www.mkdir()
         pool.mkdir()
         for version in range(VERSIONS):
-            write(pool / str(version), version, self.count)
-        shutil.copy(pool / '0', www / 'f.h5')
+            write(pool / str(version), version, self.count, ZEROS)
+        subprocess.run(['cp', pool / '0', www / 'f.h5'], check=True)
         server = Server(www)
         soak.clean_up.callback(server.stop)
         mount = Mount(soak, server.url('f.h5'), MOUNTED, 'reload')
@@ -221,7 +231,7 @@ class Changes:
         for _ in soak.clock(float('inf'), mount):
             # The pool's files and the one before are other objects, by their inode and time.
             version = choose.choice([other for other in range(VERSIONS) if other != version])
-            shutil.copyfile(pool / str(version), www / 'next')
+            subprocess.run(['cp', pool / str(version), www / 'next'], check=True)  # holes stay
             before = self.met.value
             os.rename(www / 'next', www / 'f.h5')
             soak.counts['changes met by a reader before the next'] += until(

@@ -149,7 +149,7 @@ class Soak:
     """One run of a soak: what it has started, and what its readers have said."""
 
     def __init__(self, options):
-        self.options, self.build = options, None
+        self.options = options
         self.program = os.path.abspath(options.program)
         if os.path.isdir(self.program):
             self.program = os.path.join(self.program, 'src/cli/h5mount')

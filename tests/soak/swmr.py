@@ -5,6 +5,7 @@ h5py's, the cost of an idle mount and of an appended megabyte in a small and a l
 writes. Goes by frames, not by minutes or readers. Needs a build with tests, h5clear and strace.
 """
 import array
+import contextlib
 import os
 import random
 import re
@@ -67,10 +68,11 @@ class File:
         self.path.unlink()
 
     def follow(self, begin, out):
-        """`tail -f` of the frames; and how much of the processor and of the file the mount has taken so far."""
+        """`tail -f` of the frames."""
         return subprocess.Popen(['tail', '-s', '0.2', '-c', begin, '-f', self.frames], stdout=out)
 
     def processor(self):
+        """Seconds that the mount has taken so far."""
         with open(f'/proc/{self.mount.pid}/stat') as file:
             fields = file.read().rsplit(')', 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
@@ -155,23 +157,25 @@ def latency(soak):
         log.unlink(missing_ok=True)
         file = File(soak, frames=count, chunk=16, filter='deflate')
         writer = file.write(more={'rate': 20, 'log': log})
-        with file:
-            dataset = h5py.File(file.path, 'r', libver='latest', swmr=True)['frames'] if reader == 'h5py' else None
-            fd = os.open(file.frames, os.O_RDONLY)
+        with contextlib.ExitStack() as stack:
+            if reader == 'h5py':
+                time.sleep(.3)  # the writer has to have begun
+                dataset = stack.enter_context(h5py.File(file.path, 'r', libver='latest', swmr=True))['frames']
+            else:
+                stack.enter_context(file)
+                fd = os.open(file.frames, os.O_RDONLY)
+                stack.callback(os.close, fd)
             seen, have = {}, 0
             while have < count:
-                if dataset is not None:
+                if reader == 'h5py':
                     dataset.refresh()
-                now = dataset.shape[0] if dataset is not None else os.fstat(fd).st_size // FRAME
+                now = dataset.shape[0] if reader == 'h5py' else os.fstat(fd).st_size // FRAME
                 if now > have:
-                    dataset[now - 1] if dataset is not None else os.pread(fd, FRAME, (now - 1) * FRAME)
+                    dataset[now - 1] if reader == 'h5py' else os.pread(fd, FRAME, (now - 1) * FRAME)
                     seen.update(dict.fromkeys(range(have + 1, now + 1), time.monotonic_ns()))
                     have = now
                 time.sleep(pause)
-            os.close(fd)
-            if dataset is not None:
-                dataset.file.close()
-            writer.wait()
+        writer.wait()
         flushes = (map(int, line.split()) for line in log.read_text().splitlines())
         late = sorted((seen[frame] - at) / 1e6 for frame, at in flushes if frame in seen and frame > 20)
         print(f'{reader:28} median {statistics.median(late):6.1f} ms  p99 {late[int(len(late) * .99)]:6.1f} ms  '
