@@ -1,4 +1,6 @@
-// Headers of tar members: ustar, preceded by a pax header for what ustar cannot express. Pure functions.
+// Headers of tar members: ustar, preceded by a pax header for what ustar cannot express. Pure functions. They
+// are our own, as libarchive does not encode `=` and `%` in names of attributes as GNU tar does, and copies
+// what it is given, where pieces that only the kernel may touch must not be copied.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,11 @@
 // offsets: a client that reads a listing to its end gets each entry of it once, whatever other clients read
 // meanwhile.
 //
+// While a client reads one page of a listing, the next is prepared: one with attributes by an idle thread
+// (ServingLoop::run_beside), one of names alone by the leader, where it would poll for the next request
+// (ServingLoop::will_poll). Files, unlike directories, are opened: their sizes are measured and their errors
+// told then.
+//
 // A listing is dropped when a client has read it to its end, or when many others have been begun since; it is
 // made again if a later part of it is requested. A page that was prepared and is not asked for soon is
 // dropped too, with the references that it holds: its reader has ended. Threads: any.

@@ -32,7 +32,7 @@ class KeptRequests {
 
   // From now on the session's requests and answers go through this object, by `callbacks`. If the kernel and
   // an earlier server have agreed already, the session is given that agreement. Fails if the session would
-  // agree on other terms.
+  // agree on other terms. The older program goes on then.
   Status attach(fuse_session* session, const fuse_custom_io& callbacks, int device);
 
   // Like read(2) and writev(2) on the device; callbacks of the session.

@@ -2,7 +2,8 @@
 // save a request for each entry of a program that stats all of them, and cost a header's decoding for each
 // entry of one that only wants names. The kernel decides it for each directory by what happened while it was
 // read, so that a program that first reads a directory and then stats its entries (find, fts) never gets
-// attributes beyond the first reply. This decides by what the same process did with earlier listings.
+// attributes beyond the first reply. This decides by what the same process did with earlier listings. It is
+// asked where replies to listings are large (op_init.cpp); elsewhere the kernel decides.
 //
 // At first a process gets attributes in the first reply of each directory, with a few entries held out: a
 // lookup of an entry that it was given without attributes means that it wants them. Bounded. Threads: any.

@@ -2,6 +2,9 @@
 // requests are still answered, and interrupts the serving thread until it has noticed (a single signal can
 // come just before the serving thread waits, and be lost).
 //
+// The order of an end: what may be waiting for requests is ended first (KernelNotifier::stop), then the loop
+// that answers them, and then the descriptor is closed.
+//
 // SIGINT, SIGTERM and SIGQUIT count even if they were inherited as ignored, as shells do for background
 // commands: a sender of one to this process means it. SIGHUP counts unless it is ignored, which is the
 // purpose of nohup. Only one StopRequest with signals at a time.

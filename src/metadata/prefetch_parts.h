@@ -69,7 +69,8 @@ struct ChunkedText {
   std::vector<format::FilterDescription> filters;
 };
 
-// All chunks of a small dataset, by way of its index, and what their elements refer to.
+// All chunks of a small dataset, by way of its index, and what their elements refer to, for which the filters
+// of the chunks are undone.
 void expect_chunks(Levels& levels, ChunkedText text);
 
 }  // namespace h5mount::metadata

@@ -1,4 +1,5 @@
-// The meaning of an answer to a request for a range.
+// The meaning of an answer to a request for a range. Nothing else looks at the status and fields of such an
+// answer.
 #pragma once
 
 #include <optional>

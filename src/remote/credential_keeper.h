@@ -1,5 +1,6 @@
 // The credentials that requests are signed with: asked for when the first request needs them, renewed in a
-// thread of the keeper before they expire, and asked for again if a server has refused them. Threads: any.
+// thread of the keeper before they expire, and asked for again if a server has refused them. Asking may take
+// a program or a service, and callbacks of Transfers must not wait. Threads: any.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,7 @@
-// Segments: which bytes of one source have come or are under way, without overlaps. All sources of a client
-// share a bound; the segments that were used least recently are dropped. Threads: any.
+// Segments: which bytes of one source have come or are under way, without overlaps, so that readers join what
+// is asked for already. All sources of a client share a bound (ClientParts::kMaxKeptBytes): first to be
+// dropped is what was read to its end, then what was used least recently. What was asked for and is not read
+// yet stays, unless somebody waits for other bytes. Threads: any.
 #pragma once
 
 #include <map>

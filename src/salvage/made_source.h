@@ -2,6 +2,11 @@
 // base address on, with some bytes laid over; structures that were made lie at some distance behind that end.
 // Reads of lost bytes fail.
 //
+// Made are continuation blocks of object headers, lists of links, trees of chunks, and parts of the file
+// without what is lost in them. They stand 2^46 bytes behind the end (a page, if addresses have fewer than 8
+// bytes), as a file that was cut still names addresses behind its end, which must not lead to something that
+// was made.
+//
 // Threads: reads from any thread; one thread makes it, before any other reads what it adds.
 #pragma once
 

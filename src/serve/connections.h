@@ -1,6 +1,6 @@
 // Connections: the open connections and what each is waiting for. Those whose client lets the server wait
-// longer than a deadline are shut down, so that no number of slow clients holds all connections. Threads:
-// any.
+// longer than a deadline are shut down, so that no number of slow clients holds all connections.
+// libmicrohttpd's own timeout would begin anew with each byte; these begin with each header. Threads: any.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,8 @@
 // Exchange: one request and its answer on a connection of libmicrohttpd. The event loop suspends the
 // connection while a thread of the queue makes the answer or reads the next part of its body, so at any time
-// either the loop or one job uses an exchange.
+// either the loop or one job uses an exchange. What local sources can answer at once the loop answers itself
+// (RequestWork::begin_quick_job). Nothing of the cache is held between two reads of a body, so a slow client
+// holds its buffer only.
 #pragma once
 
 #include <microhttpd.h>

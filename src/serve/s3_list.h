@@ -1,4 +1,5 @@
-// ListObjects and ListObjectsV2: a page of a bucket's keys. Threads: any.
+// ListObjects and ListObjectsV2: a page of a bucket's keys. The token of the next page is the last key on
+// this one, at which any later walk begins. Threads: any.
 #pragma once
 
 #include "h5mount/sign/percent.h"

@@ -53,7 +53,8 @@ class RecentFiles {
   // The elements of a dataset, which all requests for them share.
   Result<view::Source> elements_of(const tree::FileObject& object, RequestBudget& budget);
 
-  // A text that was answered, made from this file alone in one version of it.
+  // A text that was answered, made from this file alone in one version of it. The description of a group
+  // takes time in proportion to its members, so it is kept.
   struct Text {
     std::string asked, version, text;
   };

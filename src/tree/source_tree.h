@@ -55,7 +55,8 @@ class SourceTree : public Tree {
 // The tree of the files as they are.
 Result<std::shared_ptr<SourceTree>> make_file_tree(const dataset::ReadEnvironment& environment,
                                                    const TreeOptions& options, const SourcePlace& place);
-// The tree of files that are salvaged when something first needs it.
+// The tree of files that are salvaged when something first needs it. SourceTree::make makes it, so that a
+// file of a forest, a reloaded and a served one are salvaged like a single one.
 Result<std::shared_ptr<SourceTree>> make_salvaging_tree(const dataset::ReadEnvironment& environment,
                                                         const TreeOptions& options, const SourcePlace& place);
 

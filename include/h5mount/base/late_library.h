@@ -1,6 +1,7 @@
 // LateLibrary: a shared library that is loaded when it is first needed, and not with the program. To load
 // libcurl and its own libraries takes 4 of the 8 ms that a program with all libraries starts in,
-// libmicrohttpd and libcrypto more than 1 ms each, and most runs use none of them.
+// libmicrohttpd and libcrypto more than 1 ms each, and most runs use none of them. So `h5mount --version`
+// takes 2.5 ms of processor time, where it took 9 with all libraries.
 //
 // The library's functions are also defined in this program, by H5_LATE_FUNCTION, and call the library's own:
 // so its header is used as ever, by callers who have called `load` before.

@@ -72,8 +72,9 @@ class ChunkIndex {
   virtual Status find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const;
 
   // Asks a far source together for the nodes that have the records of these chunks, a level at a time, and
-  // waits only for those that name others. `runs` ascend, numbered in row-major order over the grid. Errors
-  // are met by the lookups that follow.
+  // waits only for those that name others. Of a forward reader, what it will read is asked for before what it
+  // waits for. `runs` ascend, numbered in row-major order over the grid. Errors are met by the lookups that
+  // follow.
   struct Run {
     std::uint64_t first = 0, count = 0;
   };

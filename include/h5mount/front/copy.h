@@ -1,9 +1,10 @@
-// Copies a part of the tree to disk, in parallel: the result is that of `cp -a` from a mount. A file is
-// written under another name (`.h5mount-copy-…`), with its times, mode and attributes, and renamed when it is
-// complete. As long as a directory's copy is unfinished, a record in it (`.h5mount-copied`) tells which state
-// of the source is being copied and which files are complete, so that the same call continues the copy. No
-// other files in the directory are kept, neither those of a finished copy nor data that come from other
-// files. Files with temporary names that a killed copy left are removed.
+// Copies a part of the tree to disk, in parallel: the result is that of `cp -a` from a mount. The walk makes
+// directories and queues files for the threads. A file is written under another name (`.h5mount-copy-…`),
+// with its times, mode and attributes, and renamed when it is complete. As long as a directory's copy is
+// unfinished, a record in it (`.h5mount-copied`) tells which state of the source is being copied and which
+// files are complete, so that the same call continues the copy. No other files in the directory are kept,
+// neither those of a finished copy nor data that come from other files. Files with temporary names that a
+// killed copy left are removed.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,10 @@
 // Output: a descriptor to which text and pieces of datasets are written in order, many of them in one call.
 // Pieces are not copied. Threads: one at a time.
+//
+// Pieces of a file that is read forward are decoded ahead, so that decoding and writing overlap. vmsplice
+// would save one copy (512 MiB into a pipe took 0.10 s instead of 0.18 s), but the pages of a spliced block
+// may not be used again before the reader has taken them, and nothing says when that is: it needs blocks
+// whose memory is unmapped, where the cache passes it on to the next block (cache/block.cpp).
 #pragma once
 
 #include <atomic>

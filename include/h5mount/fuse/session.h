@@ -6,6 +6,13 @@
 // An error of `mount` is one line that says what prevents the mount (no /dev/fuse, no such mount point…); it
 // has no offset in a file. Threads: `serve` is called once, from the main thread if `handle_signals` is
 // set; `stop` from any thread, at any time while the session lives.
+//
+// The build needs libfuse 3.14, and works with 3.19 too; what is negotiated with the kernel (op_init.cpp) is
+// never required. Larger requests, which libfuse proposes from 3.17.2 on, are accepted, though with the
+// kernel's default of 256 pages and a read-ahead of 1 MiB nothing changes. Not used are passthrough (libfuse
+// 3.17, Linux 6.9), which opens a whole backing file without an offset, as no file of a mount is one; and
+// birth times (statx; libfuse 3.18, Linux 6.6), which object headers of version 2 may have. Neither could be
+// measured yet. FUSE over io_uring was built and taken away (tests/bench/README.md).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // ForeignHeaps: global heaps of other files that elements shown by this file refer to. An element of a
 // virtual dataset of a variable-length type names an object in the heap of its source's file. Shown as an
 // element of the virtual dataset's file, it names the same object by a place that no file has: bit 63, the
-// number of an entry here, and the address in the source's file. load_global_heap_object understands both.
+// number of an entry here, and the address in the source's file. load_global_heap_object understands both. So
+// what shows values needs to know of one file alone.
 //
 // One for each open file, for as long as that is open. Its entries are few: one for each pair of a source's
 // file and a conversion. Threads: any; no lock is held while files are opened or read.

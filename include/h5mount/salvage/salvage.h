@@ -12,6 +12,9 @@
 // read, as nothing else tells whether it can be read. How certain salvage is of an object is told by
 // io::Remarks at the object's address: the JSON of user.hdf5.salvage.
 //
+// Structures that say whose they are (blocks of arrays and heaps) are proven by their checksums. Nodes of
+// trees do not say it, so they are taken where nobody else leads to them, and marked.
+//
 // Work: kSweepsPerByte times the file's size, and as much again for each structure class that is rebuilt.
 // Memory: twelve bytes a found structure (at most kMaxFound of them), sixteen for a moment; up to 33 bytes an
 // object that is followed (limits::kMaxWalkedObjects), and 24 of these for a dataset with a damaged index or

@@ -35,7 +35,8 @@ struct OpenedSource {
   // Called from any thread. Null if the tree shows many files, each with its own state (Tree::file_of).
   std::function<SourceState()> state;
   // Whether all who may read the source may read a node, which may belong to a file that a link names. Null:
-  // they may read all nodes.
+  // they may read all nodes. A server is for other users, so files that a file names are opened by the rules
+  // of allow_other, and what fewer users may read than the source is refused.
   std::function<bool(const tree::NodeStat&)> shown = nullptr;
   // Whether the source's files are on local file systems, where reading does not hang: answers that take a
   // moment are then made on the connection's own thread.

@@ -1,5 +1,6 @@
 // LineStore: a place where the lines of files in a catalogue are remembered from mount to mount (module
-// `store`). The lines that it returns are not trusted. Threads: any.
+// `store`). The lines that it returns are not trusted: they are taken apart like any other bytes, and read
+// from the file again if they are not sound. Threads: any.
 #pragma once
 
 #include <cstdint>

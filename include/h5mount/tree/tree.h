@@ -162,7 +162,9 @@ class OpenNode {
   // size.
   virtual bool direct() const { return false; }
   // Whether some of the bytes are known to be lost: a reader that takes fewer bytes than it asked for is then
-  // to get those before the lost ones.
+  // to get those before the lost ones. Front ends must be asked for each read of such a file (FUSE:
+  // FOPEN_DIRECT_IO). A read that fills a page of the kernel's cache is not to get fewer: the kernel would
+  // take the end of a short answer for that of the file.
   virtual bool lacks_bytes() const { return false; }
   // The bytes are of one state of the file, whatever is written to it meanwhile; for `kernel_only` pieces
   // that holds only if `revalidate` succeeds after they were copied.
@@ -304,7 +306,8 @@ class Tree {
   // ---- a file that changes
 
   // True while the node's file, or one that its elements may lie in, is followed: its size, attributes and
-  // listing are valid for a moment only.
+  // listing are valid for a moment only. Otherwise the kernel caches names, attributes, listings and pages
+  // without a time limit; one file that grows leaves those of others cached.
   virtual bool follows(NodeId node) = 0;
   // A size is published only after the pages that it makes stale are dropped. To be set before the first
   // request.

@@ -92,7 +92,8 @@ Result<std::string> zarr3_fill_value(const object::DatasetDescription& dataset,
                                      const text::ValueContext& values);
 
 // A chunk of a dataset in its present state, as an image of its own in the stored form of elements; and the
-// view that makes the chunk's file from that image.
+// view that makes the chunk's file from that image. As the chunk is a derivation, it is followed and
+// invalidated as other views are.
 DerivationPtr derive_zarr_chunk(std::uint64_t number, ZarrEncoding encoding);
 const View& zarr_chunk_view(ZarrEncoding encoding);
 

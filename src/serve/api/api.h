@@ -1,5 +1,6 @@
 // The interface of h5grove 4 (the server that H5Web was written for): what an object is, its attributes, its
-// data, statistics of them, and the paths below a group, as JSON and in formats of arrays. One file for each
+// data, statistics of them, and the paths below a group, as JSON and in formats of arrays. It goes by HDF5's
+// own names, so it uses no nodes of the tree but its objects (tree/file_object.h). One file for each
 // endpoint. Threads: any.
 #pragma once
 

@@ -1,7 +1,8 @@
 // FollowedData: the elements that files of the tree show, of a dataset or of the datasets of a group side by
 // side, as a sequence of immutable states. A state has its reader and the ranges that became stale up to it;
 // any number of files read these, each since the state that it knows (followed_bytes.h). Whether the file is
-// followed may change at any time. Threads: any.
+// followed may change at any time. A file that begins to be followed may have changed anywhere, so its first
+// state makes everything stale. Threads: any.
 #pragma once
 
 #include <atomic>

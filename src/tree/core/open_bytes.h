@@ -1,4 +1,5 @@
-// An open file whose bytes are followed: reads of one state each, and holes.
+// An open file whose bytes are followed: reads of one state each, and holes. A read that a later state
+// overtook drops its own pages from the kernel's cache.
 #pragma once
 
 #include "followed_bytes.h"

@@ -1,5 +1,6 @@
 // CatalogueWalk: the files of a forest one after the other, depth first, in the order of listings, each with
-// the lines that describe it. Only one listing for each level is held in memory. Threads: one.
+// the lines that describe it. Each file has a budget of its own. Only one listing for each level is held in
+// memory. Threads: one.
 #pragma once
 
 #include <atomic>

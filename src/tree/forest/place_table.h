@@ -1,6 +1,10 @@
 // PlaceTable: the places of a forest that somebody knows, by id and by name: its directories, its files, its
 // symlinks. Each place is small, as there may be millions. A place belongs to one file for ever: when another
 // file gets its name, the name gets a new place, and the old one is known only by its id. Threads: any.
+//
+// Whether another file has the name is seen by a stat when the place is looked at, and by inotify
+// (directory_watch.h). The places of a directory are a list: an overflow of inotify's queue, after which
+// every directory may have changed, then costs what is known and not its product with the directories.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SiblingFiles: the open files of a forest, for virtual datasets of other files that name them: a file that a
 // tree has open is used as it is there. This object keeps no file open, so files may name each other in a
-// circle. Threads: any; no lock is held while a file is opened.
+// circle. A tree of which such a source was replaced or written over gives its name up like one whose own
+// file was. Threads: any; no lock is held while a file is opened.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Visits every link of a file once, depth first, the links of a group in the order of its listing. Objects
-// are entered only at their own paths, so the walk terminates. Threads: any.
+// are entered only at their own paths, so the walk terminates. What goes through a whole file
+// (metadata.jsonl, list.txt) is a visitor. Threads: any.
 #pragma once
 
 #include <string_view>

@@ -1,8 +1,8 @@
 // The content of a Zarr store: a file's groups at their own paths, its datasets as arrays, and the metadata
-// of both. A soft link to a dataset is an array; every further link to a group is a symlink, which the
-// consolidated metadata omit. Omitted are links to other files, datasets whose type Zarr lacks, dimensions of
-// netCDF without values, and what cannot be read: a client that cannot read one entry opens no store.
-// Threads: any.
+// of both. A store is no mirror (views/mirror.h), as its arrays are directories. A soft link to a dataset is
+// an array; every further link to a group is a symlink, which the consolidated metadata omit. Omitted are
+// links to other files, datasets whose type Zarr lacks, dimensions of netCDF without values, and what cannot
+// be read: a client that cannot read one entry opens no store. Threads: any.
 #pragma once
 
 #include <functional>
