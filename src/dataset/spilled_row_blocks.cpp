@@ -35,6 +35,7 @@ class SpillFiles {
       File oldest;
       {
         const MutexLock lock(mutex_);
+        std::erase_if(files_, [](const File& file) { return file.spilled.expired(); });
         const std::uint64_t most = (free + held_) / 2;
         if (bytes <= most && held_ <= most - bytes) {
           held_ += bytes;

@@ -252,12 +252,13 @@ Status Cell::append_present(const std::byte* row, const text::ValueContext& cont
     append_category(*categories_, place, out);
     return {};
   }
+  const bool may_have_floats = kind_ == Kind::Complex || kind_ == Kind::Float ||
+                               (type_->cls == DatatypeClass::VariableLength && kind_ != Kind::Text);
+  if (!may_have_floats) return text::append_json(*type_, element(row), context, out);
   std::string text;
   if (kind_ != Kind::Complex) {
     H5_TRY(text::append_json(*type_, element(row), context, text));
-    const bool may_have_floats =
-        kind_ == Kind::Float || (type_->cls == DatatypeClass::VariableLength && kind_ != Kind::Text);
-    out += may_have_floats ? strict_json(text) : text;
+    out += strict_json(text);
     return {};
   }
   std::string imaginary;
