@@ -39,8 +39,8 @@ sign::Request signed_form(const Request& request) {
   sign::Request out{request.method, "/", {}, {}};
   for (const auto& [name, value] : request.headers) out.headers.emplace_back(name, value);
   if (const auto target = parse_target(request.target)) {
-    out.path = sign::decode_percent(target->path);
-    out.query = sign::decode_query(target->query);
+    out.path = decode_percent(target->path);
+    out.query = decode_query(target->query);
   }
   return out;
 }
