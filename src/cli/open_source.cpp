@@ -14,7 +14,7 @@
 #include "h5mount/format/superblock.h"
 #include "h5mount/io/descriptors.h"
 #include "h5mount/io/drivers.h"
-#include "h5mount/store/line_store.h"
+#include "h5mount/store/catalogue_store.h"
 #include "memory_limit.h"
 #include "remote_files.h"
 #include "source_check.h"
@@ -171,15 +171,15 @@ Result<tree::ForestDirectoryPtr> open_below(const std::string& path, const Mount
 
 // The store that remembers the lines of a catalogue; null if nothing is remembered. Lines depend on the
 // program and on options; a new form of the lines gets a new number.
-Result<std::shared_ptr<tree::LineStore>> open_remembered(const SourceWords& words,
-                                                         const MountOptions& options) {
+Result<std::shared_ptr<tree::CatalogueStore>> open_remembered(const SourceWords& words,
+                                                              const MountOptions& options) {
   if (options.catalogue.empty()) return nullptr;
   constexpr int kForm = 1;
   store::StoreUse use;
   use.maker = fmt::format("{} {} {} {} {}", H5MOUNT_VERSION, kForm, static_cast<int>(options.salvage),
                           static_cast<int>(options.swmr), options.force);
   for (const std::string& path : words.paths) use.source += absolute_as_given(path) + '\n';
-  auto store = store::open_line_store(options.catalogue, use);
+  auto store = store::open_catalogue_store(options.catalogue, use);
   if (!store) return fail(Error(ErrorCode::Io, "catalogue=" + store.error().text()));
   return store;
 }

@@ -54,8 +54,8 @@ struct OpenedSources {
   std::shared_ptr<object::FileSet> files;
   tree::ForestDirectoryPtr many;
   std::shared_ptr<SharedCache> memory;
-  std::string path;                                       // of the one file, as it is opened again
-  std::shared_ptr<tree::LineStore> remembered = nullptr;  // of many
+  std::string path;                                            // of the one file, as it is opened again
+  std::shared_ptr<tree::CatalogueStore> remembered = nullptr;  // of many
 };
 // Errors: those of `open_source`; for many sources, that one is missing.
 Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions& options,

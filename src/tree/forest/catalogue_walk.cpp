@@ -202,7 +202,7 @@ Status CatalogueWalk::describe(const ForestDirectoryPtr& directory, const std::s
     return tell_error({ErrorCode::AccessDenied, "not all users may read it"}, out);
   Error why(ErrorCode::Stale, "");
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const LineStore::Key key{entry.source.identity, entry.source.stamp, entry.source.size};
+    const CatalogueStore::Key key{entry.source.identity, entry.source.stamp, entry.source.size};
     H5_ASSIGN(const bool known, recall(key, out));
     if (known) return {};
     out.lines.clear();
@@ -233,7 +233,7 @@ Status CatalogueWalk::read(const ForestDirectoryPtr& directory, const std::strin
                                   facts);
 }
 
-Result<bool> CatalogueWalk::recall(const LineStore::Key& key, File& out) const {
+Result<bool> CatalogueWalk::recall(const CatalogueStore::Key& key, File& out) const {
   if (!options_.remembered) return false;
   CheckedLines checked(out.lines);
   const auto found =
@@ -244,7 +244,7 @@ Result<bool> CatalogueWalk::recall(const LineStore::Key& key, File& out) const {
   return whole;
 }
 
-void CatalogueWalk::remember(const LineStore::Key& key, const File& file) const {
+void CatalogueWalk::remember(const CatalogueStore::Key& key, const File& file) const {
   if (!options_.remembered || file.lines.size() > kMaxRemembered) return;
   std::uint64_t given = 0;
   options_.remembered->put(key, [&](std::string& part) -> Result<bool> {

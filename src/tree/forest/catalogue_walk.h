@@ -60,8 +60,8 @@ class CatalogueWalk {
                   RequestBudget& budget);
   Status read(const ForestDirectoryPtr& directory, const std::string& name, const ForestEntry& entry,
               File& out, RequestBudget& budget, PassingFacts& facts) const;
-  Result<bool> recall(const LineStore::Key& key, File& out) const;
-  void remember(const LineStore::Key& key, const File& file) const;
+  Result<bool> recall(const CatalogueStore::Key& key, File& out) const;
+  void remember(const CatalogueStore::Key& key, const File& file) const;
   static Status tell_error(const Error& error, File& out);
   void end();
 

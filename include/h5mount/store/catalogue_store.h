@@ -1,6 +1,6 @@
-// A store of lines on disk (tree/line_store.h): an SQLite database in a directory of the user's own. It is
-// never trusted: damaged lines are dropped, a file that is not a database is replaced, and lines count only
-// if their checksum is right. The mounts of a user share it.
+// A store of lines on disk (tree/catalogue_store.h): an SQLite database in a directory of the user's own. It
+// is never trusted: damaged lines are dropped, a file that is not a database is replaced, and lines count
+// only if their checksum is right. The mounts of a user share it.
 //
 // The directory is made with mode 0700. It is refused (AccessDenied) if it belongs to somebody else, if
 // others may write to it, or if others could replace it because they may write to a directory above it. If
@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "h5mount/tree/line_store.h"
+#include "h5mount/tree/catalogue_store.h"
 
 namespace h5mount::store {
 
@@ -30,6 +30,7 @@ struct StoreUse {
   std::string source;
   std::uint64_t most_bytes = kMaxStoreBytes;
 };
-Result<std::shared_ptr<tree::LineStore>> open_line_store(const std::string& directory, const StoreUse& use);
+Result<std::shared_ptr<tree::CatalogueStore>> open_catalogue_store(const std::string& directory,
+                                                                   const StoreUse& use);
 
 }  // namespace h5mount::store

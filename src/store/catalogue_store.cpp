@@ -1,4 +1,4 @@
-#include "h5mount/store/line_store.h"
+#include "h5mount/store/catalogue_store.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -24,11 +24,11 @@ namespace h5mount::store {
 
 namespace {
 
-using tree::LineStore;
+using tree::CatalogueStore;
 
 constexpr const char* kFile = "catalogue.sqlite";
 
-class SqliteStore final : public LineStore {
+class SqliteStore final : public CatalogueStore {
  public:
   SqliteStore(UniqueFd directory, const std::string& path, const StoreUse& use)
       : directory_(std::move(directory)),
@@ -229,7 +229,8 @@ bool can_store() {
   return true;
 }
 
-Result<std::shared_ptr<tree::LineStore>> open_line_store(const std::string& directory, const StoreUse& use) {
+Result<std::shared_ptr<tree::CatalogueStore>> open_catalogue_store(const std::string& directory,
+                                                                   const StoreUse& use) {
   H5_ASSIGN(UniqueFd fd, open_own_directory(directory));
   char real[PATH_MAX];
   if (::realpath(directory.c_str(), real) == nullptr) return fail(io_error(errno, directory));

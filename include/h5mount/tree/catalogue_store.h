@@ -1,4 +1,4 @@
-// LineStore: a place where the lines of files in a catalogue are remembered from mount to mount (module
+// CatalogueStore: a place where the lines of files in a catalogue are remembered from mount to mount (module
 // `store`). The lines that it returns are not trusted: they are taken apart like any other bytes, and read
 // from the file again if they are not sound. Threads: any.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace h5mount::tree {
 
-class LineStore {
+class CatalogueStore {
  public:
   // Identifies a file and a state of it: another stamp means another state.
   struct Key {
@@ -22,7 +22,7 @@ class LineStore {
   using Take = std::function<Status(std::string_view part)>;
   using Give = std::function<Result<bool>(std::string& part)>;  // the next part; false: there is none
 
-  virtual ~LineStore() = default;
+  virtual ~CatalogueStore() = default;
   // Whether the file's lines are in the store; if so, they are passed to `take` part by part. Errors: those
   // of `take`.
   virtual Result<bool> find(const Key& key, const Take& take) = 0;

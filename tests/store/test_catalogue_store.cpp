@@ -9,14 +9,14 @@
 #include <thread>
 #include <vector>
 
-#include "h5mount/store/line_store.h"
+#include "h5mount/store/catalogue_store.h"
 
 namespace h5mount::store {
 namespace {
 
-using tree::LineStore;
+using tree::CatalogueStore;
 
-class LineStoreTest : public ::testing::Test {
+class CatalogueStoreTest : public ::testing::Test {
  protected:
   void SetUp() override {
     char name[] = "/tmp/h5mount-store-XXXXXX";
@@ -25,13 +25,14 @@ class LineStoreTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(place); }
 
-  std::shared_ptr<LineStore> open(const std::string& maker = "one", const std::string& source = "here",
-                                  std::uint64_t most_bytes = kMaxStoreBytes) const {
-    auto out = open_line_store(place + "/store", {maker, source, most_bytes});
+  std::shared_ptr<CatalogueStore> open(const std::string& maker = "one", const std::string& source = "here",
+                                       std::uint64_t most_bytes = kMaxStoreBytes) const {
+    auto out = open_catalogue_store(place + "/store", {maker, source, most_bytes});
     EXPECT_TRUE(out) << (out ? "" : out.error().text());
     return out ? *out : nullptr;
   }
-  static void put(LineStore& store, const LineStore::Key& key, const std::vector<std::string>& parts) {
+  static void put(CatalogueStore& store, const CatalogueStore::Key& key,
+                  const std::vector<std::string>& parts) {
     std::size_t next = 0;
     store.put(key, [&](std::string& part) -> Result<bool> {
       if (next == parts.size()) return false;
@@ -40,7 +41,7 @@ class LineStoreTest : public ::testing::Test {
     });
   }
   // "-": it is not there.
-  static std::string get(LineStore& store, const LineStore::Key& key) {
+  static std::string get(CatalogueStore& store, const CatalogueStore::Key& key) {
     std::string out;
     const auto found = store.find(key, [&](std::string_view part) {
       out += part;
@@ -52,20 +53,20 @@ class LineStoreTest : public ::testing::Test {
   std::string place;
 };
 
-constexpr LineStore::Key kKey{1, 2, 3};
+constexpr CatalogueStore::Key kKey{1, 2, 3};
 
-TEST_F(LineStoreTest, GivesWhatWasPutUnderTheKeyAndNothingElse) {
+TEST_F(CatalogueStoreTest, GivesWhatWasPutUnderTheKeyAndNothingElse) {
   const auto store = open();
   EXPECT_EQ(get(*store, kKey), "-");
   put(*store, kKey, {"a", std::string(1U << 19, 'b'), "c"});
   EXPECT_EQ(get(*store, kKey), "a" + std::string(1U << 19, 'b') + "c");
   EXPECT_EQ(get(*open(), kKey), get(*store, kKey));
-  for (const LineStore::Key& other : {LineStore::Key{9, 2, 3}, {1, 9, 3}, {1, 2, 9}})
+  for (const CatalogueStore::Key& other : {CatalogueStore::Key{9, 2, 3}, {1, 9, 3}, {1, 2, 9}})
     EXPECT_EQ(get(*store, other), "-");
   EXPECT_EQ(get(*open("two"), kKey), "-");
 }
 
-TEST_F(LineStoreTest, AnotherStateOfAFileTakesThePlaceOfTheOneBefore) {
+TEST_F(CatalogueStoreTest, AnotherStateOfAFileTakesThePlaceOfTheOneBefore) {
   const auto store = open();
   put(*store, kKey, {"a", "b"});
   put(*store, {1, 5, 3}, {"new"});
@@ -73,7 +74,7 @@ TEST_F(LineStoreTest, AnotherStateOfAFileTakesThePlaceOfTheOneBefore) {
   EXPECT_EQ(get(*store, {1, 5, 3}), "new");
 }
 
-TEST_F(LineStoreTest, WhatWasNotGivenWholeIsNotRemembered) {
+TEST_F(CatalogueStoreTest, WhatWasNotGivenWholeIsNotRemembered) {
   const auto store = open();
   put(*store, kKey, {"before"});
   int parts = 0;
@@ -86,7 +87,7 @@ TEST_F(LineStoreTest, WhatWasNotGivenWholeIsNotRemembered) {
   EXPECT_EQ(get(*store, kKey), "before");
 }
 
-TEST_F(LineStoreTest, AFileThatIsNoDatabaseIsMadeAnewAlsoUnderAnOpenStore) {
+TEST_F(CatalogueStoreTest, AFileThatIsNoDatabaseIsMadeAnewAlsoUnderAnOpenStore) {
   const auto store = open();
   put(*store, kKey, {"a"});
   const std::string file = place + "/store/catalogue.sqlite";
@@ -100,7 +101,7 @@ TEST_F(LineStoreTest, AFileThatIsNoDatabaseIsMadeAnewAlsoUnderAnOpenStore) {
   EXPECT_EQ(get(*open(), kKey), "c");
 }
 
-TEST_F(LineStoreTest, TheDirectoryIsOnesOwnAndNobodyElseMayWriteThere) {
+TEST_F(CatalogueStoreTest, TheDirectoryIsOnesOwnAndNobodyElseMayWriteThere) {
   open();
   struct stat st = {};
   ASSERT_EQ(::stat((place + "/store").c_str(), &st), 0);
@@ -109,34 +110,34 @@ TEST_F(LineStoreTest, TheDirectoryIsOnesOwnAndNobodyElseMayWriteThere) {
   EXPECT_EQ(st.st_mode & 07777U, 0600U);
   for (const unsigned mode : {0720U, 0702U}) {
     ASSERT_EQ(::chmod((place + "/store").c_str(), mode), 0);
-    const auto refused = open_line_store(place + "/store", {"one", "here"});
+    const auto refused = open_catalogue_store(place + "/store", {"one", "here"});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), ErrorCode::AccessDenied);
   }
-  EXPECT_FALSE(open_line_store(place + "/none/store", {"one", "here"}));
+  EXPECT_FALSE(open_catalogue_store(place + "/none/store", {"one", "here"}));
   std::filesystem::remove(place + "/store/catalogue.sqlite");
   ASSERT_EQ(::chmod((place + "/store").c_str(), 0700), 0);
   std::filesystem::create_symlink(place + "/elsewhere", place + "/store/catalogue.sqlite");
-  EXPECT_FALSE(open_line_store(place + "/store", {"one", "here"}));
+  EXPECT_FALSE(open_catalogue_store(place + "/store", {"one", "here"}));
   EXPECT_FALSE(std::filesystem::exists(place + "/elsewhere"));
 }
 
-TEST_F(LineStoreTest, OthersMayNotPutAnotherDirectoryInItsPlace) {
+TEST_F(CatalogueStoreTest, OthersMayNotPutAnotherDirectoryInItsPlace) {
   std::filesystem::create_directories(place + "/above");
   const std::string below = place + "/above/store";
   for (const unsigned mode : {0770U, 0777U}) {
     ASSERT_EQ(::chmod((place + "/above").c_str(), mode), 0);
-    const auto refused = open_line_store(below, {"one", "here"});
+    const auto refused = open_catalogue_store(below, {"one", "here"});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), ErrorCode::AccessDenied);
   }
   for (const unsigned mode : {01777U, 0755U, 0700U}) {
     ASSERT_EQ(::chmod((place + "/above").c_str(), mode), 0);
-    EXPECT_TRUE(open_line_store(below, {"one", "here"})) << mode;
+    EXPECT_TRUE(open_catalogue_store(below, {"one", "here"})) << mode;
   }
 }
 
-TEST_F(LineStoreTest, LinesOfFilesThatASourceNoLongerHasAreRemoved) {
+TEST_F(CatalogueStoreTest, LinesOfFilesThatASourceNoLongerHasAreRemoved) {
   const auto here = open("one", "here"), there = open("one", "there"), older = open("two", "here");
   for (std::uint64_t i = 1; i <= 5; ++i) put(*here, {i, 1, 1}, {"a", "b"});
   put(*there, {6, 1, 1}, {"c"});
@@ -149,7 +150,7 @@ TEST_F(LineStoreTest, LinesOfFilesThatASourceNoLongerHasAreRemoved) {
   EXPECT_EQ(get(*older, {1, 1, 1}), "d");
 }
 
-TEST_F(LineStoreTest, AFullOneDropsWhatIsOfOtherSourcesAndKeepsItsBound) {
+TEST_F(CatalogueStoreTest, AFullOneDropsWhatIsOfOtherSourcesAndKeepsItsBound) {
   constexpr std::uint64_t kMost = 1U << 20;
   const std::string line(100'000, 'x');
   const auto there = open("one", "there", kMost), here = open("one", "here", kMost);
@@ -165,15 +166,15 @@ TEST_F(LineStoreTest, AFullOneDropsWhatIsOfOtherSourcesAndKeepsItsBound) {
   EXPECT_EQ(get(*here, {101, 2, 1}), "short");
 }
 
-TEST_F(LineStoreTest, ThreadsAndStoresShareADatabase) {
+TEST_F(CatalogueStoreTest, ThreadsAndStoresShareADatabase) {
   const auto one = open(), two = open();
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
   for (unsigned t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
-      LineStore& store = t % 2 == 0 ? *one : *two;
+      CatalogueStore& store = t % 2 == 0 ? *one : *two;
       for (std::uint64_t i = 0; i < 50; ++i) {
-        const LineStore::Key key{i, i, i};
+        const CatalogueStore::Key key{i, i, i};
         put(store, key, {std::to_string(i)});
         const std::string got = get(store, key);
         if (got != "-" && got != std::to_string(i)) ++wrong;
