@@ -97,7 +97,7 @@ class SqliteStore final : public CatalogueStore {
     if (!write() || !database.run("COMMIT")) database.roll_back();
   }
 
-  // Removes lines of other sources, so that there is room for lines of this source the next time that some
+  // Removes rows of other sources, so that there is room for rows of this source the next time that some
   // are put.
   void make_place(Database& database) const {
     log_once(LogLevel::Warning, file_ +
@@ -108,39 +108,53 @@ class SqliteStore final : public CatalogueStore {
 
   // The checksum detects changes made by hand or by a fault; somebody who may write here could also change
   // the checksum.
-  std::uint64_t sum_of(const Key& key, std::uint64_t number, bool last, std::string_view text) const {
-    const std::uint64_t parts[] = {key.identity, key.stamp,      key.size,         maker_,
-                                   number,       last ? 1U : 0U, tree::fnv1a(text)};
+  std::uint64_t sum_of(const Key& key, std::uint64_t number, bool last, const tree::CatalogueRow& row) const {
+    const std::uint64_t parts[] = {
+        key.identity, key.stamp, key.size, maker_, number, last ? 1U : 0U, tree::fnv1a(row_bytes(row))};
     return tree::fnv1a({reinterpret_cast<const char*>(parts), sizeof parts});
   }
 
   Result<bool> find_in(Database& database, const Key& key, const Take& take) const {
     Query query = database.find();
     query.bind(1, key.identity).bind(2, key.stamp).bind(3, key.size).bind(4, maker_);
+    tree::CatalogueRow row;
     bool last = false;
-    std::uint64_t number = 0;
-    for (; query.step() == SQLITE_ROW && !last; ++number) {
-      const std::string_view text = query.bytes(2);
-      last = query.number(1) != 0;
-      if (query.number(0) != number || query.number(3) != sum_of(key, number, last, text)) return false;
-      H5_TRY(take(text));
+    for (std::uint64_t number = 0; !last && query.step() == SQLITE_ROW; ++number) {
+      last = query.number(Last) != 0;
+      row.size = static_cast<std::int64_t>(query.number(Size));
+      row.mtime = static_cast<std::int64_t>(query.number(Mtime));
+      for (int column = FirstText; const tree::CatalogueText& of : tree::kCatalogueTexts)
+        row.*of.text = query.bytes(column++);
+      if (query.number(Number) != number || query.number(Sum) != sum_of(key, number, last, row)) return false;
+      H5_TRY(take(row));
     }
     return last;
   }
 
   bool put_in(Database& database, const Key& key, const Give& give) const {
     if (!database.remove().bind(1, key.identity).bind(2, maker_).done()) return false;
-    std::string part, next;
-    auto more = give(part);
+    tree::CatalogueRow row, next;
+    auto more = give(row);
     for (std::uint64_t number = 0; more && *more; ++number) {
       more = give(next);
       if (!more) return false;
       const bool last = !*more;
       Query query = database.add();
-      query.bind(1, key.identity).bind(2, key.stamp).bind(3, key.size).bind(4, maker_).bind(5, number);
-      query.bind(6, std::uint64_t{last}).bind(7, std::string_view(part));
-      if (!query.bind(8, sum_of(key, number, last, part)).bind(9, source_).done()) return false;
-      part.swap(next);
+      const std::uint64_t numbers[] = {key.identity,
+                                       key.stamp,
+                                       key.size,
+                                       maker_,
+                                       number,
+                                       std::uint64_t{last},
+                                       sum_of(key, number, last, row),
+                                       source_,
+                                       static_cast<std::uint64_t>(row.size),
+                                       static_cast<std::uint64_t>(row.mtime)};
+      int parameter = 1;
+      for (const std::uint64_t value : numbers) query.bind(parameter++, value);
+      for (const tree::CatalogueText& of : tree::kCatalogueTexts) query.bind(parameter++, row.*of.text);
+      if (!query.done()) return false;
+      std::swap(row, next);
     }
     return more.has_value();
   }
@@ -199,7 +213,7 @@ class SqliteStore final : public CatalogueStore {
     const UniqueFd turn(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     ::flock(turn.get(), LOCK_EX);
     if (file_now() != file) return;
-    log(LogLevel::Warning, "{}: is damaged, and is made anew", file_);
+    log(LogLevel::Warning, "{}: is damaged or of another version, and is made anew", file_);
     ::unlinkat(directory_.get(), kFile, 0);
     ::unlinkat(directory_.get(), (std::string(kFile) + "-journal").c_str(), 0);
   }

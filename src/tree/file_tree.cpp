@@ -373,8 +373,8 @@ Result<std::shared_ptr<SourceTree>> make_file_tree(const dataset::ReadEnvironmen
   return std::make_shared<FileTree>(context, main, make_root_node(main, std::move(hidden)), place);
 }
 
-Status SourceTree::append_lines(const dataset::ReadEnvironment& environment, const TreeOptions& options,
-                                TextSink& out, RequestBudget& budget, PassingFacts& facts) {
+Status SourceTree::read_rows(const dataset::ReadEnvironment& environment, const TreeOptions& options,
+                             const TakeCatalogueRow& take, RequestBudget& budget, PassingFacts& facts) {
   dataset::ReadEnvironment shown = environment;
   if (environment.files->may_be_salvaged()) {  // all of it is wanted
     const auto salvaged = environment.files->salvaged([&] { return budget.check().has_value(); });
@@ -384,7 +384,7 @@ Status SourceTree::append_lines(const dataset::ReadEnvironment& environment, con
   }
   const ViewContextPtr context = make_context(shown, options, 0);
   H5_ASSIGN(const ServedFilePtr main, serve_main(context, budget));
-  H5_TRY(append_catalogue_lines(main, absent_views_of_group, out, budget, facts));
+  H5_TRY(read_catalogue_rows(main, absent_views_of_group, take, budget, facts));
   facts.others = facts.others || main->followed().following();
   return main->followed().confirm_unchanged();
 }

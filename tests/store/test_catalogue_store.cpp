@@ -1,4 +1,4 @@
-// What the store of a catalogue's lines gives back.
+// What the store of a catalogue's rows gives back.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -14,6 +14,7 @@
 namespace h5mount::store {
 namespace {
 
+using tree::CatalogueRow;
 using tree::CatalogueStore;
 
 class CatalogueStoreTest : public ::testing::Test {
@@ -32,19 +33,20 @@ class CatalogueStoreTest : public ::testing::Test {
     return out ? *out : nullptr;
   }
   static void put(CatalogueStore& store, const CatalogueStore::Key& key,
-                  const std::vector<std::string>& parts) {
+                  const std::vector<std::string>& values) {
     std::size_t next = 0;
-    store.put(key, [&](std::string& part) -> Result<bool> {
-      if (next == parts.size()) return false;
-      part = parts[next++];
+    store.put(key, [&](CatalogueRow& row) -> Result<bool> {
+      if (next == values.size()) return false;
+      row = {.path = "/" + std::to_string(next), .value = values[next]};
+      ++next;
       return true;
     });
   }
-  // "-": it is not there.
+  // The values one behind the other; "-": they are not there.
   static std::string get(CatalogueStore& store, const CatalogueStore::Key& key) {
     std::string out;
-    const auto found = store.find(key, [&](std::string_view part) {
-      out += part;
+    const auto found = store.find(key, [&](const CatalogueRow& row) {
+      out += row.value;
       return Status{};
     });
     return found && *found ? out : "-";
@@ -66,6 +68,41 @@ TEST_F(CatalogueStoreTest, GivesWhatWasPutUnderTheKeyAndNothingElse) {
   EXPECT_EQ(get(*open("two"), kKey), "-");
 }
 
+TEST_F(CatalogueStoreTest, ARowComesBackWithAllItsColumns) {
+  const auto store = open();
+  CatalogueRow all, none;
+  for (const tree::CatalogueText& of : tree::kCatalogueTexts)
+    all.*of.text = std::string("\xff\0", 2) + of.name + std::string(1U << 20, 'x');
+  all.size = 5;
+  all.mtime = -7;
+  none.path = "/";
+  std::size_t next = 0;
+  store->put(kKey, [&](CatalogueRow& row) -> Result<bool> {
+    row = next == 0 ? all : none;
+    return ++next <= 2;
+  });
+  std::string back;
+  const auto found = store->find(kKey, [&](const CatalogueRow& row) {
+    back += row_bytes(row);
+    return Status{};
+  });
+  EXPECT_TRUE(found && *found);
+  EXPECT_EQ(back, row_bytes(all) + row_bytes(none));
+}
+
+TEST_F(CatalogueStoreTest, ADatabaseOfAnotherVersionIsMadeAnew) {
+  open();
+  const std::string file = place + "/store/catalogue.sqlite";
+  constexpr std::streamoff kUserVersion = 60;  // in an SQLite file's header, 4 bytes
+  for (const char version : {'\0', '\3'}) {
+    put(*open(), kKey, {"a"});
+    std::fstream(file, std::ios::binary | std::ios::in | std::ios::out).seekp(kUserVersion + 3).put(version);
+    EXPECT_EQ(get(*open(), kKey), "-");
+    put(*open(), kKey, {"b"});
+    EXPECT_EQ(get(*open(), kKey), "b");
+  }
+}
+
 TEST_F(CatalogueStoreTest, AnotherStateOfAFileTakesThePlaceOfTheOneBefore) {
   const auto store = open();
   put(*store, kKey, {"a", "b"});
@@ -77,10 +114,10 @@ TEST_F(CatalogueStoreTest, AnotherStateOfAFileTakesThePlaceOfTheOneBefore) {
 TEST_F(CatalogueStoreTest, WhatWasNotGivenWholeIsNotRemembered) {
   const auto store = open();
   put(*store, kKey, {"before"});
-  int parts = 0;
-  store->put({1, 7, 3}, [&](std::string& part) -> Result<bool> {
-    part = "x";
-    if (++parts > 2) return fail({ErrorCode::Io, "trouble"});
+  int rows = 0;
+  store->put({1, 7, 3}, [&](CatalogueRow& row) -> Result<bool> {
+    row.value = "x";
+    if (++rows > 2) return fail({ErrorCode::Io, "trouble"});
     return true;
   });
   EXPECT_EQ(get(*store, {1, 7, 3}), "-");
@@ -137,7 +174,7 @@ TEST_F(CatalogueStoreTest, OthersMayNotPutAnotherDirectoryInItsPlace) {
   }
 }
 
-TEST_F(CatalogueStoreTest, LinesOfFilesThatASourceNoLongerHasAreRemoved) {
+TEST_F(CatalogueStoreTest, RowsOfFilesThatASourceNoLongerHasAreRemoved) {
   const auto here = open("one", "here"), there = open("one", "there"), older = open("two", "here");
   for (std::uint64_t i = 1; i <= 5; ++i) put(*here, {i, 1, 1}, {"a", "b"});
   put(*there, {6, 1, 1}, {"c"});
