@@ -51,6 +51,11 @@ MAY_USE_FOLDERS = {
         "zarr": ["views", "objects", "core"],
         "forest": ["", "views", "objects", "core"],
     },
+    "cli": {
+        "words": [],
+        "open": ["words"],
+        "mount": ["open", "words", ""],
+    },
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPENDENCY = re.compile(r"\b([a-z]+)_dep\b")

@@ -11,14 +11,14 @@
 
 #include "copy_command.h"
 #include "copy_progress.h"
-#include "cures.h"
-#include "exit_codes.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/front/commands.h"
-#include "open_source.h"
-#include "path_hint.h"
+#include "open/advice.h"
+#include "open/open_source.h"
+#include "suggest_path.h"
+#include "words/exit_codes.h"
 
 namespace h5mount::cli {
 namespace {
@@ -101,7 +101,7 @@ front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, c
     std::string words = error.text();
     if (const std::string_view cure = cures.next(error); !cure.empty()) words += fmt::format("; {}", cure);
     if (error.code() == ErrorCode::NotFound && ++hints <= kMaxHints)
-      if (const std::string hint = path_hint(tree, file, path, cures); !hint.empty()) words += "; " + hint;
+      if (const std::string hint = suggest_path(tree, file, path, cures); !hint.empty()) words += "; " + hint;
     print_error("", file + ": " + (words.find(place) == std::string::npos ? place + ": " + words : words));
   };
 }

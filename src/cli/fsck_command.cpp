@@ -13,18 +13,18 @@
 #include <optional>
 #include <thread>
 
-#include "cures.h"
-#include "fsck_words.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/base/log.h"
 #include "h5mount/check/check.h"
 #include "h5mount/front/checksums.h"
 #include "h5mount/remote/url.h"
 #include "h5mount/text/value_text.h"
-#include "mount_options.h"
-#include "open_source.h"
-#include "salvage_files.h"
-#include "salvage_reports.h"
+#include "open/advice.h"
+#include "open/open_source.h"
+#include "open/salvage_files.h"
+#include "open/salvage_reports.h"
+#include "words/fsck_arguments.h"
+#include "words/mount_options.h"
 
 namespace h5mount::cli {
 
@@ -390,7 +390,7 @@ Result<std::vector<std::string>> sources_of(const FsckCommand& command, std::vec
 
 int run_fsck(int count, const char* const* words) {
   std::optional<std::string> said;
-  const auto command = parse_fsck_words(count, words, said);
+  const auto command = parse_fsck_arguments(count, words, said);
   if (!command) {
     fmt::print(stderr, "fsck.h5: {}\n", command.error().text());
     return kFsckUsage;

@@ -20,15 +20,15 @@
 #include <thread>
 #include <utility>
 
-#include "background.h"
-#include "exit_codes.h"
 #include "h5mount/base/log.h"
 #include "h5mount/fuse/session.h"
 #include "keeper_messages.h"
-#include "last_resort.h"
-#include "made_mountpoint.h"
-#include "open_source.h"
+#include "mount/background.h"
+#include "mount/force_unmount.h"
+#include "mount/made_mountpoint.h"
+#include "open/open_source.h"
 #include "serve_socket.h"
+#include "words/exit_codes.h"
 
 namespace h5mount::cli {
 namespace {

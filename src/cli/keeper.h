@@ -17,8 +17,8 @@
 #include <optional>
 #include <vector>
 
-#include "command_line.h"
 #include "h5mount/fuse/kept_mount.h"
+#include "words/command_line.h"
 
 namespace h5mount::cli {
 

@@ -4,16 +4,17 @@
 #include <new>
 #include <system_error>
 
-#include "exit_codes.h"
 #include "front_command.h"
 #include "h5mount/base/malloc_limits.h"
 #include "h5mount/filter/plugins.h"
 #include "keeper.h"
-#include "mount_command.h"
-#include "open_source.h"
+#include "mount/mount_command.h"
+#include "mount/unmount_command.h"
+#include "open/open_source.h"
+#include "open/remote_files.h"
 #include "process_limits.h"
-#include "remote_files.h"
 #include "serve_command.h"
+#include "words/exit_codes.h"
 
 namespace {
 

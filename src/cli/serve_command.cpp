@@ -12,17 +12,17 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "drop_rights.h"
-#include "exit_codes.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/remote/url.h"
 #include "h5mount/serve/server.h"
 #include "h5mount/sign/sha256.h"
 #include "keeper_messages.h"
-#include "open_source.h"
+#include "mount/drop_rights.h"
+#include "open/open_source.h"
 #include "serve_socket.h"
 #include "serve_token.h"
+#include "words/exit_codes.h"
 
 namespace h5mount::cli {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "command_line.h"
 #include "keeper.h"
+#include "words/command_line.h"
 
 namespace h5mount::cli {
 

@@ -1,4 +1,4 @@
-#include "path_hint.h"
+#include "suggest_path.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "h5mount/front/path_walk.h"
-#include "near_miss.h"
+#include "words/suggest.h"
 
 namespace h5mount::cli {
 namespace {
@@ -23,7 +23,7 @@ std::string nearest_name(tree::Tree& tree, tree::NodeId directory, std::string_v
     if (name.size() <= kLongestName) names.push_back(std::move(name));
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
-  return std::string(near_miss(word, views));
+  return std::string(suggestion(word, views));
 }
 
 // The hint for a group that cannot be opened, which is shown as a file; empty for other files.
@@ -36,8 +36,8 @@ std::string damage_hint(tree::Tree& tree, const front::FoundNode& found, Cures& 
 
 }  // namespace
 
-std::string path_hint(const std::shared_ptr<tree::Tree>& tree, const std::string& file, std::string_view path,
-                      Cures& cures) {
+std::string suggest_path(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
+                         std::string_view path, Cures& cures) {
   while (path.starts_with('/')) path.remove_prefix(1);
   for (std::size_t begin = 0; begin < path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());

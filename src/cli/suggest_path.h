@@ -5,15 +5,15 @@
 #include <string>
 #include <string_view>
 
-#include "cures.h"
 #include "h5mount/tree/tree.h"
+#include "open/advice.h"
 
 namespace h5mount::cli {
 
 // "did you mean /group/name?", or how to list the existing names; empty if `path` exists after all. `file`:
 // as the user named it. Lists one directory, of which it looks at a bounded number of names. The caller holds
 // the tree's pin. `cures`: of the command. Threads: one.
-std::string path_hint(const std::shared_ptr<tree::Tree>& tree, const std::string& file, std::string_view path,
-                      Cures& cures);
+std::string suggest_path(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
+                         std::string_view path, Cures& cures);
 
 }  // namespace h5mount::cli

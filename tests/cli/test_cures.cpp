@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "cures.h"
+#include "open/advice.h"
 
 namespace h5mount::cli {
 namespace {

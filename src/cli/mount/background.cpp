@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "exit_codes.h"
+#include "../words/exit_codes.h"
 #include "h5mount/base/log.h"
 
 namespace h5mount::cli {

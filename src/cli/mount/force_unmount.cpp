@@ -1,4 +1,4 @@
-#include "last_resort.h"
+#include "force_unmount.h"
 
 #include <signal.h>
 #include <spawn.h>
@@ -11,7 +11,7 @@
 #include <exception>
 #include <utility>
 
-#include "exit_codes.h"
+#include "../words/exit_codes.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/watchdog.h"
 

@@ -10,17 +10,17 @@
 #include <optional>
 #include <utility>
 
+#include "../open/open_source.h"
+#include "../words/exit_codes.h"
 #include "background.h"
 #include "drop_rights.h"
-#include "exit_codes.h"
+#include "force_unmount.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/fuse/session.h"
 #include "h5mount/remote/url.h"
 #include "h5mount/tree/names.h"
-#include "last_resort.h"
 #include "made_mountpoint.h"
-#include "open_source.h"
 #include "refused_files.h"
 #include "release_notice.h"
 

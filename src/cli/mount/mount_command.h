@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "command_line.h"
-#include "keeper.h"
+#include "../keeper.h"
+#include "../words/command_line.h"
 
 namespace h5mount::cli {
 

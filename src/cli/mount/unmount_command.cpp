@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "exit_codes.h"
+#include "../open/open_source.h"
+#include "../words/exit_codes.h"
 #include "h5mount/base/unique_fd.h"
-#include "open_source.h"
 #include "release_notice.h"
 
 namespace h5mount::cli {

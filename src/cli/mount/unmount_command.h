@@ -2,16 +2,9 @@
 // exited.
 #pragma once
 
-#include <string>
+#include "../words/commands.h"
 
 namespace h5mount::cli {
-
-struct UnmountCommand {
-  std::string mountpoint;  // absolute
-  std::string name_space;  // another mount namespace: a process's number, or a path; else empty
-  bool lazy = false;       // detached now, ended after its last use: not waited for
-  bool force = false;      // pending requests fail
-};
 
 // Returns the exit code; errors have been printed.
 int run_unmount(const UnmountCommand& command);

@@ -1,4 +1,4 @@
-#include "cures.h"
+#include "advice.h"
 
 #include <fmt/format.h>
 

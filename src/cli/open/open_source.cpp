@@ -8,8 +8,8 @@
 #include <optional>
 #include <thread>
 
-#include "cures.h"
-#include "exit_codes.h"
+#include "../words/exit_codes.h"
+#include "advice.h"
 #include "h5mount/base/log_notes.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/io/descriptors.h"
@@ -171,7 +171,7 @@ Result<tree::ForestDirectoryPtr> open_below(const std::string& path, const Mount
 
 // The store that remembers the lines of a catalogue; null if nothing is remembered. Lines depend on the
 // program and on options; a new form of the lines gets a new number.
-Result<std::shared_ptr<tree::CatalogueStore>> open_remembered(const SourceWords& words,
+Result<std::shared_ptr<tree::CatalogueStore>> open_remembered(const SourceArguments& words,
                                                               const MountOptions& options) {
   if (options.catalogue.empty()) return nullptr;
   constexpr int kForm = 1;
@@ -197,7 +197,7 @@ SalvageUse salvage_use(const MountOptions& options) {
   return out;
 }
 
-Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions& options,
+Result<OpenedSources> open_sources(const SourceArguments& words, const MountOptions& options,
                                    const SalvageUse& salvage, const std::shared_ptr<SharedCache>& shared) {
   const auto memory = shared ? shared : std::make_shared<SharedCache>();
   OpenedSources out{words.name(), nullptr, nullptr, memory, words.paths.front(), nullptr};

@@ -5,14 +5,14 @@
 #include <memory>
 #include <string>
 
+#include "../words/mount_options.h"
+#include "../words/source_arguments.h"
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/cache/worker_pool.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/tree/forest.h"
 #include "h5mount/tree/tree.h"
-#include "mount_options.h"
 #include "salvage_files.h"
-#include "source_words.h"
 #include "status_report.h"
 
 namespace h5mount::cli {
@@ -58,7 +58,7 @@ struct OpenedSources {
   std::shared_ptr<tree::CatalogueStore> remembered = nullptr;  // of many
 };
 // Errors: those of `open_source`; for many sources, that one is missing.
-Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions& options,
+Result<OpenedSources> open_sources(const SourceArguments& words, const MountOptions& options,
                                    const SalvageUse& salvage,
                                    const std::shared_ptr<SharedCache>& memory = nullptr);
 // The use of salvage that the options ask for.

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "../words/mount_options.h"
 #include "h5mount/object/source_opener.h"
 #include "h5mount/remote/remote.h"
 #include "h5mount/tree/forest.h"
-#include "mount_options.h"
 
 namespace h5mount::cli {
 

@@ -1,11 +1,12 @@
 #include "command_line.h"
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
 #include "help_text.h"
-#include "near_miss.h"
+#include "program_options.h"
 
 namespace h5mount::cli {
 namespace {
@@ -29,56 +30,6 @@ std::string absolute_directory(const std::string& path) {
   return out;
 }
 
-struct Words {
-  std::string file, mountpoint;
-  std::vector<std::string> options;
-  bool sloppy = false;
-};
-
-void add_common(CLI::App& app, Words& words) {
-  app.allow_extras();  // the message about them is our own
-  app.add_option(
-      "SOURCE", words.file,
-      "HDF5 file, a URL, a file set by libhdf5's name for it (run-%05d.h5), a directory of files, or @FILE, "
-      "which names sources, a line each; several stand side by side");
-  app.add_option("MOUNTPOINT", words.mountpoint,
-                 "an existing directory; without it one is made here, printed, and removed at the end");
-  app.add_option("-o", words.options, "mount options; may be repeated")
-      ->type_name("OPT,...")
-      ->allow_extra_args(false);
-}
-
-// The error for a word that begins with '-' and is not an option; often it is a mount option.
-Error unknown_option(const std::string& word) {
-  const std::string name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
-  const std::string bare = name.substr(0, name.find('='));
-  const std::string meant = bare.size() > 1 ? meant_option(bare) : std::string();
-  const std::string shown = "unknown option " + escape_for_log(word);
-  static constexpr std::string_view kLongNames[] = {
-      "foreground", "debug", "single-thread", "help",    "version",  "list", "cat",
-      "stat",       "text",  "tar",           "copy",    "serve",    "cors", "token",
-      "token-file", "s3",    "s3-key-file",   "s3-host", "anonymous"};
-  const std::string_view flag = bare.size() > 1 ? near_miss(bare, kLongNames) : std::string_view();
-  if (!flag.empty()) return usage_error(fmt::format("{}: did you mean --{}?", shown, flag));
-  return usage_error(meant.empty() ? shown + kSeeHelp
-                                   : shown + ": options of the mount follow -o: -o " + meant);
-}
-
-// The words that are not options: before a "--" those that do not look like one, and all words after it.
-Result<std::vector<std::string>> path_words(const std::vector<std::string>& words) {
-  std::vector<std::string> out;
-  bool names_only = false;
-  for (const std::string& word : words) {
-    if (!names_only && word == "--") {
-      names_only = true;
-      continue;
-    }
-    if (!names_only && word.size() > 1 && word.starts_with('-')) return fail(unknown_option(word));
-    out.push_back(word);
-  }
-  return out;
-}
-
 // Two words are always SOURCE and MOUNTPOINT.
 Status check_not_swapped(const std::string& source, const std::string& mountpoint) {
   std::error_code none;
@@ -89,13 +40,11 @@ Status check_not_swapped(const std::string& source, const std::string& mountpoin
 }
 
 // `helper`: true for the helper of mount(8), which names both words.
-Parsed finish(const CLI::App& app, const Words& words, MountCommand command, bool helper) {
-  H5_ASSIGN(command.options, parse_mount_options(words.options, words.sloppy));
-  std::vector<std::string> named;
-  for (const std::string& word : {words.file, words.mountpoint})
-    if (!word.empty()) named.push_back(word);
-  H5_ASSIGN(const auto more, path_words(app.remaining()));
-  named.insert(named.end(), more.begin(), more.end());
+Parsed finish_mount(const Said& said, bool helper) {
+  MountCommand command = said.mount;
+  command.foreground = command.foreground || command.debug;
+  H5_ASSIGN(command.options, parse_mount_options(said.of_mounts, said.sloppy));
+  std::vector<std::string> named = said.operands;
   if (named.empty())
     return fail(usage_error(std::string("usage: h5mount [-o opt,...] SOURCE... MOUNTPOINT") + kSeeHelp));
   if (helper && named.size() != 2)
@@ -108,44 +57,8 @@ Parsed finish(const CLI::App& app, const Words& words, MountCommand command, boo
     command.mountpoint = absolute_directory(named.back());
     named.pop_back();
   }
-  H5_ASSIGN(command.sources, read_source_words(named));
+  H5_ASSIGN(command.sources, read_source_arguments(named));
   return command;
-}
-
-Parsed parse_with(CLI::App& app, int count, const char* const* words, std::optional<Parsed>& output) {
-  for (CLI::Option* option : app.get_options())
-    if (option->get_expected_max() == 0) option->disable_flag_override();  // --foreground=yes
-  try {
-    app.parse(count, words);
-  } catch (const CLI::CallForHelp&) {
-    output = TextOutput{app.get_name() == "h5mount" ? help_text() : app.help() + "\n"};
-  } catch (const CLI::CallForVersion& version) {
-    const std::string said = version.what();
-    output = TextOutput{said.ends_with('\n') ? said : said + "\n"};
-  } catch (const CLI::ParseError& trouble) {
-    const std::string said = trouble.what();
-    if (said.ends_with("disallowed flag override"))
-      return fail(usage_error("--" + said.substr(0, said.find(' ')) + " takes no value" + kSeeHelp));
-    return fail(usage_error(said.starts_with("-o:") ? "-o needs options after it: -o NAME[=VALUE],…"
-                                                    : said + kSeeHelp));
-  }
-  return TextOutput{};
-}
-
-Parsed parse_h5mount(int count, const char* const* words) {
-  CLI::App app("Shows an HDF5 file as a directory tree, read-only.", "h5mount");
-  Words said;
-  MountCommand command;
-  add_common(app, said);
-  app.add_flag("-f,--foreground", command.foreground, "stay in the foreground");
-  app.add_flag("-d,--debug", command.debug, "log every request on stderr (and stay in the foreground)");
-  app.add_flag("-s,--single-thread", command.single_thread, "serve on one thread");
-  app.set_version_flag("-V,--version", version_text());
-  std::optional<Parsed> output;
-  H5_TRY(parse_with(app, count, words, output));
-  if (output) return *output;
-  command.foreground = command.foreground || command.debug;
-  return finish(app, said, std::move(command), false);
 }
 
 // FILE is in the caller's mount namespace, MOUNTPOINT and fusermount3 in the other one: only a program
@@ -157,137 +70,90 @@ Error other_namespace(const std::string& name) {
 }
 
 // mount(8) calls: mount.h5 FILE MOUNTPOINT [-sfnv] [-N namespace] [-o options] [-t type.subtype]
+constexpr ProgramOption kMountHelper[] = {
+    {"h", "--help", Takes::Nothing, kMount, "", "this text", set<&Said::help>},
+    {"o", "", Takes::Values, kMount, "OPT,...", "mount options; may be repeated", set<&Said::of_mounts>},
+    {"s", "", Takes::Nothing, kMount, "", "ignore unknown options", set<&Said::sloppy>},
+    {"f", "", Takes::Nothing, kMount, "", "check, but do not mount",
+     set<&Said::mount, &MountCommand::check_only>},
+    {"n", "", Takes::Nothing, kMount, "", "ignored", set<&Said::ignored>},
+    {"v", "", Takes::Nothing, kMount, "", "be verbose", set<&Said::verbose>},
+    {"N", "", Takes::Value, kMount, "NAMESPACE", "refused: nsenter(1) mounts in another namespace",
+     set<&Said::name_space>},
+    {"t", "", Takes::Value, kMount, "TYPE", "ignored", set<&Said::unused>},
+    {"V", "--version", Takes::Nothing, kMount, "", "its version", set<&Said::version>},
+};
+
+// umount(8) calls: umount.fuse.h5mount MOUNTPOINT [-flnrv] [-N namespace] [-t type.subtype]
+constexpr ProgramOption kUmountHelper[] = {
+    {"h", "--help", Takes::Nothing, kMount, "", "this text", set<&Said::help>},
+    {"f", "", Takes::Nothing, kMount, "", "let pending requests fail",
+     set<&Said::unmount, &UnmountCommand::force>},
+    {"l", "", Takes::Nothing, kMount, "", "detach it now, end it after its last use",
+     set<&Said::unmount, &UnmountCommand::lazy>},
+    {"nrv", "", Takes::Nothing, kMount, "", "ignored", set<&Said::ignored>},
+    {"N", "", Takes::Value, kMount, "NAMESPACE", "the mount namespace",
+     set<&Said::unmount, &UnmountCommand::name_space>},
+    {"t", "", Takes::Value, kMount, "TYPE", "ignored", set<&Said::unused>},
+};
+
+constexpr std::size_t kHelperWidth = 22;
+
 Parsed parse_mount_helper(int count, const char* const* words) {
-  CLI::App app("mount(8)'s helper for HDF5 files: see h5mount --help.", "mount.h5");
-  Words said;
-  MountCommand command;
-  bool no_mtab = false, verbose = false;
-  std::string type, name_space;
-  add_common(app, said);
-  app.add_flag("-s", said.sloppy, "ignore unknown options");
-  app.add_flag("-f", command.check_only, "check, but do not mount");
-  app.add_flag("-n", no_mtab, "ignored");
-  app.add_flag("-v", verbose, "be verbose");
-  app.add_option("-N", name_space, "refused: nsenter(1) mounts in another namespace");
-  app.add_option("-t", type, "ignored");
-  app.set_version_flag("-V,--version", std::string("mount.h5 " H5MOUNT_VERSION));
-  std::optional<Parsed> output;
-  H5_TRY(parse_with(app, count, words, output));
-  if (output) return *output;
-  if (!name_space.empty()) return fail(other_namespace(name_space));
-  Parsed parsed = finish(app, said, std::move(command), true);
-  if (parsed && verbose) {
-    if (auto* mount = std::get_if<MountCommand>(&*parsed); !mount->options.log_level) {
-      mount->options.log_level = LogLevel::Info;
-    }
-  }
+  H5_ASSIGN(const Said said, read_words(kMountHelper, count, words));
+  if (said.help)
+    return TextOutput{
+        "mount(8)'s helper for HDF5 files: see h5mount --help.\n\n"
+        "Usage: mount.h5 SOURCE MOUNTPOINT [-o OPT,...]\n" +
+        option_lines(kMountHelper, kHelperWidth)};
+  if (said.version) return TextOutput{"mount.h5 " H5MOUNT_VERSION "\n"};
+  H5_TRY(check_words(kMountHelper, said, kMount));
+  if (!said.name_space.empty()) return fail(other_namespace(said.name_space));
+  Parsed parsed = finish_mount(said, true);
+  if (parsed && said.verbose)
+    if (auto& level = std::get<MountCommand>(*parsed).options.log_level; !level) level = LogLevel::Info;
   return parsed;
 }
 
-// umount(8) calls: umount.fuse.h5mount MOUNTPOINT [-flnrv] [-N namespace] [-t type.subtype]
 Parsed parse_umount_helper(int count, const char* const* words) {
-  CLI::App app("umount(8)'s helper for HDF5 files: returns when the file is no longer open.",
-               "umount.fuse.h5mount");
-  UnmountCommand command;
-  bool no_mtab = false, verbose = false, read_only = false;
-  std::string type;
-  app.add_option("MOUNTPOINT", command.mountpoint, "the mount to end")->required();
-  app.add_flag("-f", command.force, "let pending requests fail");
-  app.add_flag("-l", command.lazy, "detach it now, end it after its last use");
-  app.add_flag("-n", no_mtab, "ignored");
-  app.add_flag("-r", read_only, "ignored");
-  app.add_flag("-v", verbose, "ignored");
-  app.add_option("-N", command.name_space, "the mount namespace");
-  app.add_option("-t", type, "ignored");
-  std::optional<Parsed> output;
-  H5_TRY(parse_with(app, count, words, output));
-  if (output) return *output;
-  command.mountpoint = absolute_directory(command.mountpoint);
-  return command;
+  H5_ASSIGN(Said said, read_words(kUmountHelper, count, words));
+  if (said.help)
+    return TextOutput{
+        "umount(8)'s helper for HDF5 files: returns when the file is no longer open.\n\n"
+        "Usage: umount.fuse.h5mount MOUNTPOINT\n" +
+        option_lines(kUmountHelper, kHelperWidth)};
+  H5_TRY(check_words(kUmountHelper, said, kMount));
+  if (said.operands.size() != 1) return fail(usage_error("usage: umount.fuse.h5mount MOUNTPOINT [-fl]"));
+  said.unmount.mountpoint = absolute_directory(said.operands.front());
+  return std::move(said.unmount);
 }
 
-// ---- commands without a mount
-
-struct FrontName {
-  const char* option;
-  FrontCommand::Kind kind;
-  const char* usage;
-  std::size_t least_paths;
-};
-constexpr FrontName kFrontNames[] = {
-    {"--list", FrontCommand::Kind::List, "[-l] [-R] SOURCE [PATH...]", 0},
-    {"--cat", FrontCommand::Kind::Cat, "SOURCE PATH...", 1},
-    {"--stat", FrontCommand::Kind::Stat, "SOURCE PATH...", 1},
-    {"--text", FrontCommand::Kind::Text, "SOURCE [PATH...]", 0},
-    {"--tar", FrontCommand::Kind::Tar, "SOURCE [PATH...]", 0},
-    {"--copy", FrontCommand::Kind::Copy, "[--metadata] SOURCE PATH DESTINATION", 2},
-};
-
-// The command that the words before a "--" name; null: a mount.
-const FrontName* find_front_name(int count, const char* const* words) {
-  for (int i = 1; i < count && words[i] != std::string_view("--"); ++i) {
-    for (const FrontName& name : kFrontNames)
-      if (words[i] == std::string_view(name.option)) return &name;
+Parsed finish_front(const Said& said) {
+  FrontCommand command = said.front;
+  const bool copies = command.kind == FrontCommand::Kind::Copy;
+  const bool names_paths =
+      copies || command.kind == FrontCommand::Kind::Cat || command.kind == FrontCommand::Kind::Stat;
+  const std::size_t least = copies ? 3 : names_paths ? 2 : 1;
+  if (said.operands.size() < least || (copies && said.operands.size() > least)) {
+    const auto of = [&](const ProgramOption* option) {
+      return option->commands == bit_of(command.kind) && !option->form.empty();
+    };
+    const ProgramOption& named = **std::ranges::find_if(said.given, of);
+    return fail(usage_error(fmt::format("usage: h5mount {} {}{}", named.name, named.form, kSeeHelp)));
   }
-  return nullptr;
-}
-
-Parsed finish_front(const FrontName& name, FrontCommand command, const Words& said) {
-  const bool too_many = command.kind == FrontCommand::Kind::Copy && command.paths.size() > 2;
-  if (said.file.empty() || command.paths.size() < name.least_paths || too_many)
-    return fail(usage_error(fmt::format("usage: h5mount {} {}{}", name.option, name.usage, kSeeHelp)));
-  H5_ASSIGN(command.options, parse_mount_options(said.options, false));
-  H5_ASSIGN(command.sources, read_source_words({said.file}));
-  if (command.kind == FrontCommand::Kind::Copy) {
+  H5_ASSIGN(command.options, parse_mount_options(said.of_mounts, false));
+  H5_ASSIGN(command.sources, read_source_arguments({said.operands.front()}));
+  command.paths.assign(said.operands.begin() + 1, said.operands.end());
+  if (copies) {
     command.destination = absolute_directory(command.paths.back());
     command.paths.pop_back();
   }
   return command;
 }
 
-Parsed parse_front(const FrontName& name, int count, const char* const* words) {
-  CLI::App app("Shows what a mount of an HDF5 file would, without one.", "h5mount");
-  Words said;
-  FrontCommand command;
-  command.kind = name.kind;
-  app.allow_extras();  // CLI11 would split PATHs in brackets, were they an option of several words
-  app.add_option("FILE", said.file);
-  app.add_option("-o", said.options)->allow_extra_args(false);
-  bool named = false;
-  app.add_flag(name.option, named);
-  if (command.kind == FrontCommand::Kind::Copy) app.add_flag("--metadata", command.metadata);
-  if (command.kind == FrontCommand::Kind::List) {
-    app.add_flag("-l", command.details);
-    app.add_flag("-R", command.recursive);
-  }
-  std::optional<Parsed> output;
-  H5_TRY(parse_with(app, count, words, output));
-  if (output) return *output;
-  H5_ASSIGN(command.paths, path_words(app.remaining()));
-  return finish_front(name, std::move(command), said);
-}
-
-bool asks_to_serve(int count, const char* const* words) {
-  for (int i = 1; i < count && words[i] != std::string_view("--"); ++i) {
-    const std::string_view word = words[i];
-    if (word == "--serve" || word.starts_with("--serve=")) return true;
-  }
-  return false;
-}
-
 constexpr const char* kServeUsage =
     "usage: h5mount --serve [ADDRESS:]PORT|unix:PATH [--token|--token-file=FILE] [--cors=ORIGIN] "
     "[--s3 [--s3-key-file=FILE|--anonymous] [--s3-host=NAME]] SOURCE...";
-
-// ps shows the words of a command line to all users, so the token is not repeated in the message either.
-Status check_token_words(int count, const char* const* words) {
-  for (int i = 1; i < count && words[i] != std::string_view("--"); ++i) {
-    if (std::string_view(words[i]).starts_with("--token="))
-      return fail(
-          usage_error("--token takes no value, which other users would see: --token-file=FILE reads one"));
-  }
-  return {};
-}
 
 // A bucket's readers sign their requests; they have no token, and no pages.
 Status check_s3_words(const ServeCommand& command) {
@@ -302,35 +168,31 @@ Status check_s3_words(const ServeCommand& command) {
   return {};
 }
 
-Parsed parse_serve(int count, const char* const* words) {
-  H5_TRY(check_token_words(count, words));
-  CLI::App app("Serves what a mount of HDF5 files would show over HTTP, read-only.", "h5mount");
-  ServeCommand command;
-  std::vector<std::string> option_words;
-  std::string listen;
-  app.allow_extras();
-  app.add_option("--serve", listen)->type_name("[ADDRESS:]PORT|unix:PATH");
-  app.add_flag("--token", command.makes_token);
-  app.add_option("--token-file", command.token_file)->type_name("FILE");
-  app.add_option("--cors", command.cors_origin)->type_name("ORIGIN");
-  app.add_flag("--s3", command.s3);
-  app.add_option("--s3-key-file", command.s3_key_file)->type_name("FILE");
-  app.add_option("--s3-host", command.s3_host)->type_name("NAME");
-  app.add_flag("--anonymous", command.anonymous);
-  app.add_option("-o", option_words)->allow_extra_args(false);
-  std::optional<Parsed> output;
-  H5_TRY(parse_with(app, count, words, output));
-  if (output) return *output;
+Parsed finish_serve(const Said& said) {
+  ServeCommand command = said.serve;
   H5_TRY(check_s3_words(command));
-  H5_ASSIGN(const auto named, path_words(app.remaining()));
-  if (named.empty()) return fail(usage_error(std::string(kServeUsage) + kSeeHelp));
+  if (said.operands.empty()) return fail(usage_error(std::string(kServeUsage) + kSeeHelp));
   if (command.makes_token && !command.token_file.empty())
     return fail(usage_error("--token makes a token, --token-file=FILE reads one: only one of them"));
-  H5_ASSIGN(command.place, parse_listen_words(listen));
+  H5_ASSIGN(command.place, parse_listen_address(said.listen));
   H5_TRY(check_origin(command.cors_origin));
-  H5_ASSIGN(command.options, parse_mount_options(option_words, false));
-  H5_ASSIGN(command.sources, read_source_words(named));
+  H5_ASSIGN(command.options, parse_mount_options(said.of_mounts, false));
+  H5_ASSIGN(command.sources, read_source_arguments(said.operands));
   return command;
+}
+
+Parsed parse_h5mount(int count, const char* const* words) {
+  const std::span<const ProgramOption> options = program_options();
+  H5_ASSIGN(const Said said, read_words(options, count, words));
+  if (!said.help_about.empty()) {
+    H5_ASSIGN(std::string about, help_about(said.help_about));
+    return TextOutput{std::move(about)};
+  }
+  if (said.help) return TextOutput{help_text()};
+  if (said.version) return TextOutput{version_text()};
+  const unsigned command = said.serves ? kServe : said.fronts != 0 ? bit_of(said.front.kind) : kMount;
+  H5_TRY(check_words(options, said, command));
+  return said.serves ? finish_serve(said) : said.fronts != 0 ? finish_front(said) : finish_mount(said, false);
 }
 
 }  // namespace
@@ -340,16 +202,7 @@ Parsed parse_command_line(int count, const char* const* words) {
   const std::string_view last = name.substr(name.rfind('/') + 1);
   if (last.starts_with("umount.")) return parse_umount_helper(count, words);
   if (last.starts_with("mount.")) return parse_mount_helper(count, words);
-  for (int i = 1; i < count && words[i] != std::string_view("--"); ++i) {
-    static constexpr std::string_view kHelpAbout = "--help=";
-    if (const std::string_view word = words[i]; word.starts_with(kHelpAbout)) {
-      H5_ASSIGN(std::string about, help_about(word.substr(kHelpAbout.size())));
-      return TextOutput{std::move(about)};
-    }
-  }
-  if (asks_to_serve(count, words)) return parse_serve(count, words);
-  const FrontName* const front = find_front_name(count, words);
-  return front != nullptr ? parse_front(*front, count, words) : parse_h5mount(count, words);
+  return parse_h5mount(count, words);
 }
 
 }  // namespace h5mount::cli

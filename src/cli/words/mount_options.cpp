@@ -16,7 +16,7 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/log.h"
-#include "near_miss.h"
+#include "suggest.h"
 
 namespace h5mount::cli {
 namespace {
@@ -457,7 +457,7 @@ std::vector<std::string_view> mount_option_names() {
 }
 
 std::string meant_option(std::string_view word) {
-  const Option* const meant = find_option(near_miss(word, mount_option_names()));
+  const Option* const meant = find_option(suggestion(word, mount_option_names()));
   return meant == nullptr ? std::string()
                           : fmt::format("{}{}", meant->name,
                                         meant->form.empty() || meant->form.starts_with('[') ? "" : "=");

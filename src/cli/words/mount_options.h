@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "h5mount/base/cures.h"
 #include "h5mount/base/error.h"
 #include "h5mount/base/log.h"
 #include "h5mount/fuse/session.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/remote/remote.h"
-#include "salvage_files.h"
 
 namespace h5mount::cli {
 

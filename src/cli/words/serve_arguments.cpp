@@ -1,4 +1,4 @@
-#include "serve_words.h"
+#include "serve_arguments.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -22,8 +22,8 @@ bool is_address(const std::string& text) {
 
 }  // namespace
 
-Result<ListenWords> parse_listen_words(std::string_view text) {
-  ListenWords out;
+Result<ListenAddress> parse_listen_address(std::string_view text) {
+  ListenAddress out;
   constexpr std::string_view kUnix = "unix:";
   if (text.starts_with(kUnix)) {
     out.socket_path = text.substr(kUnix.size());

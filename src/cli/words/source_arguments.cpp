@@ -1,4 +1,4 @@
-#include "source_words.h"
+#include "source_arguments.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ Error no_source_named() {
   return bad_source("the list names no source: it has one on each line");
 }
 
-Status add_path(const std::string& path, SourceWords& out) {
+Status add_path(const std::string& path, SourceArguments& out) {
   if (out.paths.size() == kMaxSources)
     return fail(bad_source("more sources than can be shown at once: name a directory that they are in"));
   if (remote::is_url(path)) {
@@ -55,7 +55,7 @@ bool is_anything(const std::string& path) {
 // number of a line and nothing of its text.
 class SourceList {
  public:
-  SourceList(std::string name, SourceWords& out, std::vector<Error>& missing)
+  SourceList(std::string name, SourceArguments& out, std::vector<Error>& missing)
       : name_(std::move(name)), out_(out), missing_(missing) {}
 
   Status read(int fd) {
@@ -105,14 +105,14 @@ class SourceList {
   }
 
   const std::string name_;
-  SourceWords& out_;
+  SourceArguments& out_;
   std::vector<Error>& missing_;
   std::string line_;  // what has come of the next one
   std::uint64_t number_ = 0;
 };
 
 // Nothing but a regular file ends for sure: a device or a FIFO may have bytes without end, or none for ever.
-Status add_list(const std::string& file, SourceWords& out, std::vector<Error>& missing) {
+Status add_list(const std::string& file, SourceArguments& out, std::vector<Error>& missing) {
   if (file == "-") return SourceList("standard input", out, missing).read(STDIN_FILENO);
   std::error_code none;
   if (fs::is_directory(file, none))
@@ -131,16 +131,16 @@ Status add_list(const std::string& file, SourceWords& out, std::vector<Error>& m
 
 }  // namespace
 
-std::string SourceWords::name() const {
+std::string SourceArguments::name() const {
   if (paths.size() == 1) return remote::shown_url(paths.front());
   return fmt::format("{} and {} more", remote::shown_url(paths.front()), paths.size() - 1);
 }
 
-bool SourceWords::far() const {
+bool SourceArguments::far() const {
   return std::ranges::any_of(paths, remote::is_url);
 }
 
-bool SourceWords::many() const {
+bool SourceArguments::many() const {
   return paths.size() > 1 || has_files_below(paths.front());
 }
 
@@ -151,8 +151,8 @@ bool has_files_below(const std::string& path) {
   return url && url->is_prefix();
 }
 
-Result<SourceWords> read_source_words(const std::vector<std::string>& words) {
-  SourceWords out;
+Result<SourceArguments> read_source_arguments(const std::vector<std::string>& words) {
+  SourceArguments out;
   std::vector<Error> missing;
   for (const std::string& word : words) {
     if (word.size() > 1 && word.front() == '@')
@@ -166,7 +166,7 @@ Result<SourceWords> read_source_words(const std::vector<std::string>& words) {
 }
 
 Result<std::vector<std::string>> read_source_list(const std::string& file, std::vector<Error>& missing) {
-  SourceWords out;
+  SourceArguments out;
   H5_TRY(add_list(file, out, missing));
   if (out.paths.empty() && missing.empty()) return fail(no_source_named());
   return std::move(out.paths);

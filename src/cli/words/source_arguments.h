@@ -8,7 +8,7 @@
 
 namespace h5mount::cli {
 
-struct SourceWords {
+struct SourceArguments {
   // Paths are absolute but not resolved, as messages show what the user wrote. URLs are left as they are.
   std::vector<std::string> paths;
   // For messages, df and findmnt: the path, or the first one and the number of further ones.
@@ -28,7 +28,7 @@ bool has_files_below(const std::string& path);
 // paths are relative to the working directory. Fails with NotFound or Io if a list cannot be read, is no
 // regular file, or names a file that does not exist (whose name is not told), and with InvalidValue for a URL
 // that cannot be parsed, for what is no list, or if nothing is named.
-Result<SourceWords> read_source_words(const std::vector<std::string>& words);
+Result<SourceArguments> read_source_arguments(const std::vector<std::string>& words);
 
 // The sources of the list `@FILE` that exist, and an error for each that does not.
 Result<std::vector<std::string>> read_source_list(const std::string& file, std::vector<Error>& missing);

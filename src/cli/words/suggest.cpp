@@ -1,4 +1,4 @@
-#include "near_miss.h"
+#include "suggest.h"
 
 #include <algorithm>
 #include <string>
@@ -34,7 +34,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string_view near_miss(std::string_view word, std::span<const std::string_view> names) {
+std::string_view suggestion(std::string_view word, std::span<const std::string_view> names) {
   if (word.size() > kLongestWord) return {};
   const std::string letters = letters_of(word);
   std::size_t least = letters.size() <= 4 ? 2 : 3;
