@@ -16,6 +16,7 @@
 #include "h5mount/filter/plugins.h"
 #include "h5mount/front/commands.h"
 #include "open/advice.h"
+#include "open/make_tree.h"
 #include "open/open_source.h"
 #include "suggest_path.h"
 #include "words/exit_codes.h"

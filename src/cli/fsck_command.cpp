@@ -18,11 +18,12 @@
 #include "h5mount/check/check.h"
 #include "h5mount/front/checksums.h"
 #include "h5mount/remote/url.h"
-#include "h5mount/text/value_text.h"
+#include "h5mount/text/json_writer.h"
 #include "open/advice.h"
 #include "open/open_source.h"
 #include "open/salvage_files.h"
 #include "open/salvage_reports.h"
+#include "words/exit_codes.h"
 #include "words/fsck_arguments.h"
 #include "words/mount_options.h"
 
@@ -64,12 +65,6 @@ std::string_view severity_name(check::Severity severity) {
   return "damage";
 }
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  text::append_json_string(text, out);
-  return out;
-}
-
 std::string bytes_text(double bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
@@ -98,9 +93,10 @@ class Printer final : public check::Report {
                                                                : kFsckClean;
     const std::string place = source_ + (finding.path.empty() ? "" : ":" + finding.path);
     if (command_.json)
-      print(fmt::format(R"({{"source":{},"path":{},"severity":"{}","code":"{}","why":{}}})",
-                        json_string(source_), json_string(finding.path), severity_name(finding.severity),
-                        error_code_name(finding.error.code()), json_string(finding.error.text())));
+      print_json([&](text::JsonWriter& json) {
+        json.member("path", finding.path).member("severity", severity_name(finding.severity));
+        json.member("code", error_code_name(finding.error.code())).member("why", finding.error.text());
+      });
     else if (finding.severity == check::Severity::Damage)
       print(fmt::format("{}: {}", escape_for_log(place), escape_for_log(finding.error.text())));
     else
@@ -130,15 +126,21 @@ class Printer final : public check::Report {
   void summarise(const check::Totals& totals, std::uint64_t files = 0) {
     clear_bar();
     if (command_.json) {
-      print(fmt::format(
-          R"({{"source":{},{}"objects":{},)"
-          R"("attributes":{},"chunks":{},"data_bytes":{},"unprotected_bytes":{},)"
-          R"("checksums":{},"unaccounted_bytes":{},"unaccounted_ranges":{},"largest_unaccounted":{},)"
-          R"("damage":{},"notes":{},"unchecked":{}}})",
-          json_string(source_), files > 0 ? fmt::format(R"("files":{},)", files) : "", totals.objects,
-          totals.attributes, totals.chunks, totals.data_bytes, totals.unprotected_bytes, totals.checksums,
-          totals.unaccounted.bytes, totals.unaccounted.ranges, largest_json(totals.unaccounted),
-          totals.damage, totals.notes, totals.unchecked));
+      print_json([&](text::JsonWriter& json) {
+        if (files > 0) json.member("files", files);
+        json.member("objects", totals.objects).member("attributes", totals.attributes);
+        json.member("chunks", totals.chunks).member("data_bytes", totals.data_bytes);
+        json.member("unprotected_bytes", totals.unprotected_bytes).member("checksums", totals.checksums);
+        json.member("unaccounted_bytes", totals.unaccounted.bytes);
+        json.member("unaccounted_ranges", totals.unaccounted.ranges);
+        json.key("largest_unaccounted").begin_array();
+        for (const auto& [offset, bytes] : totals.unaccounted.largest)
+          if (bytes > 0) json.begin_array().value(offset).value(bytes).end_array();
+        json.end_array();
+        json.member("damage", totals.damage)
+            .member("notes", totals.notes)
+            .member("unchecked", totals.unchecked);
+      });
     } else if (!command_.quiet) {
       print(fmt::format(
           "{}: {}{} objects, {} attributes, {} chunks, {} of data, {} metadata checksums verified; "
@@ -163,13 +165,16 @@ class Printer final : public check::Report {
       g_output_error.store(errno);
   }
 
-  // "[[offset,bytes],…]"
-  static std::string largest_json(const check::UnaccountedSpace& space) {
+  template <class AddMembers>
+  void print_json(const AddMembers& add_members) {
     std::string out;
-    for (const auto& range : space.largest)
-      if (range.bytes > 0) out += fmt::format("{}[{},{}]", out.empty() ? "" : ",", range.offset, range.bytes);
-    return "[" + out + "]";
+    text::JsonWriter json(out);
+    json.begin_object().member("source", source_);
+    add_members(json);
+    json.end_object();
+    print(out);
   }
+
   std::string unaccounted_text(const check::Totals& totals) const {
     const check::UnaccountedSpace& space = totals.unaccounted;
     std::string largest;

@@ -10,7 +10,6 @@
 #include "keeper.h"
 #include "mount/mount_command.h"
 #include "mount/unmount_command.h"
-#include "open/open_source.h"
 #include "open/remote_files.h"
 #include "process_limits.h"
 #include "serve_command.h"

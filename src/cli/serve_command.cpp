@@ -19,6 +19,7 @@
 #include "h5mount/sign/sha256.h"
 #include "keeper_messages.h"
 #include "mount/drop_rights.h"
+#include "open/make_tree.h"
 #include "open/open_source.h"
 #include "serve_socket.h"
 #include "serve_token.h"

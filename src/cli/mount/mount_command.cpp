@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "../open/make_tree.h"
 #include "../open/open_source.h"
 #include "../words/exit_codes.h"
 #include "background.h"

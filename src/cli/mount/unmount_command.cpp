@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "../open/open_source.h"
 #include "../words/exit_codes.h"
 #include "h5mount/base/unique_fd.h"
 #include "release_notice.h"

@@ -1,52 +1,19 @@
 #include "open_source.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <thread>
 
-#include "../words/exit_codes.h"
 #include "advice.h"
-#include "h5mount/base/log_notes.h"
-#include "h5mount/format/superblock.h"
 #include "h5mount/io/descriptors.h"
 #include "h5mount/io/drivers.h"
 #include "h5mount/store/catalogue_store.h"
-#include "memory_limit.h"
 #include "remote_files.h"
 #include "source_check.h"
 
 namespace h5mount::cli {
 namespace {
-
-constexpr std::uint64_t kMinCache = 32ULL << 20;
-constexpr std::uint64_t kMaxCacheUnasked = 1ULL << 30;
-
-std::string mebibytes(std::uint64_t bytes) {
-  return fmt::format("{} MiB", bytes >> 20);
-}
-
-// A fraction of the machine's memory, or of what a limit leaves of it.
-std::uint64_t cache_bytes(const MountOptions& options) {
-  const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 1L));
-  const std::uint64_t machine = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const auto limit = memory_limit();
-  const bool limited = limit && limit->bytes < machine;
-  const std::uint64_t memory = limited ? limit->bytes : machine;
-  const std::uint64_t out = options.cache_bytes.value_or(std::clamp(memory / 4, kMinCache, kMaxCacheUnasked));
-  note_in_log(
-      fmt::format("memory of this machine: {}; {}; cache_size: {}{}", mebibytes(machine),
-                  limited ? fmt::format("limit: {} ({})", mebibytes(memory), limit->file) : "no limit",
-                  mebibytes(out), options.cache_bytes ? ", as asked" : ""));
-  return out;
-}
-
-unsigned decoding_threads(const MountOptions& options) {
-  return options.threads.value_or(std::max(std::thread::hardware_concurrency(), 1U));
-}
 
 object::ExternalAccess external_access(const MountOptions& options) {
   // With allow_other every user reads with this process's rights, so by default the files that the file names
@@ -80,36 +47,6 @@ std::string absolute_as_given(const std::string& file) {
   std::error_code trouble;
   const auto absolute = std::filesystem::absolute(file, trouble);
   return trouble ? file : absolute.string();
-}
-
-// 12,683,797
-std::string grouped(std::uint64_t number) {
-  std::string out = std::to_string(number);
-  for (std::size_t at = out.size(); at > 3;) out.insert(at -= 3, 1, ',');
-  return out;
-}
-
-// The message for a file that ends before the end in its superblock, which is an incomplete copy. Empty for
-// other files.
-std::string missing_end(const metadata::FileMetadata& file) {
-  const format::Superblock& superblock = file.superblock();
-  const std::uint64_t base = file.base_address(), end = file.source()->size();
-  const std::uint64_t stated = superblock.end_from_base();
-  if (superblock.open_for_swmr_writing() || stated <= end) return {};
-  return fmt::format("{} of {} bytes: an incomplete copy?", grouped(base + end), grouped(base + stated));
-}
-
-// The part of the file that exists is mounted, with a warning (on stderr, which is not yet detached, and in
-// /.h5/log); reads beyond its end fail.
-void warn_of_missing_end(const std::string& name, const metadata::FileMetadata& file) {
-  if (const std::string words = missing_end(file); !words.empty())
-    log(LogLevel::Warning, "{}: {} Data beyond its end cannot be read", name, words);
-}
-
-// `error`: that of the root. If the file was cut, that is the reason.
-Error explain_missing_end(const metadata::FileMetadata& file, const Error& error) {
-  const std::string words = missing_end(file);
-  return words.empty() ? error : Error(error.code(), words + " " + error.text());
 }
 
 metadata::MetadataOptions metadata_options(const MountOptions& mount,
@@ -186,6 +123,10 @@ Result<std::shared_ptr<tree::CatalogueStore>> open_remembered(const SourceArgume
 
 }  // namespace
 
+unsigned decoding_threads(const MountOptions& options) {
+  return options.threads.value_or(std::max(std::thread::hardware_concurrency(), 1U));
+}
+
 SalvageUse salvage_use(const MountOptions& options) {
   SalvageUse out;
   out.mode = options.salvage;
@@ -200,7 +141,7 @@ SalvageUse salvage_use(const MountOptions& options) {
 Result<OpenedSources> open_sources(const SourceArguments& words, const MountOptions& options,
                                    const SalvageUse& salvage, const std::shared_ptr<SharedCache>& shared) {
   const auto memory = shared ? shared : std::make_shared<SharedCache>();
-  OpenedSources out{words.name(), nullptr, nullptr, memory, words.paths.front(), nullptr};
+  OpenedSources out{words.name(), nullptr, nullptr, memory, absolute_as_given(words.paths.front()), nullptr};
   if (options.max_open) io::set_descriptor_budget(*options.max_open);
   H5_TRY(prepare_urls(words.paths, options.remote));
   if (!words.many()) {
@@ -236,40 +177,6 @@ Result<OpenedSources> open_sources(const SourceArguments& words, const MountOpti
   return out;
 }
 
-std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const MountOptions& options,
-                                          const std::shared_ptr<cache::BlockCache>& cache,
-                                          const std::shared_ptr<cache::WorkerPool>& workers,
-                                          const std::shared_ptr<MountStatus>& status,
-                                          FailedReads failed_reads, Readers readers) {
-  tree::ForestOptions forest;
-  forest.tree = tree_options(options, status, failed_reads);
-  forest.counters = status->counters();
-  forest.environment = [cache, workers, counters = status->counters()](
-                           std::shared_ptr<object::FileSet> files) -> dataset::ReadEnvironment {
-    return {cache, workers, std::move(files), nullptr, counters};
-  };
-  // A tree is more than a descriptor: with so few trees that concurrent readers use more, those that are
-  // dropped would be needed again at once.
-  constexpr std::size_t kFewest = 64;
-  if (options.max_open) forest.most_trees = std::clamp(*options.max_open, kFewest, forest.most_trees);
-  forest.checks_others = readers == Readers::Any;
-  forest.catalogue_for_others = readers != Readers::Own;
-  forest.remembered = sources.remembered;
-  auto made = tree::Forest::make(sources.many, std::move(forest));
-  status->set_forest(made);
-  return made;
-}
-
-tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status,
-                               FailedReads failed_reads) {
-  return {.uid = options.uid,
-          .gid = options.gid,
-          .file_umask = options.file_umask,
-          .directory_umask = options.directory_umask,
-          .status = [status] { return status->text(); },
-          .logs_failed_reads = failed_reads == FailedReads::Logged};
-}
-
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& mount,
                                                      const std::shared_ptr<SharedCache>& memory) {
   return open_source(file, open_options(mount, metadata_options(mount, memory), salvage_use(mount)));
@@ -286,61 +193,6 @@ Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, co
       remote::is_url(file) ? why_not_opened(*opener, files.error()) : why_not_opened(file, files.error());
   const bool told = why.text() != files.error().text();
   return fail(told ? why : with_salvage_named(files.error(), why));
-}
-
-bool cannot_be_read(const Error& error) {
-  return error.code() == ErrorCode::Io || error.code() == ErrorCode::NotFound ||
-         error.code() == ErrorCode::AccessDenied;
-}
-
-int exit_code_of(const Error& error) {
-  return cannot_be_read(error) ? kExitUnreadable : kExitBadFile;
-}
-
-std::shared_ptr<cache::BlockCache> make_cache(const MountOptions& options) {
-  return std::make_shared<cache::BlockCache>(cache_bytes(options));
-}
-
-std::shared_ptr<cache::WorkerPool> make_workers(const MountOptions& options) {
-  return std::make_shared<cache::WorkerPool>(decoding_threads(options));
-}
-
-Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, const MountOptions& options,
-                                              const std::shared_ptr<cache::BlockCache>& cache,
-                                              const std::shared_ptr<MountStatus>& status,
-                                              FailedReads failed_reads) {
-  const auto& files = sources.files;
-  const auto workers = make_workers(options);
-  if (sources.many)
-    return make_forest(sources, options, cache, workers, status, failed_reads,
-                       options.allow_other ? Readers::AsKernelLets : Readers::Own);
-  status->set_files(files);
-  const auto again = [file = absolute_as_given(sources.path), options, status, failed_reads, cache, workers,
-                      memory = files->memory()]() -> Result<tree::Tree::Source> {
-    H5_ASSIGN(auto opened, open_source(file, options, memory));
-    status->set_files(opened);
-    return tree::Tree::Source{{cache, workers, std::move(opened), nullptr, status->counters()},
-                              tree_options(options, status, failed_reads)};
-  };
-  const tree::Tree::Source first{{cache, workers, files, nullptr, status->counters()},
-                                 tree_options(options, status, failed_reads)};
-  auto tree = options.reload ? tree::Tree::make_reloading(first, again)
-                             : tree::Tree::make(first.environment, first.options);
-  if (tree)
-    if (const auto root = (*tree)->stat(tree::kRootNode, tree::StatDepth::Listing); !root)
-      tree = fail(root.error());
-  if (!tree) {
-    const Error why = explain_missing_end(*files->main()->snapshot(), tree.error());
-    return fail(with_salvage_named(tree.error(), why));
-  }
-  warn_of_missing_end(sources.name, *files->main()->snapshot());
-  return tree;
-}
-
-void print_error(const std::string& about, const std::string& words) {
-  const bool said = about.empty() || words.find(about) != std::string::npos;
-  const std::string line = said ? words : about + ": " + words;
-  std::fprintf(stderr, "h5mount: %s\n", escape_for_log(line).c_str());
 }
 
 }  // namespace h5mount::cli
