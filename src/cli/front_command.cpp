@@ -47,7 +47,7 @@ Status save_metadata(const FrontCommand& command, const front::Context& context)
 // An archive of a far file takes long: a terminal shows how far it is, unless the archive itself goes there.
 Status run_tar(const FrontCommand& command, const front::Context& context) {
   front::CopyProgress progress;
-  std::optional<ProgressLine> line;
+  std::optional<CopyProgressLine> line;
   if (command.sources.far() && ::isatty(STDERR_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 0) {
     context.out.count_in(&progress.bytes);
     line.emplace(progress);

@@ -21,6 +21,7 @@
 #include "h5mount/text/json_writer.h"
 #include "open/advice.h"
 #include "open/open_source.h"
+#include "open/progress_line.h"
 #include "open/salvage_files.h"
 #include "open/salvage_reports.h"
 #include "words/exit_codes.h"
@@ -65,13 +66,6 @@ std::string_view severity_name(check::Severity severity) {
   return "damage";
 }
 
-std::string bytes_text(double bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
-}
-
 // Prints findings as they are found, one line each, beside the progress. Threads: one at a time, except that
 // the checksums' findings come after the check.
 class Printer final : public check::Report {
@@ -81,13 +75,10 @@ class Printer final : public check::Report {
         cures_(cures),
         source_(std::move(source)),
         file_bytes_(file_bytes),
-        bar_(command.progress && command.progress_descriptor < 0 && ::isatty(STDERR_FILENO) == 1) {}
-  ~Printer() override { clear_bar(); }
-  Printer(const Printer&) = delete;
-  Printer& operator=(const Printer&) = delete;
+        bar_(command.progress && command.progress_descriptor < 0) {}
 
   void found(const check::Finding& finding) override {
-    clear_bar();
+    bar_.clear();
     g_code |= finding.severity == check::Severity::Damage      ? kFsckDamaged
               : finding.severity == check::Severity::Unchecked ? kFsckCouldNotRun
                                                                : kFsckClean;
@@ -109,22 +100,19 @@ class Printer final : public check::Report {
 
   bool go_on(const check::Totals& so_far) override {
     if (g_interrupted.load()) return false;
+    if (bar_.due()) show_bar(so_far);
     const auto now = Clock::now();
-    if (!command_.progress || now - shown_ < std::chrono::milliseconds(200)) return true;
-    shown_ = now;
-    if (command_.progress_descriptor >= 0) {
-      const std::string line = fmt::format("1 {} {} {}\n", std::min(so_far.data_bytes, file_bytes_),
-                                           std::max<std::uint64_t>(file_bytes_, 1), source_);
-      (void)!::write(command_.progress_descriptor, line.data(), line.size());
-    } else if (bar_) {
-      show_bar(so_far);
-    }
+    if (command_.progress_descriptor < 0 || now - written_ < std::chrono::milliseconds(200)) return true;
+    written_ = now;
+    const std::string line = fmt::format("1 {} {} {}\n", std::min(so_far.data_bytes, file_bytes_),
+                                         std::max<std::uint64_t>(file_bytes_, 1), source_);
+    (void)!::write(command_.progress_descriptor, line.data(), line.size());
     return true;
   }
 
   // `files`: the number of files that the totals cover; 0: they are of the source itself.
   void summarise(const check::Totals& totals, std::uint64_t files = 0) {
-    clear_bar();
+    bar_.clear();
     if (command_.json) {
       print_json([&](text::JsonWriter& json) {
         if (files > 0) json.member("files", files);
@@ -194,25 +182,18 @@ class Printer final : public check::Report {
     const double left = file_bytes_ > so_far.data_bytes && rate > 0
                             ? static_cast<double>(file_bytes_ - so_far.data_bytes) / rate
                             : 0;
-    fmt::print(stderr, "\r\033[K{}: {} objects, {} of {}, {}/s, {:.0f} s left", source_, so_far.objects,
-               bytes_text(static_cast<double>(so_far.data_bytes)),
-               bytes_text(static_cast<double>(file_bytes_)), bytes_text(rate), left);
-    bar_shown_ = true;
-  }
-  void clear_bar() {
-    if (!bar_shown_) return;
-    std::fputs("\r\033[K", stderr);
-    bar_shown_ = false;
+    bar_.show(fmt::format("{}: {} objects, {} of {}, {}/s, {:.0f} s left", source_, so_far.objects,
+                          bytes_text(static_cast<double>(so_far.data_bytes)),
+                          bytes_text(static_cast<double>(file_bytes_)), bytes_text(rate), left));
   }
 
   const FsckCommand& command_;
   Cures& cures_;
   const std::string source_;
   const std::uint64_t file_bytes_;
-  const bool bar_;
-  bool bar_shown_ = false;
+  ProgressLine bar_;
   const Clock::time_point began_ = Clock::now();
-  Clock::time_point shown_;
+  Clock::time_point written_;
 };
 
 int complain(const std::string& source, const Error& error) {

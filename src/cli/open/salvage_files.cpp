@@ -8,14 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <utility>
 
 #include "h5mount/base/log.h"
+#include "progress_line.h"
 
 namespace h5mount::cli {
 namespace {
@@ -87,28 +86,6 @@ Status check_may_fetch(const SalvageUse& use, const io::ByteSource& source) {
                         source.name(), source.size())));
 }
 
-class SweepProgress {
- public:
-  explicit SweepProgress(bool wanted) : wanted_(wanted && ::isatty(STDERR_FILENO) == 1) {}
-  ~SweepProgress() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  SweepProgress(const SweepProgress&) = delete;
-  SweepProgress& operator=(const SweepProgress&) = delete;
-  void show(std::uint64_t swept, std::uint64_t all) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!wanted_ || all == 0 || now - last_ < std::chrono::milliseconds(200)) return;
-    last_ = now;
-    shown_ = true;
-    fmt::print(stderr, "\r\033[Ksalvage: {} % swept", swept * 100 / all);
-  }
-
- private:
-  const bool wanted_;
-  bool shown_ = false;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
 void tell_of_unreadable(const std::string& name, const std::vector<ByteRange>& ranges) {
   if (ranges.empty()) return;
   std::uint64_t bytes = 0;
@@ -122,7 +99,7 @@ Result<std::shared_ptr<io::ByteSource>> salvaged(const SalvageUse& use,
                                                  const std::shared_ptr<io::ByteSource>& source) {
   H5_TRY(check_may_fetch(use, *source));
   if (!use.force) H5_TRY(check_no_writer(source->state().watchable()));
-  SweepProgress line(use.progress);
+  ProgressLine line(use.progress);
   salvage::Options options;
   options.fill = use.mode == SalvageMode::Fill;
   options.threads = use.threads;
@@ -130,7 +107,7 @@ Result<std::shared_ptr<io::ByteSource>> salvaged(const SalvageUse& use,
   options.progress = [&](std::uint64_t swept, std::uint64_t all) {
     const std::uint64_t before = std::exchange(counted, swept);
     salvage_counters().swept += swept - (before <= swept ? before : 0);  // else another sweep has begun
-    line.show(swept, all);
+    if (all > 0 && line.due()) line.show(fmt::format("salvage: {} % swept", swept * 100 / all));
     return !use.go_on || use.go_on();
   };
   H5_ASSIGN(salvage::Salvaged out, salvage::salvage_source(source, options));
