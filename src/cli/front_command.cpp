@@ -11,7 +11,7 @@
 
 #include "copy_command.h"
 #include "copy_progress.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/front/commands.h"
@@ -88,7 +88,8 @@ bool is_other_file(const std::string& path, const Error& error) {
 front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
                                       bool& any) {
   constexpr int kMaxHints = 4;
-  return [&tree, &file, &any, hints = 0, cures = Cures()](std::string_view path, const Error& error) mutable {
+  return [&tree, &file, &any, hints = 0, once = AdviceOnce()](std::string_view path,
+                                                              const Error& error) mutable {
     any = true;
     if (is_other_file(std::string(path), error)) {
       print_error("",
@@ -100,9 +101,10 @@ front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, c
     std::string place(path);
     if (!place.starts_with('/')) place.insert(place.begin(), '/');
     std::string words = error.text();
-    if (const std::string_view cure = cures.next(error); !cure.empty()) words += fmt::format("; {}", cure);
+    if (const std::string_view advice = once.next(error); !advice.empty())
+      words += fmt::format("; {}", advice);
     if (error.code() == ErrorCode::NotFound && ++hints <= kMaxHints)
-      if (const std::string hint = suggest_path(tree, file, path, cures); !hint.empty()) words += "; " + hint;
+      if (const std::string hint = suggest_path(tree, file, path, once); !hint.empty()) words += "; " + hint;
     print_error("", file + ": " + (words.find(place) == std::string::npos ? place + ": " + words : words));
   };
 }
@@ -134,8 +136,8 @@ int run_front(const FrontCommand& command) {
   if (!done) {
     std::string words = done.error().text();
     const bool of_destination = !command.destination.empty() && words.starts_with(command.destination);
-    if (const std::string_view cure = cure_for_command(done.error()); !cure.empty())
-      words += fmt::format("; {}", cure);
+    if (const std::string_view advice = advice_for_command(done.error()); !advice.empty())
+      words += fmt::format("; {}", advice);
     print_error(of_destination ? "" : name, words);
   }
   return done && !any_failed ? 0 : kExitPartial;

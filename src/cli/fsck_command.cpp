@@ -13,7 +13,7 @@
 #include <optional>
 #include <thread>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/log.h"
 #include "h5mount/check/check.h"
 #include "h5mount/front/checksums.h"
@@ -70,9 +70,9 @@ std::string_view severity_name(check::Severity severity) {
 // the checksums' findings come after the check.
 class Printer final : public check::Report {
  public:
-  Printer(const FsckCommand& command, Cures& cures, std::string source, std::uint64_t file_bytes)
+  Printer(const FsckCommand& command, AdviceOnce& advice, std::string source, std::uint64_t file_bytes)
       : command_(command),
-        cures_(cures),
+        advice_(advice),
         source_(std::move(source)),
         file_bytes_(file_bytes),
         bar_(command.progress && command.progress_descriptor < 0) {}
@@ -94,8 +94,8 @@ class Printer final : public check::Report {
       print(fmt::format("{}: {}: {}", escape_for_log(place), severity_name(finding.severity),
                         finding.error.text()));
     if (command_.json || command_.quiet || finding.severity == check::Severity::Note) return;
-    if (const std::string_view cure = cures_.next(finding.error); !cure.empty())
-      fmt::print(stderr, "fsck.h5: {}\n", cure);
+    if (const std::string_view advice = advice_.next(finding.error); !advice.empty())
+      fmt::print(stderr, "fsck.h5: {}\n", advice);
   }
 
   bool go_on(const check::Totals& so_far) override {
@@ -188,7 +188,7 @@ class Printer final : public check::Report {
   }
 
   const FsckCommand& command_;
-  Cures& cures_;
+  AdviceOnce& advice_;
   const std::string source_;
   const std::uint64_t file_bytes_;
   ProgressLine bar_;
@@ -266,7 +266,7 @@ class Checker {
     sum_ = {};
     files_ = 0;
     const int code = check_below(*sources->many, path, {});
-    Printer(command_, cures_, path, 0).summarise(sum_, files_);
+    Printer(command_, advice_, path, 0).summarise(sum_, files_);
     return code;
   }
 
@@ -307,12 +307,12 @@ class Checker {
         return complain(source, files.error());
       }
       ++sum_.damage;
-      Printer(command_, cures_, source, 0).found({check::Severity::Damage, "", files.error()});
+      Printer(command_, advice_, source, 0).found({check::Severity::Damage, "", files.error()});
       return kFsckDamaged;
     }
     const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(kCacheBytes), workers_,
                                                *std::move(files)};
-    Printer printer(command_, cures_, source,
+    Printer printer(command_, advice_, source,
                     environment.files->main()->snapshot()->source()->stored_bytes());
     const std::vector<salvage::Report> reports = salvaging_.take();
     for (const salvage::Report& report : reports) tell_of_salvage(printer, report);
@@ -352,7 +352,7 @@ class Checker {
   const unsigned threads_;
   const std::shared_ptr<cache::WorkerPool> workers_;
   SalvageReports salvaging_;
-  Cures cures_;
+  AdviceOnce advice_;
   check::Totals sum_;  // of a directory's files
   std::uint64_t files_ = 0;
 };

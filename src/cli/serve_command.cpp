@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/remote/url.h"
 #include "h5mount/serve/server.h"

@@ -27,17 +27,17 @@ std::string nearest_name(tree::Tree& tree, tree::NodeId directory, std::string_v
 }
 
 // The hint for a group that cannot be opened, which is shown as a file; empty for other files.
-std::string damage_hint(tree::Tree& tree, const front::FoundNode& found, Cures& cures) {
+std::string damage_hint(tree::Tree& tree, const front::FoundNode& found, AdviceOnce& once) {
   const auto opened = tree.open(found.node.id());
   if (opened) return {};
-  const std::string_view cure = cures.next(opened.error());
-  return fmt::format("{}{}{}", opened.error().text(), cure.empty() ? "" : "; ", cure);
+  const std::string_view advice = once.next(opened.error());
+  return fmt::format("{}{}{}", opened.error().text(), advice.empty() ? "" : "; ", advice);
 }
 
 }  // namespace
 
 std::string suggest_path(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
-                         std::string_view path, Cures& cures) {
+                         std::string_view path, AdviceOnce& once) {
   while (path.starts_with('/')) path.remove_prefix(1);
   for (std::size_t begin = 0; begin < path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
@@ -45,7 +45,7 @@ std::string suggest_path(const std::shared_ptr<tree::Tree>& tree, const std::str
       const std::string_view parent = path.substr(0, begin == 0 ? 0 : begin - 1);
       const auto directory = front::find_path(tree, parent, front::LastLink::Follow);
       if (!directory) return {};
-      if (directory->stat.type != tree::NodeType::Directory) return damage_hint(*tree, *directory, cures);
+      if (directory->stat.type != tree::NodeType::Directory) return damage_hint(*tree, *directory, once);
       const std::string meant = nearest_name(*tree, directory->node.id(), path.substr(begin, end - begin));
       if (!meant.empty()) return fmt::format("did you mean /{}?", front::joined_path(parent, meant));
       return fmt::format("h5mount --list {} /{} tells the names that there are", file, parent);

@@ -12,8 +12,8 @@ namespace h5mount::cli {
 
 // "did you mean /group/name?", or how to list the existing names; empty if `path` exists after all. `file`:
 // as the user named it. Lists one directory, of which it looks at a bounded number of names. The caller holds
-// the tree's pin. `cures`: of the command. Threads: one.
+// the tree's pin. `once`: of the command. Threads: one.
 std::string suggest_path(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
-                         std::string_view path, Cures& cures);
+                         std::string_view path, AdviceOnce& once);
 
 }  // namespace h5mount::cli

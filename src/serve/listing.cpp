@@ -7,7 +7,7 @@
 
 #include "fields.h"
 #include "gradual_body.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/base/utf8.h"
 #include "h5mount/text/json_writer.h"
@@ -64,15 +64,15 @@ class ListingText {
     return form_ == ListingForm::Json ? (first ? "\n" : ",\n") + json(entry) : html(entry);
   }
   std::string damage(const Error& error, bool first) const {
-    if (form_ == ListingForm::Html) return "error: " + escape_html(text_with_cure(error)) + "\n";
+    if (form_ == ListingForm::Html) return "error: " + escape_html(text_with_advice(error)) + "\n";
     if (is_table())
-      return "<tr><td colspan=\"5\">error: " + escape_html(text_with_cure(error)) + "</td></tr>\n";
+      return "<tr><td colspan=\"5\">error: " + escape_html(text_with_advice(error)) + "</td></tr>\n";
     std::string out = first ? "\n" : ",\n";
     text::JsonWriter json(out);
     json.begin_object()
         .member("name", nullptr)
         .member("type", "error")
-        .member("error", text_with_cure(error));
+        .member("error", text_with_advice(error));
     json.end_object();
     return out;
   }
@@ -148,7 +148,7 @@ struct EntryMaker {
     out.name = listing.name_at(position);
     const auto entry = snapshot.tree->lookup_listed(directory.node.id(), listing, position, read, budget);
     if (!entry) {
-      out.error = text_with_cure(entry.error());
+      out.error = text_with_advice(entry.error());
       return out;
     }
     const front::NodeReference node(snapshot.tree, entry->node);

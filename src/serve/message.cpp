@@ -3,7 +3,7 @@
 #include <cerrno>
 
 #include "fields.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/log.h"
 
 namespace h5mount::serve {
@@ -75,7 +75,7 @@ Answer error_answer(const Error& error, std::string_view text) {
 }
 
 Answer error_answer(const Error& error) {
-  return error_answer(error, text_with_cure(error));
+  return error_answer(error, text_with_advice(error));
 }
 
 }  // namespace h5mount::serve

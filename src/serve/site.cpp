@@ -7,7 +7,7 @@
 #include "api/api.h"
 #include "chunk_failure.h"
 #include "fields.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/front/path_walk.h"
 #include "host.h"
 #include "listing.h"
@@ -56,7 +56,7 @@ Answer missing_answer(const std::shared_ptr<tree::Tree>& tree, const std::string
   const auto target = tree->readlink(link->node.id());
   if (!target) return error_answer(error);
   return error_answer(error,
-                      fmt::format("/{} is a link to {}: {}", link->path, *target, text_with_cure(error)));
+                      fmt::format("/{} is a link to {}: {}", link->path, *target, text_with_advice(error)));
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ Answer Site::answer_at(const Request& request, std::string_view path, std::strin
   if (place->source == nullptr) return answer_sources(request, query, work);
   const auto snapshot = place->source->current(work.budget());
   if (!snapshot) {
-    Answer out = plain_answer(503, text_with_cure(snapshot.error()));
+    Answer out = plain_answer(503, text_with_advice(snapshot.error()));
     out.add("Retry-After", "1");
     return out;
   }
@@ -221,7 +221,7 @@ namespace {
 // The API's answer to an error of the file as a whole, in the words that H5Web looks for.
 Answer file_refusal(const Error& error) {
   if (error.code() != ErrorCode::AccessDenied) return api_refusal(error);
-  return api_refusal(403, "Cannot read file: Permission denied: " + text_with_cure(error));
+  return api_refusal(403, "Cannot read file: Permission denied: " + text_with_advice(error));
 }
 
 }  // namespace

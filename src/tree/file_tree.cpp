@@ -8,7 +8,7 @@
 #include "core/node_table.h"
 #include "core/open_nodes.h"
 #include "core/served_file.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/io/told_changes.h"
@@ -123,7 +123,7 @@ class FileTree : public SourceTree {
     auto value = unchanged(*found, found->get_xattr(name, budget));
     // If the file is a different one by now, nothing else can be asked about it.
     if (!value && value.error().code() == ErrorCode::Stale && name == "user.hdf5.error")
-      return text_with_cure(value.error());
+      return text_with_advice(value.error());
     return value;
   }
 

@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread_annotations.h"
 #include "source_tree.h"
@@ -57,7 +57,7 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
   }
   Result<std::string> get_xattr(NodeId id, std::string_view name, RequestBudget& budget) override {
     const auto tree = usable();
-    if (!tree && name == "user.hdf5.error") return text_with_cure(tree.error());
+    if (!tree && name == "user.hdf5.error") return text_with_advice(tree.error());
     if (!tree) return fail(tree.error());
     return (*tree)->get_xattr(id, name, budget);
   }
@@ -157,7 +157,7 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
   // open files are served: the name no longer means the old file.
   std::shared_ptr<SourceTree> open_again() {
     auto made = make_next();
-    const std::string why = made ? std::string() : text_with_cure(made.error());
+    const std::string why = made ? std::string() : text_with_advice(made.error());
     bool begins = false;
     {
       const MutexLock lock(mutex_);

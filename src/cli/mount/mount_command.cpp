@@ -16,7 +16,7 @@
 #include "background.h"
 #include "drop_rights.h"
 #include "force_unmount.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/fuse/session.h"
 #include "h5mount/remote/url.h"

@@ -7,7 +7,7 @@
 namespace h5mount::cli {
 namespace {
 
-std::string_view cure_of_system_error(int why) {
+std::string_view advice_on_writing(int why) {
   switch (why) {
     case ENOSPC:
     case EDQUOT:
@@ -25,26 +25,26 @@ std::string_view cure_of_system_error(int why) {
 
 }  // namespace
 
-std::string_view cure_for_command(const Error& error) {
-  if (const std::string_view cure = cure_of(error); !cure.empty()) return cure;
+std::string_view advice_for_command(const Error& error) {
+  if (const std::string_view advice = advice_on(error); !advice.empty()) return advice;
   switch (error.code()) {
     case ErrorCode::Stale:
       return "run the command again when nobody writes to the file";
     case ErrorCode::Io:
-      return cure_of_system_error(error.system_errno());
+      return advice_on_writing(error.system_errno());
     default:
       return {};
   }
 }
 
-std::string_view Cures::next(const Error& error) {
-  const std::string_view cure = cure_for_command(error);
-  return told_.insert(cure).second ? cure : std::string_view();
+std::string_view AdviceOnce::next(const Error& error) {
+  const std::string_view advice = advice_for_command(error);
+  return told_.insert(advice).second ? advice : std::string_view();
 }
 
 Error with_salvage_named(const Error& error, const Error& shown) {
-  const std::string_view cure = salvage_cure_of(error);
-  return cure.empty() ? shown : Error(shown.code(), fmt::format("{}; {}", shown.text(), cure));
+  const std::string_view advice = salvage_advice_on(error);
+  return advice.empty() ? shown : Error(shown.code(), fmt::format("{}; {}", shown.text(), advice));
 }
 
 }  // namespace h5mount::cli

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/object/source_opener.h"
 #include "h5mount/salvage/salvage.h"
 

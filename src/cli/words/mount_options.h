@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/error.h"
 #include "h5mount/base/log.h"
 #include "h5mount/fuse/session.h"

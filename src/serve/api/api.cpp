@@ -6,7 +6,7 @@
 
 #include "../fields.h"
 #include "../representation.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/text/json_writer.h"
 
 namespace h5mount::serve {
@@ -81,7 +81,7 @@ Answer api_refusal(const Error& error) {
   const bool of_query = (error.code() == ErrorCode::InvalidValue && error.structure().empty()) ||
                         error.code() == ErrorCode::BudgetExceeded;
   const unsigned status = of_query ? kUnprocessable : error_answer(error).status;
-  Answer out = api_refusal(status, text_with_cure(error));
+  Answer out = api_refusal(status, text_with_advice(error));
   if (status == 503) out.add("Retry-After", "1");
   return out;
 }
@@ -140,7 +140,7 @@ Result<Entity> find_entity(const ApiRequest& request, const tree::FileObjectPtr&
   return fail(
       {object.error().code() == ErrorCode::AccessDenied ? ErrorCode::AccessDenied : ErrorCode::NotFound,
        fmt::format("Cannot resolve {} at {} of {}: {}", link_words(*out.link), path, request.file,
-                   text_with_cure(object.error()))});
+                   text_with_advice(object.error()))});
 }
 
 Result<Entity> find_object(const ApiRequest& request) {

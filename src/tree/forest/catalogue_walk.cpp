@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "../core/inode_numbers.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
 #include "h5mount/base/momentary.h"
@@ -204,7 +204,7 @@ void CatalogueWalk::remember(const CatalogueStore::Key& key, const File& file) c
 
 Status CatalogueWalk::tell_error(const Error& error, File& out) {
   out.rows.clear(kRowsOfAnyFile);
-  return out.rows.add({.path = "/", .error = text_with_cure(error)});
+  return out.rows.add({.path = "/", .error = text_with_advice(error)});
 }
 
 Result<CatalogueWalk::Survey> CatalogueWalk::survey(ForestDirectoryPtr top, RequestBudget& budget) {

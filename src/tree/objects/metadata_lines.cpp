@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "followed_dataset.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/text/json_writer.h"
 #include "h5mount/text/strict_json.h"
 #include "h5mount/view/text_lines.h"
@@ -208,7 +208,7 @@ void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, Re
   if (!walked) note_failure("", walked.error());
   if (failed.empty()) return;
   line.open("attribute_errors");
-  for (const auto& [name, why] : failed) line.text(name, text_with_cure(why));
+  for (const auto& [name, why] : failed) line.text(name, text_with_advice(why));
   line.close();
 }
 
@@ -285,7 +285,7 @@ void add_size_and_value(ServedFile& file, const OpenedObject& object,
   const auto value = dataset_value(file, object, dataset, budget);
   if (!value) {
     line.note(value.error());
-    line.text("error", text_with_cure(value.error()));
+    line.text("error", text_with_advice(value.error()));
   } else if (*value) {
     line.json("value", **value);
   }
@@ -297,7 +297,7 @@ void add_dataset(ServedFile& file, const OpenedObject& object, Line& line, Reque
   const auto description = description_of(file, object, budget);
   if (!description) {
     line.note(description.error());
-    line.text("error", text_with_cure(description.error()));
+    line.text("error", text_with_advice(description.error()));
     if (description.error().code() == ErrorCode::TooLarge) add_all_views("larger than a file can be", line);
     return;
   }
@@ -373,7 +373,7 @@ class MetadataWriter final : public ObjectVisitor {
   Status visit_damage(const WalkedPlace& place, const Error& why) override {
     Line line = begin_(place.path);
     line.note(why);
-    line.text("error", text_with_cure(why));
+    line.text("error", text_with_advice(why));
     return std::move(line).end();
   }
 

@@ -1,9 +1,9 @@
-// The cure of each error that stands for itself, and that none is told which the process has taken already.
+// The advice of each error that stands for itself, and that none is told which the process has taken already.
 #include <gtest/gtest.h>
 
 #include <cerrno>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/log.h"
 
 namespace h5mount {
@@ -15,29 +15,29 @@ bool has(std::string_view text, std::string_view words) {
 
 std::string_view cure_with(SalvageMode mode, const Error& error) {
   set_salvage_mode(mode);
-  const std::string_view out = cure_of(error);
+  const std::string_view out = advice_on(error);
   set_salvage_mode(SalvageMode::Off);
   return out;
 }
 
-TEST(Cures, EveryKindOfErrorThatHasOneTellsIt) {
-  EXPECT_TRUE(has(cure_of(io_error(EIO, "a.h5")), "dmesg"));
-  EXPECT_TRUE(has(cure_of(io_error(EMFILE, "a.h5")), "ulimit -n"));
-  EXPECT_TRUE(has(cure_of({ErrorCode::OutOfMemory, "x"}), "cache_size="));
-  EXPECT_TRUE(has(cure_of({ErrorCode::Internal, "x"}), "report"));
-  EXPECT_TRUE(has(cure_of({ErrorCode::BudgetExceeded, "x"}), "LIMITS"));
+TEST(Advice, EveryKindOfErrorThatHasOneTellsIt) {
+  EXPECT_TRUE(has(advice_on(io_error(EIO, "a.h5")), "dmesg"));
+  EXPECT_TRUE(has(advice_on(io_error(EMFILE, "a.h5")), "ulimit -n"));
+  EXPECT_TRUE(has(advice_on({ErrorCode::OutOfMemory, "x"}), "cache_size="));
+  EXPECT_TRUE(has(advice_on({ErrorCode::Internal, "x"}), "report"));
+  EXPECT_TRUE(has(advice_on({ErrorCode::BudgetExceeded, "x"}), "LIMITS"));
 }
 
-TEST(Cures, WhereNothingHelpsNothingIsTold) {
-  EXPECT_EQ(cure_of(io_error(EPIPE, "standard output")), "");
-  EXPECT_EQ(cure_of({ErrorCode::Io, "a server that does not answer"}), "");
-  EXPECT_EQ(cure_of({ErrorCode::NotFound, "x"}), "");
-  EXPECT_EQ(cure_of({ErrorCode::ChecksumMismatch, "x"}), "");
-  EXPECT_EQ(cure_of({ErrorCode::Interrupted, "x"}), "");
-  EXPECT_EQ(text_with_cure({ErrorCode::NotFound, "x"}), "x");
+TEST(Advice, WhereNothingHelpsNothingIsTold) {
+  EXPECT_EQ(advice_on(io_error(EPIPE, "standard output")), "");
+  EXPECT_EQ(advice_on({ErrorCode::Io, "a server that does not answer"}), "");
+  EXPECT_EQ(advice_on({ErrorCode::NotFound, "x"}), "");
+  EXPECT_EQ(advice_on({ErrorCode::ChecksumMismatch, "x"}), "");
+  EXPECT_EQ(advice_on({ErrorCode::Interrupted, "x"}), "");
+  EXPECT_EQ(text_with_advice({ErrorCode::NotFound, "x"}), "x");
 }
 
-TEST(Cures, DamageThatSalvageCanCureNamesItsOption) {
+TEST(Advice, DamageThatSalvageCanCureNamesItsOption) {
   for (const std::string_view structure : {"Superblock", "ObjectHeaderContinuation", "SymbolTableNode",
                                            "FixedArrayDataBlockPage", "BTree2LeafNode"}) {
     const Error error(ErrorCode::ChecksumMismatch, structure, "checksum", 96);
@@ -51,7 +51,7 @@ TEST(Cures, DamageThatSalvageCanCureNamesItsOption) {
   const Error chunk(ErrorCode::FilterFailed, "a chunk");
   EXPECT_TRUE(has(cure_with(SalvageMode::Errors, chunk), "-o salvage=fill"));
   EXPECT_FALSE(has(cure_with(SalvageMode::Fill, chunk), "salvage"));
-  // A bad sector: the copy of the file is the better cure.
+  // A bad sector: the copy of the file is the better advice.
   const Error data = io_error(EIO, "reading f.h5"), header = data.of("ObjectHeader", "bytes", 96);
   EXPECT_TRUE(has(cure_with(SalvageMode::Off, header), "dmesg"));
   EXPECT_TRUE(has(cure_with(SalvageMode::Off, header), "-o salvage shows"));
@@ -61,18 +61,18 @@ TEST(Cures, DamageThatSalvageCanCureNamesItsOption) {
   EXPECT_TRUE(is_of_range(header));
   EXPECT_FALSE(is_of_range(io_error(ENOMEM, "reading f.h5")));
   // What it does not look for, what is sound and only too large, and what has no place in a file.
-  EXPECT_EQ(cure_of({ErrorCode::BadSignature, "GlobalHeapCollection", "signature", 96}), "");
-  EXPECT_EQ(cure_of({ErrorCode::InvalidValue, "AttributeMessage", "version", 96}), "");
-  EXPECT_TRUE(has(cure_of({ErrorCode::LimitExceeded, "LocalHeap", "bytes", 96}), "LIMITS"));
-  EXPECT_EQ(cure_of({ErrorCode::InvalidValue, "no slice"}), "");
+  EXPECT_EQ(advice_on({ErrorCode::BadSignature, "GlobalHeapCollection", "signature", 96}), "");
+  EXPECT_EQ(advice_on({ErrorCode::InvalidValue, "AttributeMessage", "version", 96}), "");
+  EXPECT_TRUE(has(advice_on({ErrorCode::LimitExceeded, "LocalHeap", "bytes", 96}), "LIMITS"));
+  EXPECT_EQ(advice_on({ErrorCode::InvalidValue, "no slice"}), "");
 }
 
-TEST(Cures, ALineOfTheLogTellsIt) {
+TEST(Advice, ALineOfTheLogTellsIt) {
   const Error error(ErrorCode::ChecksumMismatch, "FixedArrayHeader", "checksum", 96);
   const std::uint64_t begin = kept_log().end;
   log_error(error);
   const std::string line = read_kept_log(begin, 4096).value_or("");
-  EXPECT_TRUE(line.ends_with(error.text() + "; " + std::string(cure_of(error)) + "\n")) << line;
+  EXPECT_TRUE(line.ends_with(error.text() + "; " + std::string(advice_on(error)) + "\n")) << line;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ SalvageHelp salvage_help_for(const Error& error) {
   return structures::is_rebuilt(error.structure()) ? SalvageHelp::Shows : SalvageHelp::None;
 }
 
-std::string_view cure_of_system_error(int why) {
+std::string_view advice_on_system_error(int why) {
   switch (why) {
     case EIO:
       return "the device did not give it: see the kernel's log (dmesg), and go on with a copy of the file";
@@ -47,7 +47,7 @@ SalvageMode salvage_mode() {
   return g_salvage.load(std::memory_order_relaxed);
 }
 
-std::string_view salvage_cure_of(const Error& error) {
+std::string_view salvage_advice_on(const Error& error) {
   const SalvageHelp help = salvage_help_for(error);
   if (help == SalvageHelp::Shows && salvage_mode() == SalvageMode::Off)
     return "h5mount -o salvage shows what can still be known of a damaged file";
@@ -56,13 +56,13 @@ std::string_view salvage_cure_of(const Error& error) {
   return {};
 }
 
-std::string_view cure_of(const Error& error) {
+std::string_view advice_on(const Error& error) {
   if (error.code() == ErrorCode::FilterFailed)
     return salvage_mode() == SalvageMode::Fill
                ? "what its other chunks hold can be read in parts, as with /.h5/slice"
                : "what its other chunks hold can be read in parts, as with /.h5/slice, or h5mount -o "
                  "salvage=fill gives the fill value for this one";
-  if (const std::string_view cure = salvage_cure_of(error); !cure.empty()) return cure;
+  if (const std::string_view advice = salvage_advice_on(error); !advice.empty()) return advice;
   switch (error.code()) {
     case ErrorCode::LimitExceeded:
     case ErrorCode::BudgetExceeded:
@@ -77,15 +77,15 @@ std::string_view cure_of(const Error& error) {
           salvage_mode() == SalvageMode::Off)
         return "the device did not give it: see the kernel's log (dmesg), and go on with a copy of the file; "
                "h5mount -o salvage shows what can be known without it";
-      return cure_of_system_error(error.system_errno());
+      return advice_on_system_error(error.system_errno());
     default:
       return {};
   }
 }
 
-std::string text_with_cure(const Error& error) {
-  const std::string_view cure = cure_of(error);
-  return cure.empty() ? error.text() : fmt::format("{}; {}", error.text(), cure);
+std::string text_with_advice(const Error& error) {
+  const std::string_view advice = advice_on(error);
+  return advice.empty() ? error.text() : fmt::format("{}; {}", error.text(), advice);
 }
 
 }  // namespace h5mount

@@ -5,7 +5,7 @@
 namespace h5mount::test {
 namespace {
 
-using CuresTest = FrontTest;
+using AdviceTest = FrontTest;
 
 std::size_t count_of(const std::string& words, const std::string& text) {
   std::size_t out = 0;
@@ -13,14 +13,14 @@ std::size_t count_of(const std::string& words, const std::string& text) {
   return out;
 }
 
-TEST_F(CuresTest, AFullDiskTellsThatRoomHelps) {
+TEST_F(AdviceTest, AFullDiskTellsThatRoomHelps) {
   write("f['words'] = np.arange(1000)");
   const Outcome full = in("$H5MOUNT --cat f.h5 words >/dev/full");
   EXPECT_EQ(full.code, 1);
   EXPECT_EQ(count_of("make room", full.err), 1U) << full.err;
 }
 
-TEST_F(CuresTest, DamagedChunksTellOnceWhatCanBeRead) {
+TEST_F(AdviceTest, DamagedChunksTellOnceWhatCanBeRead) {
   write(R"(
 for name in ('a', 'b'):
     d = f.create_dataset(name, data=np.arange(2000), chunks=(1000,), compression='gzip')
