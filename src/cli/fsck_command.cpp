@@ -24,8 +24,8 @@
 #include "open/progress_line.h"
 #include "open/salvage_files.h"
 #include "open/salvage_reports.h"
+#include "words/command_line.h"
 #include "words/exit_codes.h"
-#include "words/fsck_arguments.h"
 #include "words/mount_options.h"
 
 namespace h5mount::cli {

@@ -2,8 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "words/command_line.h"
-#include "words/fsck_arguments.h"
-#include "words/program_options.h"
+#include "words/options.h"
 
 namespace h5mount::cli {
 namespace {

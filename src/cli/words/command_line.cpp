@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "help_text.h"
-#include "program_options.h"
+#include "options.h"
 
 namespace h5mount::cli {
 namespace {

@@ -1,5 +1,4 @@
-// What command lines ask for: of h5mount, of mount.h5 (mount(8)'s helper), of umount.fuse.h5mount
-// (umount(8)'s helper) and of fsck.h5.
+// What command lines ask for.
 #pragma once
 
 #include <string>

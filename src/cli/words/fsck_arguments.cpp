@@ -1,4 +1,4 @@
-#include "fsck_arguments.h"
+#include "command_line.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include "h5mount/filter/filter.h"
 #include "h5mount/fuse/session.h"
 #include "mount_options.h"
-#include "program_options.h"
+#include "options.h"
 
 namespace h5mount::cli {
 

@@ -1,4 +1,4 @@
-#include "program_options.h"
+#include "options.h"
 
 namespace h5mount::cli {
 namespace {
