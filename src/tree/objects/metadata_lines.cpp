@@ -153,16 +153,18 @@ Result<std::string> attribute_json(ServedFile& file, const object::Attribute& at
 
 // {"dtype":…,"shape":…} in the terms of user.hdf5.dtype and user.hdf5.shape.
 std::string attribute_type(const object::Attribute& attribute) {
-  std::string out = R"({"dtype":)";
-  text::append_json_string(text::datatype_text(*attribute.type), out);
-  out += R"(,"shape":)";
-  if (attribute.space.kind == format::DataspaceKind::Null) return out + "null}";
-  out += '[';
-  for (const std::uint64_t dim : attribute.space.dims) {
-    if (out.back() != '[') out += ',';
-    out += fmt::format("{}", dim);
+  std::string out;
+  text::JsonWriter json(out);
+  json.begin_object().member("dtype", text::datatype_text(*attribute.type)).key("shape");
+  if (attribute.space.kind == format::DataspaceKind::Null) {
+    json.value(nullptr);
+  } else {
+    json.begin_array();
+    for (const std::uint64_t dim : attribute.space.dims) json.value(dim);
+    json.end_array();
   }
-  return out + "]}";
+  json.end_object();
+  return out;
 }
 
 // Stops when there is no more room in the text: values may share what they refer to, so one object can
