@@ -10,7 +10,6 @@
 
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/fuse/session.h"
-#include "kept_state.h"
 #include "listing_advice.h"
 #include "open_handles.h"
 #include "request_watch.h"
@@ -42,7 +41,6 @@ struct Adapter {
   ListingAdvice listing_advice;
   std::shared_ptr<DirectoryListings> listings;
   RequestWatch requests;
-  std::unique_ptr<KeptState> kept = nullptr;  // of a mount that survives its servers
   // False if the kernel is told of every change to what it caches. Set before the first request; op_init sets
   // it to true if the kernel cannot do without OPENDIR.
   bool opens_directories = true;

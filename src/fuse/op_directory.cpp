@@ -2,7 +2,6 @@
 // them, nor RELEASEDIR, and keeps every listing that it has read to its end until it is told that it changed.
 // So the kernel is not told the end of a listing that it may not keep (end_listing). On a mount whose sources
 // may change without notice directories are opened: that request then finds a change.
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
@@ -19,8 +18,7 @@ namespace {
 
 // Keeps the tree's file open.
 struct DirectoryHandle final : OpenHandle {
-  using OpenHandle::OpenHandle;
-  HandleKind kind() const override { return HandleKind::Directory; }
+  explicit DirectoryHandle(tree::NodeId opened) : OpenHandle(HandleKind::Directory, opened) {}
 };
 using DirectoryHandlePtr = std::shared_ptr<DirectoryHandle>;
 
@@ -30,30 +28,14 @@ DirectoryHandlePtr make_handle(Adapter& adapter, tree::NodeId node) {
   return handle;
 }
 
-// The directory of a number. If this process did not give the number, an earlier server had opened the
+// The directory of a number. If this process did not give the number, the process before had opened the
 // directory.
 Result<DirectoryHandlePtr> handle_of(Adapter& adapter, std::uint64_t number) {
   for (;;) {
     if (auto known = adapter.handles.find<DirectoryHandle>(number)) return known;
-    H5_ASSIGN(const auto record, adapter.handles.opened_before(number, HandleKind::Directory));
-    (void)adapter.handles.reopen(number, make_handle(adapter, record.node));
+    H5_ASSIGN(const tree::NodeId node, adapter.handles.node_of(number, HandleKind::Directory));
+    (void)adapter.handles.reopen(number, make_handle(adapter, node));
   }
-}
-
-std::uint64_t digest_of(const tree::DirectoryListing& listing) {
-  std::uint64_t out = tree::fnv1a("names");
-  std::string made;
-  for (std::size_t i = 0; i < listing.size(); ++i)
-    out = out * 0x9E37'79B9'7F4A'7C15U + tree::fnv1a(listing.at(i, made).name);
-  return std::max<std::uint64_t>(out, 1);
-}
-
-// A client in the middle of a listing continues by positions in it, so the listing must be the same.
-// `number`: of the open directory.
-Status check_listing(Adapter& adapter, std::uint64_t number, const tree::DirectoryListing& listing,
-                     bool begins) {
-  if (!adapter.handles.kept() || adapter.handles.same_listing(number, digest_of(listing), begins)) return {};
-  return fail({ErrorCode::Stale, "the directory changed while it was listed and the server was replaced"});
 }
 
 // Whether the kernel may keep what a directory shows.
@@ -67,7 +49,8 @@ Result<OpenListingPtr> listing_at(Adapter& adapter, tree::NodeId directory, std:
     if (OpenListingPtr known = adapter.listings->find(directory, at.listing)) return known;
   const bool lasting = is_lasting(*adapter.tree, directory);
   H5_ASSIGN(auto names, adapter.tree->open_directory(directory, budget));
-  H5_TRY(check_listing(adapter, number, *names, at.position == 0));
+  if (Handover* const handover = adapter.options.handover.get(); handover != nullptr)
+    H5_TRY(handover->check_listing(number, *names, at.position == 0));
   return adapter.listings->add(directory, lasting, std::move(names));
 }
 

@@ -13,8 +13,7 @@ namespace {
 // Shared with the requests that use it: a request that the watch answered may go on after the file was
 // closed.
 struct FileHandle final : OpenHandle {
-  using OpenHandle::OpenHandle;
-  HandleKind kind() const override { return HandleKind::File; }
+  explicit FileHandle(tree::NodeId opened) : OpenHandle(HandleKind::File, opened) {}
 
   std::shared_ptr<tree::OpenNode> file;
   std::unique_ptr<PagePrefetch> prefetch;  // may be null
@@ -30,11 +29,11 @@ Result<FileHandlePtr> open_file(Adapter& adapter, tree::NodeId node, RequestBudg
   return handle;
 }
 
-// Opens the file of a number that this process has not given: an earlier server had opened it.
+// Opens the file of a number that this process has not given: the process before had opened it.
 Result<FileHandlePtr> open_again(Adapter& adapter, std::uint64_t number, RequestBudget& budget) {
-  H5_ASSIGN(const auto record, adapter.handles.opened_before(number, HandleKind::File));
-  H5_ASSIGN(FileHandlePtr handle, open_file(adapter, record.node, budget));
-  if (adapter.handles.reopen(number, handle)) adapter.open_files.add(record.node);
+  H5_ASSIGN(const tree::NodeId node, adapter.handles.node_of(number, HandleKind::File));
+  H5_ASSIGN(FileHandlePtr handle, open_file(adapter, node, budget));
+  if (adapter.handles.reopen(number, handle)) adapter.open_files.add(node);
   return handle;
 }
 

@@ -23,7 +23,6 @@
 #include "fusermount.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
-#include "kept_tree.h"
 #include "kernel_notifier.h"
 #include "mount_answers.h"
 #include "mount_trouble.h"
@@ -98,25 +97,18 @@ Status check_threads() {
 }
 
 ssize_t session_read(int device, void* buffer, size_t length, void* userdata) {
-  return static_cast<Adapter*>(userdata)->kept->requests.read(device, buffer, length);
+  return static_cast<Adapter*>(userdata)->options.handover->read(device, buffer, length);
 }
 
 ssize_t session_answer(int device, iovec* parts, int count, void* userdata) {
-  return static_cast<Adapter*>(userdata)->kept->requests.answer(device, parts, count);
-}
-
-fuse_custom_io kept_callbacks() {
-  fuse_custom_io out = {};
-  out.read = session_read;
-  out.writev = session_answer;
-  return out;
+  return static_cast<Adapter*>(userdata)->options.handover->answer(device, parts, count);
 }
 
 // The channel of the kernel's requests.
 class SessionChannel final : public RequestChannel {
  public:
-  // `kept`: may be null.
-  SessionChannel(fuse_session* session, KeptRequests* kept) : session_(session), kept_(kept) {}
+  // `handover`: may be null.
+  SessionChannel(fuse_session* session, Handover* handover) : session_(session), handover_(handover) {}
 
   int receive(fuse_buf& buffer) override { return fuse_session_receive_buf(session_, &buffer); }
   bool ready() const override {
@@ -154,14 +146,14 @@ class SessionChannel final : public RequestChannel {
 
  private:
   void process_request(const fuse_buf& buffer) noexcept {
-    if (kept_ == nullptr) return fuse_session_process_buf(session_, &buffer);
+    if (handover_ == nullptr) return fuse_session_process_buf(session_, &buffer);
     const auto header = *static_cast<const fuse_in_header*>(buffer.mem);
     fuse_session_process_buf(session_, &buffer);
-    kept_->processed(header);
+    handover_->processed(header.unique, header.opcode);
   }
 
   fuse_session* session_;
-  KeptRequests* kept_;
+  Handover* handover_;
   std::atomic<bool> first_ = true, answered_ = false, stopped_ = false, failed_ = false;
 };
 
@@ -172,7 +164,7 @@ class FuseSession final : public Session {
                  .options = std::move(options),
                  .kernel = nullptr,
                  .open_files = {},
-                 .handles = {},
+                 .handles = OpenHandles(adapter_.options.handover.get()),
                  .xattr_answers = {},
                  .listing_advice = {},
                  .listings = std::make_shared<DirectoryListings>(),
@@ -196,17 +188,13 @@ class FuseSession final : public Session {
   void start(Helpers& helpers, SessionChannel& channel, ServingLoop& loop,
              const std::function<void()>& on_ready);
   Status mount(CaughtMessages& messages);
-  Status keep_mount();
-  Status take_up_kept();
-  bool goes_on() const { return adapter_.options.kept && adapter_.options.kept->device; }
+  Status hand_over(int device);
   void announce(const std::function<void()>& on_ready, const SessionChannel& channel) const;
   void end_mount();
 
   Adapter adapter_;
   fuse_session* session_ = nullptr;
   bool mounted_ = false;
-  bool went_on_ = false;  // another server had the mount
-  std::shared_ptr<KeptTree> kept_tree_;
   FusermountMount fusermount_;
   StopRequest stop_request_;
 };
@@ -217,9 +205,11 @@ Error FuseSession::mount_error(const std::string& said) const {
 }
 
 Status FuseSession::begin() {
-  if (!goes_on()) H5_TRY(check_mountpoint(adapter_.options.mountpoint));
+  Handover* const handover = adapter_.options.handover.get();
+  const bool goes_on = handover != nullptr && handover->goes_on();
+  if (!goes_on) H5_TRY(check_mountpoint(adapter_.options.mountpoint));
   H5_TRY(check_threads());
-  if (adapter_.options.kept) H5_TRY(take_up_kept());
+  if (handover != nullptr) adapter_.tree = handover->adopt(std::move(adapter_.tree));
   std::vector<std::string> words = session_arguments(adapter_.options);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -228,40 +218,21 @@ Status FuseSession::begin() {
   session_ = fuse_session_new(&arguments, &operations(), sizeof(fuse_lowlevel_ops), &adapter_);
   fuse_opt_free_args(&arguments);
   if (session_ == nullptr) return fail(mount_error(messages.finish()));
-  H5_TRY(mount(messages));
-  mounted_ = !adapter_.options.kept;
+  H5_TRY(goes_on ? hand_over(handover->take_device().release()) : mount(messages));
+  mounted_ = handover == nullptr;
   messages.finish();
   log_libfuse_messages();
   return {};
 }
 
-// Takes over what earlier servers left, and makes the tree under their ids.
-Status FuseSession::take_up_kept() {
-  KeptMount& kept = *adapter_.options.kept;
-  H5_ASSIGN(KeptMemory memory, KeptMemory::map(kept.memory.get()));
-  adapter_.kept = std::make_unique<KeptState>(std::move(memory), kept.blame);
-  adapter_.handles.keep_in(&adapter_.kept->handles);
-  kept_tree_ = std::make_shared<KeptTree>(std::move(adapter_.tree), adapter_.kept->nodes, goes_on());
-  adapter_.tree = kept_tree_;
-  return {};
-}
-
 // libfuse runs fusermount3 if mount(2) is refused, but not if there is no /dev/fuse.
 Status FuseSession::mount(CaughtMessages& messages) {
-  went_on_ = goes_on();
-  if (went_on_) {
-    log(LogLevel::Warning,
-        "this server goes on in place of another server, with {} requests that it had read",
-        adapter_.kept->requests.inherited());
-    return adapter_.kept->requests.attach(session_, kept_callbacks(),
-                                          adapter_.options.kept->device.release());
-  }
   std::string place = adapter_.options.mountpoint;
   const auto handed = handed_descriptor(place);
   if (handed) ::fcntl(*handed, F_SETFD, FD_CLOEXEC);
   if (const Status device = handed ? Status{} : check_device(); !device) {
     const auto program = find_fusermount();
-    if (!program || adapter_.options.kept) return device;  // its child unmounts at this process's end
+    if (!program || adapter_.options.handover) return device;  // its child unmounts at this process's end
     if (const Status asked = fusermount_.begin(*program, place, helper_options(adapter_.options)); !asked) {
       const std::string said = messages.finish();
       return fail(Error(ErrorCode::Io, fmt::format("{}; {}{}", device.error().text(), asked.error().text(),
@@ -270,14 +241,23 @@ Status FuseSession::mount(CaughtMessages& messages) {
     place = fmt::format("/dev/fd/{}", fusermount_.take_descriptor());
   }
   if (fuse_session_mount(session_, place.c_str()) != 0) return fail(mount_error(messages.finish()));
-  return adapter_.options.kept ? keep_mount() : Status{};
+  return adapter_.options.handover ? hand_over(fuse_session_fd(session_)) : Status{};
 }
 
-Status FuseSession::keep_mount() {
-  const int device = fuse_session_fd(session_);
-  if (!adapter_.options.kept->keep_device(device))
-    return fail(Error(ErrorCode::Io, "the process that is to keep the mount has ended: mount again"));
-  return adapter_.kept->requests.attach(session_, kept_callbacks(), device);
+// From now on requests and answers go through the handover.
+Status FuseSession::hand_over(int device) {
+  fuse_custom_io through = {};
+  through.read = session_read;
+  through.writev = session_answer;
+  if (fuse_session_custom_io(session_, &through, device) != 0)
+    return fail({ErrorCode::Io, "libfuse does not take the device that another process mounted"});
+  return adapter_.options.handover->begin(device, [this](std::span<std::byte> request) {
+    fuse_buf buffer = {};
+    buffer.size = request.size();
+    buffer.mem = request.data();
+    fuse_session_process_buf(session_, &buffer);
+    return fuse_session_exited(session_) == 0;
+  });
 }
 
 // A stat that returns proves that the mount answers; a new read-ahead must not be set earlier.
@@ -297,7 +277,6 @@ struct FuseSession::Helpers {
   std::thread announcer;
   std::shared_ptr<KernelNotifier> notifier;
   std::optional<ChangeWatch> watch;
-  std::thread outdated;  // of a server that goes on
 };
 
 // Throws if the system refuses a thread, a descriptor or memory.
@@ -309,7 +288,6 @@ void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& 
   helpers.watch.emplace(adapter_.tree);
   adapter_.opens_directories = !(adapter_.tree->tells_changes() && helpers.watch->watches());
   adapter_.requests.start();
-  if (went_on_) helpers.outdated = start_thread("h5-outdated", [this] { kept_tree_->drop_outdated(); });
   // The notifier's running writes may wait for reads of the same pages, so it is stopped while requests are
   // still answered.
   stop_request_.begin(
@@ -327,7 +305,7 @@ void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& 
 
 int FuseSession::serve(std::function<void()> on_ready) {
   Helpers helpers;
-  SessionChannel channel(session_, adapter_.kept ? &adapter_.kept->requests : nullptr);
+  SessionChannel channel(session_, adapter_.options.handover.get());
   const unsigned threads =
       adapter_.options.single_thread ? 1 : std::max(adapter_.options.workers, kFewestWorkers);
   const ServingLoop::Options loop_options{.max_threads = threads,
@@ -346,7 +324,6 @@ int FuseSession::serve(std::function<void()> on_ready) {
   stop_request_.end();
   helpers.watch.reset();
   adapter_.tree->set_kernel(nullptr);
-  if (helpers.outdated.joinable()) helpers.outdated.join();
   // After an unmount the connection is dead, so no write waits.
   if (helpers.notifier) helpers.notifier->stop();
   channel.release_waiting();

@@ -7,18 +7,18 @@
 #include <array>
 #include <random>
 
-#include "fake_tree.h"
+#include "fuse/fake_tree.h"
 #include "h5mount/base/long_work.h"
-#include "kept_state.h"
-#include "kept_tree.h"
+#include "surviving_mount.h"
+#include "surviving_tree.h"
 
-namespace h5mount::fuse {
+namespace h5mount::survive {
 namespace {
 
-class KeptMountTest : public ::testing::Test {
+class SurvivingMountTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto made = make_kept_memory();
+    auto made = SurvivingMemory::make();
     ASSERT_TRUE(made);
     memory_ = *std::move(made);
     std::array<int, 2> ends{};
@@ -27,10 +27,10 @@ class KeptMountTest : public ::testing::Test {
     device_ = UniqueFd(ends[1]);
   }
 
-  std::unique_ptr<KeptState> server(Blame blame = Blame::None) const {
-    auto mapped = KeptMemory::map(memory_.get());
+  std::unique_ptr<SurvivingMount> server(Blame blame = Blame::None) const {
+    auto mapped = SurvivingMemory::map(memory_.get());
     EXPECT_TRUE(mapped) << mapped.error().text();
-    return std::make_unique<KeptState>(*std::move(mapped), blame);
+    return std::make_unique<SurvivingMount>(*std::move(mapped), UniqueFd(), blame, [](int) { return true; });
   }
   static tree::Entry entry(tree::NodeId node) {
     tree::Entry out;
@@ -53,14 +53,14 @@ class KeptMountTest : public ::testing::Test {
     request.more = more;
     ASSERT_EQ(::send(kernel_.get(), &request, sizeof request, 0), static_cast<ssize_t>(sizeof request));
   }
-  std::uint64_t read(KeptState& server) const {
+  std::uint64_t read(SurvivingMount& server) const {
     std::array<std::byte, 1U << 16> buffer{};
     if (server.requests.read(device_.get(), buffer.data(), buffer.size()) < 0) return 0;
     fuse_in_header header;
     std::memcpy(&header, buffer.data(), sizeof header);
     return header.unique;
   }
-  void answer(KeptState& server, std::uint64_t unique) const {
+  void answer(SurvivingMount& server, std::uint64_t unique) const {
     fuse_out_header header{.len = sizeof header, .error = 0, .unique = unique};
     const iovec part{&header, sizeof header};
     EXPECT_GT(server.requests.answer(device_.get(), &part, 1), 0);
@@ -76,8 +76,8 @@ class KeptMountTest : public ::testing::Test {
   UniqueFd memory_, kernel_, device_;
 };
 
-TEST_F(KeptMountTest, NodesAndHandlesMeanTheSameToTheNextServer) {
-  const std::string long_name(300, 'n');
+TEST_F(SurvivingMountTest, NodesAndHandlesMeanTheSameToTheNextServer) {
+  const std::string long_name(255, 'n');
   tree::NodeId group = 0, dataset = 0;
   std::uint64_t handle = 0;
   {
@@ -98,8 +98,8 @@ TEST_F(KeptMountTest, NodesAndHandlesMeanTheSameToTheNextServer) {
   EXPECT_TRUE(second->nodes.resolve(dataset, 99));
   EXPECT_EQ(second->nodes.found(dataset), 99U);
   EXPECT_EQ(second->nodes.id_of(99), dataset);
-  EXPECT_EQ(second->handles.find(handle)->node, dataset);
-  EXPECT_FALSE(second->handles.find(handle + 1));
+  EXPECT_EQ(second->handles.node_of(handle, HandleKind::File).value(), dataset);
+  EXPECT_FALSE(second->handles.node_of(handle + 1, HandleKind::File));
 
   // The group is kept as long as its dataset is, and ids are not given again.
   second->nodes.forget(group, 1);
@@ -111,14 +111,14 @@ TEST_F(KeptMountTest, NodesAndHandlesMeanTheSameToTheNextServer) {
   EXPECT_NE(other, dataset);
 }
 
-TEST_F(KeptMountTest, AServerThatWroteNonsenseDoesNotHarmTheNext) {
+TEST_F(SurvivingMountTest, AServerThatWroteNonsenseDoesNotHarmTheNext) {
   std::vector<tree::NodeId> ids;
   {
     const auto first = server();
     tree::NodeId parent = tree::kRootNode;
     for (unsigned i = 0; i < 50; ++i) {
       parent = first->nodes.adopt(entry(20 + i), i % 5 == 0 ? tree::kRootNode : parent,
-                                  std::string(1 + i * 6, static_cast<char>('a' + i % 26)));
+                                  std::string(1 + i * 5, static_cast<char>('a' + i % 26)));
       ids.push_back(parent);
       first->handles.add(HandleKind::Directory, parent);
     }
@@ -128,7 +128,7 @@ TEST_F(KeptMountTest, AServerThatWroteNonsenseDoesNotHarmTheNext) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 300; ++round) {
     {
-      auto mapped = KeptMemory::map(memory_.get());
+      auto mapped = SurvivingMemory::map(memory_.get());
       ASSERT_TRUE(mapped);
       const auto hit = [&](auto list, std::size_t used) {
         auto bytes = std::as_writable_bytes(list.first(used));
@@ -136,7 +136,7 @@ TEST_F(KeptMountTest, AServerThatWroteNonsenseDoesNotHarmTheNext) {
       };
       for (int i = 0; i < 4; ++i) {
         hit(mapped->nodes(), 60);
-        hit(mapped->tails(), 300);
+        hit(mapped->tails(), 50);
         hit(mapped->handles(), 60);
         hit(mapped->requests(), 3);
       }
@@ -165,7 +165,7 @@ TEST_F(KeptMountTest, AServerThatWroteNonsenseDoesNotHarmTheNext) {
   }
 }
 
-TEST_F(KeptMountTest, WhatAServerHasReadTheNextAnswers) {
+TEST_F(SurvivingMountTest, WhatAServerHasReadTheNextAnswers) {
   {
     const auto first = server();
     ask(10, FUSE_GETATTR);
@@ -185,7 +185,7 @@ TEST_F(KeptMountTest, WhatAServerHasReadTheNextAnswers) {
   EXPECT_EQ(server()->requests.inherited(), 0U);
 }
 
-TEST_F(KeptMountTest, ARequestThatHasEndedTwoServersIsAnsweredWithEio) {
+TEST_F(SurvivingMountTest, ARequestThatHasEndedTwoServersIsAnsweredWithEio) {
   {
     const auto first = server();
     for (const std::uint64_t unique : {20, 21}) {
@@ -204,23 +204,12 @@ TEST_F(KeptMountTest, ARequestThatHasEndedTwoServersIsAnsweredWithEio) {
     EXPECT_EQ(answered().first, 22U);
   }
   const auto third = server(Blame::Crashed);
-  fuse_lowlevel_ops none = {};
-  std::array<char, 8> word{"h5mount"};
-  std::array<char*, 1> words{word.data()};
-  fuse_args arguments = FUSE_ARGS_INIT(1, words.data());
-  const std::unique_ptr<fuse_session, void (*)(fuse_session*)> session(
-      fuse_session_new(&arguments, &none, sizeof none, nullptr), fuse_session_destroy);
-  fuse_opt_free_args(&arguments);  // which hold what libfuse added
-  ASSERT_NE(session, nullptr);
-  fuse_custom_io unused = {};
-  unused.read = [](int, void*, std::size_t, void*) -> ssize_t { return -1; };
-  unused.writev = [](int, iovec*, int, void*) -> ssize_t { return -1; };
-  ASSERT_TRUE(third->requests.attach(session.get(), unused, ::dup(device_.get())));
+  ASSERT_TRUE(third->requests.begin(device_.get(), [](std::span<std::byte>) { return false; }));
   EXPECT_EQ(answered(), std::make_pair(worked_for, EIO));
   EXPECT_EQ(read(*third), 20U + 21U - worked_for);
 }
 
-TEST_F(KeptMountTest, ManyKillsFromOutsideAreNoRequestsFault) {
+TEST_F(SurvivingMountTest, ManyKillsFromOutsideAreNoRequestsFault) {
   ask(30, FUSE_READ);
   {
     const auto first = server();
@@ -236,19 +225,19 @@ TEST_F(KeptMountTest, ManyKillsFromOutsideAreNoRequestsFault) {
   EXPECT_EQ(answered(), std::make_pair(std::uint64_t{30}, 0));
 }
 
-TEST_F(KeptMountTest, MemoryOfAnotherVersionIsNotTaken) {
+TEST_F(SurvivingMountTest, MemoryOfAnotherVersionIsNotTaken) {
   {
-    auto mapped = KeptMemory::map(memory_.get());
+    auto mapped = SurvivingMemory::map(memory_.get());
     ASSERT_TRUE(mapped);
     mapped->header().layout += 1;
   }
-  EXPECT_FALSE(KeptMemory::map(memory_.get()));
+  EXPECT_FALSE(SurvivingMemory::map(memory_.get()));
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  EXPECT_FALSE(KeptMemory::map(null.get()));
+  EXPECT_FALSE(SurvivingMemory::map(null.get()));
 }
 
 // The file system that a source lies on may hang, and others wait for the thread that receives requests.
-TEST_F(KeptMountTest, ASourceIsLookedAtByWhoHasGivenTheLeadAway) {
+TEST_F(SurvivingMountTest, ASourceIsLookedAtByWhoHasGivenTheLeadAway) {
   struct Lead final : LongWorkListener {
     void long_work_ahead() noexcept override { ++given; }
     int given = 0;
@@ -257,31 +246,31 @@ TEST_F(KeptMountTest, ASourceIsLookedAtByWhoHasGivenTheLeadAway) {
   const tree::NodeId file = inner->add(tree::kRootNode, tree::NodeType::File, "f", "bytes");
   inner->sources.push_back({.file = "/dev/null", .object = {}});
   const auto state = server();
-  KeptTree kept(inner, state->nodes, false);
+  SurvivingTree survivor(inner, state->nodes, false);
   RequestBudget budget;
-  const auto found = kept.lookup(tree::kRootNode, "f", budget);
+  const auto found = survivor.lookup(tree::kRootNode, "f", budget);
   ASSERT_TRUE(found);
   ASSERT_NE(file, 0U);
   set_long_work_listener(&lead);
-  EXPECT_TRUE(kept.open(found->node, budget));
+  EXPECT_TRUE(survivor.open(found->node, budget));
   set_long_work_listener(nullptr);
   EXPECT_GT(lead.given, 0);
 }
 
 // Whether the file is that of the earlier servers is found out by the first request that can.
-TEST_F(KeptMountTest, ARootThatCannotBeReadForAMomentIsNoOtherFile) {
+TEST_F(SurvivingMountTest, ARootThatCannotBeReadForAMomentIsNoOtherFile) {
   const auto inner = std::make_shared<test::FakeTree>();
   inner->add(tree::kRootNode, tree::NodeType::File, "f", "bytes");
   inner->stat_error = Error(ErrorCode::OutOfMemory, "no memory");
   const auto state = server();
-  KeptTree kept(inner, state->nodes, true);
+  SurvivingTree survivor(inner, state->nodes, true);
   RequestBudget budget;
-  const auto before = kept.lookup(tree::kRootNode, "f", budget);
+  const auto before = survivor.lookup(tree::kRootNode, "f", budget);
   ASSERT_FALSE(before);
   EXPECT_EQ(before.error().code(), ErrorCode::OutOfMemory);
   inner->stat_error.reset();
-  EXPECT_TRUE(kept.lookup(tree::kRootNode, "f", budget));
+  EXPECT_TRUE(survivor.lookup(tree::kRootNode, "f", budget));
 }
 
 }  // namespace
-}  // namespace h5mount::fuse
+}  // namespace h5mount::survive

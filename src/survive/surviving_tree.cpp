@@ -1,4 +1,4 @@
-#include "kept_tree.h"
+#include "surviving_tree.h"
 
 #include <sys/stat.h>
 
@@ -8,8 +8,9 @@
 
 #include "h5mount/base/log.h"
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/thread.h"
 
-namespace h5mount::fuse {
+namespace h5mount::survive {
 namespace {
 
 constexpr std::size_t kMaxNames = 65536;  // that lead to a node
@@ -63,9 +64,9 @@ std::shared_ptr<Counters> counters_of(const std::shared_ptr<tree::Tree>& inner) 
 }  // namespace
 
 // The tree invalidates by its own ids; this translates them into the kernel's.
-class KeptTree::Kernel final : public tree::KernelPages {
+class SurvivingTree::Kernel final : public tree::KernelPages {
  public:
-  Kernel(std::shared_ptr<tree::KernelPages> real, const KeptNodes& nodes)
+  Kernel(std::shared_ptr<tree::KernelPages> real, const SurvivingNodes& nodes)
       : real_(std::move(real)), nodes_(nodes) {}
 
   void invalidate(tree::NodeId node, const std::vector<dataset::ByteRange>& ranges,
@@ -82,18 +83,22 @@ class KeptTree::Kernel final : public tree::KernelPages {
 
  private:
   const std::shared_ptr<tree::KernelPages> real_;
-  const KeptNodes& nodes_;
+  const SurvivingNodes& nodes_;
 };
 
-KeptTree::KeptTree(std::shared_ptr<tree::Tree> inner, KeptNodes& nodes, bool goes_on)
-    : Tree(counters_of(inner)), inner_(std::move(inner)), nodes_(nodes), outdated_(goes_on) {
+SurvivingTree::SurvivingTree(std::shared_ptr<tree::Tree> inner, SurvivingNodes& nodes, bool goes_on)
+    : ForwardingTree(counters_of(inner)),
+      inner_(std::move(inner)),
+      nodes_(nodes),
+      outdated_(goes_on),
+      goes_on_(goes_on) {
   RequestBudget budget;
   (void)check_root(budget);  // if it fails for a moment, the first request checks again
 }
 
 // ---- nodes of an earlier server
 
-Status KeptTree::check_root(RequestBudget& budget) {
+Status SurvivingTree::check_root(RequestBudget& budget) {
   if (!inner_ || checked_) return {};
   const auto now = inner_->stat(tree::kRootNode, tree::StatDepth::Listing, budget);
   const auto sources = inner_->sources_of(tree::kRootNode, budget);
@@ -111,15 +116,15 @@ Status KeptTree::check_root(RequestBudget& budget) {
   return {};
 }
 
-Result<tree::NodeId> KeptTree::inner_id(tree::NodeId id, RequestBudget& budget) {
+Result<SurvivingTree::Target> SurvivingTree::target_of(tree::NodeId id, RequestBudget& budget) {
   H5_TRY(check_root(budget));
   if (!usable_) return fail({ErrorCode::Stale, "the file was replaced or rewritten while no server ran"});
-  if (const auto found = nodes_.found(id)) return *found;
+  if (const auto found = nodes_.found(id)) return Target{inner_, *found};
   return find_again(id, budget);
 }
 
-Result<tree::NodeId> KeptTree::find_again(tree::NodeId id, RequestBudget& budget) {
-  std::vector<std::pair<tree::NodeId, KeptNodes::Record>> way;
+Result<SurvivingTree::Target> SurvivingTree::find_again(tree::NodeId id, RequestBudget& budget) {
+  std::vector<std::pair<tree::NodeId, SurvivingNodes::Record>> way;
   auto found = nodes_.found(id);
   for (tree::NodeId at = id; !found; found = nodes_.found(at)) {
     auto record = nodes_.record(at);
@@ -134,11 +139,11 @@ Result<tree::NodeId> KeptTree::find_again(tree::NodeId id, RequestBudget& budget
     out = entry.node;
     if (!nodes_.resolve(way.back().first, out)) on_the_way.nodes.push_back(out);
   }
-  return out;
+  return Target{inner_, out};
 }
 
-Result<tree::Entry> KeptTree::look_up_again(tree::NodeId parent, const KeptNodes::Record& record,
-                                            RequestBudget& budget) {
+Result<tree::Entry> SurvivingTree::look_up_again(tree::NodeId parent, const SurvivingNodes::Record& record,
+                                                 RequestBudget& budget) {
   auto found = inner_->lookup(parent, record.name, budget);
   if (!found && found.error().code() == ErrorCode::NotFound)
     return fail({ErrorCode::Stale, "what was there when an earlier server ran is not there any more"});
@@ -151,7 +156,8 @@ Result<tree::Entry> KeptTree::look_up_again(tree::NodeId parent, const KeptNodes
   return fail({ErrorCode::Stale, "it was replaced or rewritten while no server ran"});
 }
 
-KeptTree::State KeptTree::look_for_change(tree::NodeId id, std::unordered_map<tree::NodeId, State>& seen) {
+SurvivingTree::State SurvivingTree::look_for_change(tree::NodeId id,
+                                                    std::unordered_map<tree::NodeId, State>& seen) {
   std::vector<tree::NodeId> way;
   for (tree::NodeId at = id; !seen.contains(at);) {
     const auto record = nodes_.record(at);
@@ -167,7 +173,8 @@ KeptTree::State KeptTree::look_for_change(tree::NodeId id, std::unordered_map<tr
 }
 
 // What a directory contains is outdated if the directory is.
-KeptTree::State KeptTree::state_of(tree::NodeId id, const std::unordered_map<tree::NodeId, State>& seen) {
+SurvivingTree::State SurvivingTree::state_of(tree::NodeId id,
+                                             const std::unordered_map<tree::NodeId, State>& seen) {
   const auto record = nodes_.record(id);
   const auto above = record ? seen.find(record->parent) : seen.end();
   if (above == seen.end()) return {Outdated::No, 0};  // forgotten meanwhile
@@ -177,16 +184,14 @@ KeptTree::State KeptTree::state_of(tree::NodeId id, const std::unordered_map<tre
   if (record->others || record->follows) out.outdated = Outdated::Pages;
   if (out.mtime == parent.mtime) return out;
   RequestBudget budget;
-  const auto found = inner_id(id, budget);
-  const auto now = found ? inner_->stat(*found, tree::StatDepth::Listing, budget)
-                         : Result<tree::NodeStat>(fail(found.error()));
+  const auto now = ForwardingTree::stat(id, tree::StatDepth::Listing, budget);
   const bool stale = !now && now.error().code() == ErrorCode::Stale;
   if (stale || (now && now->mtime != record->mtime)) out.outdated = Outdated::All;
   if (now && now->follows) out.outdated = Outdated::Pages;
   return out;
 }
 
-void KeptTree::drop_outdated() {
+void SurvivingTree::drop_outdated() {
   const std::vector<dataset::ByteRange> everything{{0, format::kUnlimited}};
   std::unordered_map<tree::NodeId, State> seen;
   RequestBudget budget;
@@ -196,7 +201,7 @@ void KeptTree::drop_outdated() {
   const auto now = usable_ ? inner_->stat(tree::kRootNode, tree::StatDepth::Listing, budget)
                            : Result<tree::NodeStat>(tree::NodeStat{});
   seen[tree::kRootNode] = {root, now ? now->mtime : 0};
-  std::vector<KeptNodes::Record> names;
+  std::vector<SurvivingNodes::Record> names;
   for (const tree::NodeId id : nodes_.ids()) {
     if (stopping_) break;
     const State state = look_for_change(id, seen);
@@ -209,17 +214,17 @@ void KeptTree::drop_outdated() {
   // order.
   kernel_->invalidate(root != Outdated::No ? tree::kRootNode : kNobody, everything,
                       [this] { note_dropped(); });
-  for (const KeptNodes::Record& name : names) kernel_->invalidate_name(name.parent, name.name);
+  for (const SurvivingNodes::Record& name : names) kernel_->invalidate_name(name.parent, name.name);
 }
 
-void KeptTree::note_dropped() {
+void SurvivingTree::note_dropped() {
   const MutexLock lock(mutex_);
   outdated_ = false;
   dropped_.notify_all();
 }
 
 // Waits no longer than a client would wait for a slow disk: the kernel may wait for a read that hangs.
-void KeptTree::await_dropped(const tree::NodeStat& stat) {
+void SurvivingTree::await_dropped(const tree::NodeStat& stat) {
   constexpr std::chrono::seconds kMax{5};
   if (!stat.follows) return;
   MutexLock lock(mutex_);
@@ -232,7 +237,7 @@ void KeptTree::await_dropped(const tree::NodeStat& stat) {
   }
 }
 
-tree::Entry KeptTree::adopted(const tree::Entry& found, tree::NodeId parent, std::string_view name) {
+tree::Entry SurvivingTree::adopted(const tree::Entry& found, tree::NodeId parent, std::string_view name) {
   try {
     return {nodes_.adopt(found, parent, name), found.stat};
   } catch (...) {
@@ -243,62 +248,33 @@ tree::Entry KeptTree::adopted(const tree::Entry& found, tree::NodeId parent, std
 
 // ---- the tree
 
-std::shared_ptr<void> KeptTree::pin() {
-  return inner_ ? inner_->pin() : nullptr;
-}
-
-bool KeptTree::reloads() const {
-  return inner_ && inner_->reloads();
-}
-
-Result<tree::Entry> KeptTree::lookup(tree::NodeId parent, std::string_view name, RequestBudget& budget) {
-  H5_ASSIGN(const tree::NodeId directory, inner_id(parent, budget));
-  H5_ASSIGN(const tree::Entry found, inner_->lookup(directory, name, budget));
+Result<tree::Entry> SurvivingTree::lookup(tree::NodeId parent, std::string_view name, RequestBudget& budget) {
+  H5_ASSIGN(const tree::Entry found, ForwardingTree::lookup(parent, name, budget));
   await_dropped(found.stat);
   return adopted(found, parent, name);
 }
 
-void KeptTree::forget(tree::NodeId node, std::uint64_t count) {
-  const KeptNodes::Dropped dropped = nodes_.forget(node, count);
+void SurvivingTree::forget(tree::NodeId node, std::uint64_t count) {
+  const SurvivingNodes::Dropped dropped = nodes_.forget(node, count);
   if (inner_ && dropped.count > 0) inner_->forget(dropped.node, dropped.count);
 }
 
-Result<tree::NodeStat> KeptTree::stat(tree::NodeId node, tree::StatDepth depth, RequestBudget& budget) {
-  H5_ASSIGN(const tree::NodeId found, inner_id(node, budget));
-  H5_ASSIGN(const tree::NodeStat out, inner_->stat(found, depth, budget));
+Result<tree::NodeStat> SurvivingTree::stat(tree::NodeId node, tree::StatDepth depth, RequestBudget& budget) {
+  H5_ASSIGN(const tree::NodeStat out, ForwardingTree::stat(node, depth, budget));
   await_dropped(out);
   return out;
 }
 
-Result<std::string> KeptTree::readlink(tree::NodeId node) {
-  RequestBudget budget;
-  H5_ASSIGN(const tree::NodeId found, inner_id(node, budget));
-  return inner_->readlink(found);
-}
-
-Result<std::shared_ptr<const tree::DirectoryListing>> KeptTree::open_directory(tree::NodeId node,
-                                                                               RequestBudget& budget) {
-  H5_ASSIGN(const tree::NodeId found, inner_id(node, budget));
-  return inner_->open_directory(found, budget);
-}
-
-bool KeptTree::lasts(tree::NodeId node) {
-  RequestBudget budget;
-  const auto found = inner_id(node, budget);
-  return found && inner_->lasts(*found);
-}
-
-Result<tree::Entry> KeptTree::lookup_listed(tree::NodeId parent, const tree::DirectoryListing& listing,
-                                            std::size_t position, tree::FilesRead& read,
-                                            RequestBudget& budget) {
-  H5_ASSIGN(const tree::NodeId directory, inner_id(parent, budget));
-  H5_ASSIGN(const tree::Entry found, inner_->lookup_listed(directory, listing, position, read, budget));
+Result<tree::Entry> SurvivingTree::lookup_listed(tree::NodeId parent, const tree::DirectoryListing& listing,
+                                                 std::size_t position, tree::FilesRead& read,
+                                                 RequestBudget& budget) {
+  H5_ASSIGN(const tree::Entry found, ForwardingTree::lookup_listed(parent, listing, position, read, budget));
   await_dropped(found.stat);
   return adopted(found, parent, listing.name_at(position));
 }
 
 // If an earlier server opened the node, its bytes must be the same as then.
-Status KeptTree::check_opened(tree::NodeId id, tree::NodeId found, RequestBudget& budget) {
+Status SurvivingTree::check_opened(tree::NodeId id, tree::NodeId found, RequestBudget& budget) {
   const auto sources = inner_->sources_of(found, budget);
   if (!sources && is_momentary(sources.error())) return fail(sources.error());
   const bool others =
@@ -308,75 +284,29 @@ Status KeptTree::check_opened(tree::NodeId id, tree::NodeId found, RequestBudget
   return fail({ErrorCode::Stale, "its file was replaced or rewritten while no server ran"});
 }
 
-Result<std::shared_ptr<tree::OpenNode>> KeptTree::open(tree::NodeId node, RequestBudget& budget) {
-  H5_ASSIGN(const tree::NodeId found, inner_id(node, budget));
-  H5_TRY(check_opened(node, found, budget));
-  return inner_->open(found, budget);
+Result<std::shared_ptr<tree::OpenNode>> SurvivingTree::open(tree::NodeId node, RequestBudget& budget) {
+  H5_ASSIGN(const Target found, target_of(node, budget));
+  H5_TRY(check_opened(node, found.node, budget));
+  return inner_->open(found.node, budget);
 }
 
-Result<std::vector<std::string>> KeptTree::list_xattrs(tree::NodeId node, RequestBudget& budget) {
-  H5_ASSIGN(const tree::NodeId found, inner_id(node, budget));
-  return inner_->list_xattrs(found, budget);
-}
-
-Result<std::string> KeptTree::get_xattr(tree::NodeId node, std::string_view name, RequestBudget& budget) {
-  H5_ASSIGN(const tree::NodeId found, inner_id(node, budget));
-  return inner_->get_xattr(found, name, budget);
-}
-
-Result<std::vector<tree::NodeSource>> KeptTree::sources_of(tree::NodeId node, RequestBudget& budget) {
-  H5_ASSIGN(const tree::NodeId found, inner_id(node, budget));
-  return inner_->sources_of(found, budget);
-}
-
-std::string_view KeptTree::media_type(tree::NodeId node) {
-  const auto found = inner_ ? nodes_.found(node) : std::nullopt;
-  return found ? inner_->media_type(*found) : tree::kPlainBytes;
-}
-
-Result<std::optional<tree::FileOfNode>> KeptTree::file_of(tree::NodeId node, RequestBudget& budget) {
-  H5_ASSIGN(const tree::NodeId found, inner_id(node, budget));
-  return inner_->file_of(found, budget);
-}
-
-Result<std::shared_ptr<const tree::FileObject>> KeptTree::root_object(tree::NodeId node,
-                                                                      RequestBudget& budget) {
-  H5_ASSIGN(const tree::NodeId found, inner_id(node, budget));
-  return inner_->root_object(found, budget);
-}
-
-void KeptTree::report(tree::NodeId node, const Error& error) {
+void SurvivingTree::report(tree::NodeId node, const Error& error) {
   if (inner_) inner_->report(nodes_.found(node).value_or(tree::kRootNode), error);
 }
 
-bool KeptTree::follows(tree::NodeId node) {
-  RequestBudget budget;
-  const auto found = inner_id(node, budget);
-  return found && inner_->follows(*found);
-}
-
-void KeptTree::set_kernel(std::shared_ptr<tree::KernelPages> kernel) {
+void SurvivingTree::set_kernel(std::shared_ptr<tree::KernelPages> kernel) {
   stopping_ = kernel == nullptr;
   if (inner_) inner_->set_kernel(kernel ? std::make_shared<Kernel>(kernel, nodes_) : nullptr);
-  if (kernel) kernel_ = std::move(kernel);
+  if (!kernel && dropping_.joinable()) dropping_.join();
+  if (!kernel) return;
+  kernel_ = std::move(kernel);
+  if (goes_on_) dropping_ = start_thread("h5-outdated", [this] { drop_outdated(); });
 }
 
-void KeptTree::file_changed() {
+void SurvivingTree::file_changed() {
   if (!inner_) return;
   inner_->file_changed();
   if (inner_->follows(tree::kRootNode)) nodes_.note_root_follows();
 }
 
-std::vector<std::string> KeptTree::watchable() const {
-  return inner_ ? inner_->watchable() : std::vector<std::string>{};
-}
-
-void KeptTree::when_more_to_watch(std::function<void()> notify) {
-  if (inner_) inner_->when_more_to_watch(std::move(notify));
-}
-
-tree::Tree::FileStat KeptTree::statfs() const {
-  return inner_ ? inner_->statfs() : FileStat{};
-}
-
-}  // namespace h5mount::fuse
+}  // namespace h5mount::survive

@@ -1,4 +1,4 @@
-#include "keeper.h"
+#include "h5mount/survive/keeper.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -20,23 +20,20 @@
 #include <thread>
 #include <utility>
 
-#include "background.h"
-#include "exit_codes.h"
 #include "h5mount/base/log.h"
-#include "h5mount/fuse/session.h"
+#include "h5mount/survive/systemd.h"
 #include "keeper_messages.h"
-#include "last_resort.h"
-#include "made_mountpoint.h"
-#include "open_source.h"
-#include "serve_socket.h"
+#include "surviving_mount.h"
 
-namespace h5mount::cli {
+namespace h5mount::survive {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kOwnProgram = "/proc/self/exe";  // even if another one is installed by now
 constexpr std::string_view kPrefix = "kept:";
+constexpr const char* kDeviceName = "h5mount-device";
+constexpr const char* kMemoryName = "h5mount-memory";
 constexpr int kServersSocket = 3;
 constexpr unsigned kMaxFailures = 5;  // servers that end before they serve, one after another
 // A server that lived for a shorter time is not replaced at once.
@@ -70,39 +67,15 @@ std::string installed_program() {
   return out.empty() ? kOwnProgram : out;
 }
 
-// Refuses a command that a successor could not repeat.
-Status check_repeatable(const MountOptions& options, bool makes_token, OwnWords own) {
-  const auto refuse = [](std::string text) { return fail(Error(ErrorCode::InvalidValue, std::move(text))); };
-  if (std::ranges::find(options.for_libfuse, "auto_unmount") != options.for_libfuse.end())
-    return refuse("auto_unmount ends the mount with its server, and survive does not: leave one of them out");
-  if (makes_token)
-    return refuse("--token makes another token in every server (survive): --token-file=FILE names one");
-  for (int i = 1; i < own.count; ++i) {
-    const std::string_view word = own.words[i];
-    if (word == "@-" || word.find("/dev/fd/") != word.npos || word.find("/proc/self/fd/") != word.npos)
-      return refuse(std::string(word) + " cannot be opened again by another server (survive): name a file");
-  }
-  return {};
-}
-
 bool is_connected(int device) {
   pollfd what{.fd = device, .events = 0, .revents = 0};
   return ::poll(&what, 1, 0) >= 0 && (what.revents & POLLERR) == 0;
 }
 
-// What a keeper holds: of a mount the memory and, once it is mounted, the device; of --serve the socket.
-struct Held {
-  std::string name;  // for messages: the mount point, or the address
-  std::chrono::seconds patience;
-  UniqueFd memory = {}, device = {};
-  UniqueFd socket = {};
-};
-
 class Keeper {
  public:
-  Keeper(Held held, OwnWords own)
-      : name_(std::move(held.name)),
-        patience_(held.patience),
+  Keeper(KeeperOptions options, Held held, OwnWords own)
+      : options_(std::move(options)),
         words_(copy_words(own)),
         directory_(std::filesystem::current_path()),
         installed_(installed_program()),
@@ -111,8 +84,7 @@ class Keeper {
         device_(std::move(held.device)),
         ever_ready_(device_) {}
 
-  // Returns with the program's exit code. `background`: null in the foreground.
-  int run(const Background* background);
+  int run();
 
  private:
   struct Ended {
@@ -121,14 +93,14 @@ class Keeper {
   };
 
   Status take_signals();
-  Status start(fuse::Blame blame);
+  Status start(Blame blame);
   [[noreturn]] void become_server(int socket) const;
   void take_messages();
   void take_signal(int number);
   int wait_at_most();
   bool await_server(Ended& ended);
   std::optional<int> go_on(const Ended& ended);
-  std::optional<int> again(fuse::Blame blame);
+  std::optional<int> again(Blame blame);
   int finish(int code);
   void store(const char* name, int descriptor) const;
 
@@ -136,14 +108,12 @@ class Keeper {
   std::optional<int> pass_on();
   void reap_passed();
 
-  const std::string name_;
-  const std::chrono::seconds patience_;
+  const KeeperOptions options_;
   const std::vector<std::string> words_;
   const std::string directory_, installed_;
   const UniqueFd memory_, listening_;
   UniqueFd device_;
   std::vector<pid_t> passed_;  // servers that send what they have begun
-  const Background* background_ = nullptr;
   UniqueFd signals_, socket_;
   sigset_t mask_before_{};
   std::string program_ = kOwnProgram;
@@ -183,10 +153,10 @@ void Keeper::become_server(int socket) const {
   for (const std::string& word : words_) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   ::execv(program_.c_str(), words.data());
-  ::_exit(kExitMountFailed);
+  ::_exit(options_.failure);
 }
 
-Status Keeper::start(fuse::Blame blame) {
+Status Keeper::start(Blame blame) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return fail(io_error(errno, "socketpair"));
@@ -228,7 +198,7 @@ void Keeper::take_messages() {
     if (!std::exchange(ever_ready_, true)) {
       notify_systemd("READY=1");
       // If the caller was killed, nobody waits for the mount.
-      if (background_ != nullptr && !background_->ready()) take_signal(SIGTERM);
+      if (options_.on_ready && !options_.on_ready()) take_signal(SIGTERM);
     }
     if (replacing_) take_signal(SIGUSR2);
   }
@@ -252,10 +222,10 @@ void Keeper::take_signal(int number) {
 // waits.
 int Keeper::wait_at_most() {
   if (server_ <= 0 || ready_ || given_up_ || program_ == kOwnProgram) return -1;
-  const auto left = started_ + patience_ - Clock::now();
+  const auto left = started_ + options_.patience - Clock::now();
   if (left > Clock::duration::zero())
     return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
-  log(LogLevel::Error, "{} serves nothing after {} s, and is killed", program_, patience_.count());
+  log(LogLevel::Error, "{} serves nothing after {} s, and is killed", program_, options_.patience.count());
   given_up_ = true;
   ::kill(server_, SIGKILL);
   return -1;
@@ -284,47 +254,46 @@ std::optional<int> Keeper::go_on(const Ended& ended) {
     if (ended.by_signal)
       std::fprintf(stderr, "h5mount: ended by signal %d before %s answered\n", ended.number,
                    listening_ ? "it" : "the mount");
-    return ended.by_signal || ended.number == 0 ? kExitMountFailed : ended.number;
+    return ended.by_signal || ended.number == 0 ? options_.failure : ended.number;
   }
   if (device_ && !is_connected(device_.get())) return ended.by_signal ? 0 : ended.number;  // unmounted
   if (ending_ || (ready_ && !ended.by_signal)) return ended.by_signal ? 0 : ended.number;
   if (!ready_ && program_ != kOwnProgram) {
     log(LogLevel::Error, "{} cannot go on with the mount on {}: the version that made it does", program_,
-        name_);
+        options_.name);
     program_ = kOwnProgram;
-    return again(fuse::Blame::None);
+    return again(Blame::None);
   }
   if (!ready_ && ++failures_ == kMaxFailures) {
-    log(LogLevel::Error, "no server can go on with the mount on {}: it ends", name_);
-    return kExitMountFailed;
+    log(LogLevel::Error, "no server can go on with the mount on {}: it ends", options_.name);
+    return options_.failure;
   }
   if (std::exchange(replacing_, false)) {
     program_ = installed_;
-    return again(fuse::Blame::None);
+    return again(Blame::None);
   }
-  log(LogLevel::Warning, "the server of {} was ended by signal {}: another one goes on", name_, ended.number);
-  return again(!ended.by_signal          ? fuse::Blame::None
-               : ended.number == SIGKILL ? fuse::Blame::Killed
-                                         : fuse::Blame::Crashed);
+  log(LogLevel::Warning, "the server of {} was ended by signal {}: another one goes on", options_.name,
+      ended.number);
+  return again(!ended.by_signal ? Blame::None : ended.number == SIGKILL ? Blame::Killed : Blame::Crashed);
 }
 
-std::optional<int> Keeper::again(fuse::Blame blame) {
+std::optional<int> Keeper::again(Blame blame) {
   if (Clock::now() - started_ < kShortLife) std::this_thread::sleep_for(kShortLife);
   const Status started = start(blame);
   if (started) return std::nullopt;
   log(LogLevel::Error, "no server can be started: {}", started.error().text());
-  return kExitMountFailed;
+  return options_.failure;
 }
 
 // Lets the server send what it has begun, which takes as long as its clients do, and starts the installed
 // program beside it.
 std::optional<int> Keeper::pass_on() {
   replacing_ = false;
-  (void)send_message(socket_.get(), KeeperWord::Replaced, 0, {});
+  (void)send_message(socket_.get(), KeeperWord::Replaced);
   ::kill(server_, SIGTERM);
   passed_.push_back(std::exchange(server_, 0));
   program_ = installed_;
-  return again(fuse::Blame::None);
+  return again(Blame::None);
 }
 
 void Keeper::reap_passed() {
@@ -335,19 +304,18 @@ int Keeper::finish(int code) {
   // A server ends by itself a while after SIGTERM that follows no word of another one.
   for (const pid_t one : passed_) ::kill(one, SIGTERM);
   for (const pid_t one : passed_) ::waitpid(one, nullptr, 0);
-  if (device_ && is_connected(device_.get())) detach_mount(name_);
+  if (device_ && is_connected(device_.get())) options_.unmount();
   for (const char* const name : {kDeviceName, kMemoryName})
     notify_systemd(std::string("FDSTOREREMOVE=1\nFDNAME=") + name);
   return code;
 }
 
-int Keeper::run(const Background* background) {
-  background_ = background;
+int Keeper::run() {
   Status began = take_signals();
-  if (began) began = start(device_ ? fuse::Blame::Killed : fuse::Blame::None);
+  if (began) began = start(device_ ? Blame::Killed : Blame::None);
   if (!began) {
-    print_error(name_, began.error().text());
-    return finish(kExitMountFailed);
+    log(LogLevel::Error, "{}: {}", options_.name, began.error().text());
+    return finish(options_.failure);
   }
   for (;;) {
     Ended ended;
@@ -361,112 +329,86 @@ int Keeper::run(const Background* background) {
   }
 }
 
-Result<UniqueFd> stored_or(const char* name, Result<UniqueFd> (*make)()) {
-  const auto stored = stored_descriptor(name);
-  if (!stored) return make();
-  ::fcntl(*stored, F_SETFD, FD_CLOEXEC);
-  return UniqueFd(*stored);
+UniqueFd stored(const char* name) {
+  for (const StoredDescriptor& one : stored_descriptors()) {
+    if (one.name != name) continue;
+    ::fcntl(one.number, F_SETFD, FD_CLOEXEC);
+    return UniqueFd(one.number);
+  }
+  return {};
+}
+
+bool is_server(OwnWords own) {
+  return own.count > 0 && std::string_view(own.words[0]).starts_with(kPrefix);
 }
 
 }  // namespace
 
-int run_keeper(const MountCommand& command, OwnWords own) {
-  const auto refuse = [&](const Error& error) {
-    print_error(command.mountpoint, error.text());
-    return kExitMountFailed;
-  };
-  if (const Status repeatable = check_repeatable(command.options, false, own); !repeatable) {
-    print_error("", repeatable.error().text());
-    return kExitUsage;
+Result<Held> hold_mount() {
+  Held out{.memory = stored(kMemoryName), .device = stored(kDeviceName)};
+  if (!out.device || !out.memory) {
+    H5_ASSIGN(out.memory, SurvivingMemory::make());
   }
-  auto device = stored_or(kDeviceName, [] { return Result<UniqueFd>(UniqueFd()); });
-  auto memory = *device ? stored_or(kMemoryName, fuse::make_kept_memory) : fuse::make_kept_memory();
-  if (!memory) return refuse(memory.error());
-  MadeMountpoint made;  // outlives the mount
-  if (command.makes_mountpoint && !*device) {
-    auto place = MadeMountpoint::make(command.mountpoint);
-    if (!place) return refuse(place.error());
-    made = *std::move(place);
-  }
-  std::optional<Background> background;
-  if (!command.foreground) {
-    auto forked = Background::fork_process();
-    if (!forked) return refuse(forked.error());
-    background = *std::move(forked);
-  }
-  Keeper keeper({.name = command.mountpoint,
-                 .patience = command.options.patience,
-                 .memory = *std::move(memory),
-                 .device = *std::move(device)},
-                own);
-  take_other_name(own);
-  return keeper.run(background ? &*background : nullptr);
+  return out;
 }
 
-int run_keeper(const ServeCommand& command, OwnWords own) {
-  Status done = check_repeatable(command.options, command.makes_token, own);
-  serve::ServerOptions place = place_of(command);
-  if (done) done = take_handed_socket(place);
-  auto listener = done ? serve::listen_at(place) : Result<serve::Listener>(fail(done.error()));
-  if (!listener) {
-    print_error("", listener.error().text());
-    return kExitUsage;
-  }
-  // `listener` removes the socket's file at the end.
-  Keeper keeper(
-      {.name = listener->url, .patience = command.options.patience, .socket = std::move(listener->socket)},
-      own);
+int run_keeper(KeeperOptions options, Held held, OwnWords own) {
+  Keeper keeper(std::move(options), std::move(held), own);
   take_other_name(own);
-  return keeper.run(nullptr);
+  return keeper.run();
 }
 
 // ---- the server's side
 
-std::optional<KeptServer> KeptServer::find(OwnWords own) {
-  if (own.count == 0 || !std::string_view(own.words[0]).starts_with(kPrefix)) return std::nullopt;
+std::optional<KeeperLink> KeeperLink::find(OwnWords own) {
+  if (!is_server(own)) return std::nullopt;
   own.words[0] += kPrefix.size();
   ::prctl(PR_SET_NAME, "h5mount");
   ::fcntl(kServersSocket, F_SETFD, FD_CLOEXEC);
-  return KeptServer(UniqueFd(kServersSocket));
+  return KeeperLink(UniqueFd(kServersSocket));
 }
 
-Result<std::shared_ptr<fuse::KeptMount>> KeptServer::receive() const {
+Result<std::shared_ptr<fuse::Handover>> KeeperLink::receive() const {
   auto begin = receive_message(socket_->get());
   if (!begin || begin->word != KeeperWord::Begin || begin->descriptors.empty())
     return fail(Error(ErrorCode::Io, "the process that keeps the mount has ended: mount again"));
-  auto out = std::make_shared<fuse::KeptMount>();
-  out->memory = std::move(begin->descriptors.front());
-  if (begin->descriptors.size() > 1) out->device = std::move(begin->descriptors[1]);
-  out->blame = static_cast<fuse::Blame>(begin->detail);
-  out->keep_device = [socket = socket_](int device) {
-    return send_message(socket->get(), KeeperWord::Mounted, 0, {device});
-  };
-  return out;
+  H5_ASSIGN(SurvivingMemory memory, SurvivingMemory::map(begin->descriptors.front().get()));
+  UniqueFd device = begin->descriptors.size() > 1 ? std::move(begin->descriptors[1]) : UniqueFd();
+  return std::make_shared<SurvivingMount>(
+      std::move(memory), std::move(device), static_cast<Blame>(begin->detail),
+      [socket = socket_](int own) { return send_message(socket->get(), KeeperWord::Mounted, 0, {own}); });
 }
 
-Result<KeptServer::Socket> KeptServer::receive_socket() const {
+Result<KeeperLink::Socket> KeeperLink::receive_socket() const {
   auto begin = receive_message(socket_->get());
   if (!begin || begin->word != KeeperWord::Begin || begin->descriptors.size() != 1)
     return fail(Error(ErrorCode::Io, "the process that keeps the socket has ended"));
   return Socket{begin->descriptors.front().release(), begin->detail == 0};
 }
 
-bool KeptServer::is_replaced() const {
+bool KeeperLink::is_replaced() const {
   pollfd word{socket_->get(), POLLIN, 0};
   const bool there = ::poll(&word, 1, 0) > 0 && (word.revents & POLLIN) != 0;
   const auto message = there ? receive_message(socket_->get()) : std::nullopt;
   return message && message->word == KeeperWord::Replaced;
 }
 
-bool KeptServer::tell_ready() const {
-  return send_message(socket_->get(), KeeperWord::Ready, 0, {});
+bool KeeperLink::tell_ready() const {
+  return send_message(socket_->get(), KeeperWord::Ready);
 }
 
 std::vector<unsigned> handed_descriptors(OwnWords own) {
-  const bool kept = own.count > 0 && std::string_view(own.words[0]).starts_with(kPrefix);
+  if (is_server(own)) return {kServersSocket};
   std::vector<unsigned> out;
-  for (unsigned i = 0; i < (kept ? 1 : count_stored_descriptors()); ++i) out.push_back(kServersSocket + i);
+  for (const StoredDescriptor& one : stored_descriptors()) out.push_back(static_cast<unsigned>(one.number));
   return out;
 }
 
-}  // namespace h5mount::cli
+std::vector<int> handed_sockets() {
+  std::vector<int> out;
+  for (const StoredDescriptor& one : stored_descriptors())
+    if (one.name != kDeviceName && one.name != kMemoryName) out.push_back(one.number);
+  return out;
+}
+
+}  // namespace h5mount::survive

@@ -1,9 +1,9 @@
-// KeptNodes: the nodes that the kernel knows of a mount that survives its servers. Their ids are the mount's,
-// not the tree's: the next server finds the same node under an id by the names that led to it.
+// SurvivingNodes: the nodes that the kernel knows of a mount that survives its servers. Their ids are the
+// mount's, not the tree's: the next server finds the same node under an id by the names that led to it.
 //
-// This class writes the memory, and only the next server reads it; that one accepts only what is possible: a
-// name that may be looked up, a parent that is known. Lookup counts may be too high, by lookups that were
-// counted for answers that nobody got; such a node is kept as long as the mount exists. Threads: any.
+// The next server accepts only what is possible: a name that may be looked up, a parent that is known. Lookup
+// counts may be too high, by lookups that were counted for answers that nobody got; such a node is kept as
+// long as the mount exists. Threads: any.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,14 @@
 #include <vector>
 
 #include "h5mount/base/thread_annotations.h"
-#include "h5mount/tree/tree.h"
-#include "kept_memory.h"
+#include "surviving_memory.h"
 
-namespace h5mount::fuse {
+namespace h5mount::survive {
 
-class KeptNodes {
+class SurvivingNodes {
  public:
   // Takes over what an earlier server wrote.
-  explicit KeptNodes(const KeptMemory& memory);
+  explicit SurvivingNodes(const SurvivingMemory& memory);
 
   struct Record {
     tree::NodeId parent = 0;
@@ -73,23 +72,18 @@ class KeptNodes {
   };
 
   void take_over() H5_REQUIRES(mutex_);
-  bool believable(std::uint32_t index, std::vector<bool>& tails_used) const;
-  void drop_unreachable(std::vector<std::uint32_t>& indexes);
   tree::NodeId place(tree::NodeId parent, std::string_view name, const tree::NodeStat& stat)
       H5_REQUIRES(mutex_);
-  std::uint32_t place_tails(std::string_view rest) H5_REQUIRES(mutex_);
-  std::uint32_t take_place(std::vector<std::uint32_t>& free, std::uint64_t& used, std::size_t most)
-      H5_REQUIRES(mutex_);
-  std::string name_of(const KeptNode& node) const;
-  void free_place(tree::NodeId id) H5_REQUIRES(mutex_);
+  std::string name_of(const SharedNode& node) const;
+  void free_place(std::uint32_t index) H5_REQUIRES(mutex_);
   Dropped drop(tree::NodeId id, std::uint64_t count) H5_REQUIRES(mutex_);
   void free_unused(tree::NodeId id) H5_REQUIRES(mutex_);
 
-  const KeptMemory& memory_;
+  const SurvivingMemory& memory_;
   mutable Mutex mutex_;
   std::unordered_map<tree::NodeId, Local> nodes_ H5_GUARDED_BY(mutex_);
   std::unordered_map<tree::NodeId, tree::NodeId> ids_ H5_GUARDED_BY(mutex_);  // by the tree's
   std::vector<std::uint32_t> free_nodes_ H5_GUARDED_BY(mutex_), free_tails_ H5_GUARDED_BY(mutex_);
 };
 
-}  // namespace h5mount::fuse
+}  // namespace h5mount::survive

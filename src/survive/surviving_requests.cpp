@@ -1,4 +1,4 @@
-#include "kept_requests.h"
+#include "surviving_requests.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 
 #include "h5mount/base/log.h"
 
-namespace h5mount::fuse {
+namespace h5mount::survive {
 namespace {
 
 // The time between two checks whether the next suspect may be worked for.
@@ -38,7 +38,7 @@ std::size_t total(const iovec* parts, int count) {
 }
 
 // Some of the forgets may have been counted already.
-void forget_again(ByteSpan request, const fuse_in_header& header, KeptNodes& nodes) {
+void forget_again(ByteSpan request, const fuse_in_header& header, SurvivingNodes& nodes) {
   if (header.opcode == FUSE_FORGET) {
     const auto one = part_at<fuse_forget_in>(request, sizeof header);
     if (one) nodes.forget_exactly(header.nodeid, one->nlookup);
@@ -51,56 +51,63 @@ void forget_again(ByteSpan request, const fuse_in_header& header, KeptNodes& nod
 
 }  // namespace
 
-KeptRequests::KeptRequests(const KeptMemory& memory, KeptNodes& nodes, Blame blame) : memory_(memory) {
-  take_over(blame, nodes);
-}
-
 // ---- what an earlier server left
 
-void KeptRequests::take_over(Blame blame, KeptNodes& nodes) {
-  KeptHeader& header = memory_.header();
-  header.requests = std::min<std::uint64_t>(header.requests, KeptMemory::kRequests);
-  for (auto index = static_cast<std::uint32_t>(header.requests); index-- > 0;) inherit(index, blame, nodes);
+SurvivingRequests::SurvivingRequests(const SurvivingMemory& memory, SurvivingNodes& nodes, Blame blame)
+    : memory_(memory) {
+  SharedHeader& header = memory_.header();
+  header.requests = std::min<std::uint64_t>(header.requests, SurvivingMemory::kRequests);
   const MutexLock lock(mutex_);
+  for (auto index = static_cast<std::uint32_t>(header.requests); index-- > 0;) inherit(index, blame, nodes);
   count_inherited_ = waiting_.size() + refused_.size();
-  any_inherited_ = count_inherited_ > 0;
+  any_inherited_ = !waiting_.empty();
 }
 
-void KeptRequests::inherit(std::uint32_t index, Blame blame, KeptNodes& nodes) {
-  KeptRequest& kept = memory_.requests()[index];
+void SurvivingRequests::inherit(std::uint32_t index, Blame blame, SurvivingNodes& nodes) {
+  SharedRequest& shared = memory_.requests()[index];
   const auto bytes = memory_.request_bytes(index);
   const auto header = part_at<fuse_in_header>(bytes, 0);
-  const bool sound = kept.used == 1 && header && header->len >= sizeof *header && header->unique != 0;
-  const MutexLock lock(mutex_);
-  if (!sound || places_.contains(header->unique)) {
-    kept.used = 0;
-    free_.push_back(index);
-    return;
-  }
+  const bool sound = shared.used == 1 && header && header->len >= sizeof *header && header->unique != 0;
+  if (!sound || places_.contains(header->unique)) return free_place(index);
   const std::size_t length = std::min<std::size_t>(header->len, bytes.size());
   Inherited out{.index = index, .bytes = std::vector(bytes.data(), bytes.data() + length)};
   if (!has_answer(header->opcode)) {
     if (header->opcode != FUSE_INTERRUPT) forget_again(out.bytes, *header, nodes);
-    kept.used = 0;
-    free_.push_back(index);
-    return;
+    return free_place(index);
   }
   places_[header->unique] = index;
-  if (kept.begun != 0) kept.blame = std::min(kept.blame, kMaxBlame) + static_cast<unsigned>(blame);
-  kept.begun = 0;
-  out.suspect = kept.blame >= static_cast<unsigned>(Blame::Crashed);
-  if (kept.blame >= kMaxBlame) {
+  if (shared.begun != 0) shared.blame = std::min(shared.blame, kMaxBlame) + static_cast<unsigned>(blame);
+  shared.begun = 0;
+  out.suspect = shared.blame >= static_cast<unsigned>(Blame::Crashed);
+  if (shared.blame >= kMaxBlame) {
     log(LogLevel::Error, "a request has ended two servers, and is answered with EIO: operation {} on node {}",
         header->opcode, header->nodeid);
     refused_.emplace_back(header->unique, EIO);
-  } else if (kept.interrupted != 0 || header->len > bytes.size()) {
-    refused_.emplace_back(header->unique, kept.interrupted != 0 ? EINTR : EIO);
+  } else if (shared.interrupted != 0 || header->len > bytes.size()) {
+    refused_.emplace_back(header->unique, shared.interrupted != 0 ? EINTR : EIO);
   } else {
     waiting_.push_back(std::move(out));
   }
 }
 
-void KeptRequests::refuse_at_once(int device) {
+// Replays to the session what the kernel asked the first server, as its answer must be the same as then, and
+// answers the requests that are refused.
+Status SurvivingRequests::begin(int device,
+                                const std::function<bool(std::span<std::byte> request)>& process) {
+  const SharedAgreement& agreed = memory_.header().agreement;
+  if (agreed.answered != 0) {
+    std::vector<std::byte> request(agreed.request.begin(), agreed.request.end());
+    request.resize(std::min<std::size_t>(request.size(), agreed.asked));
+    if (request.size() < sizeof(fuse_in_header))
+      return fail({ErrorCode::Internal, "what the kernel and an earlier server agreed on is lost"});
+    replaying_ = true;
+    const bool goes_on = process(request);
+    replaying_ = false;
+    if (!replayed_ || !goes_on)
+      return fail({ErrorCode::UnsupportedFeature,
+                   "this version of h5mount has other needs than the one that made the mount: unmount, and "
+                   "mount again"});
+  }
   std::vector<std::pair<std::uint64_t, int>> refused;
   {
     const MutexLock lock(mutex_);
@@ -111,40 +118,14 @@ void KeptRequests::refuse_at_once(int device) {
     const iovec part{&header, sizeof header};
     (void)answer(device, &part, 1);
   }
-}
-
-// ---- the session
-
-Status KeptRequests::attach(fuse_session* session, const fuse_custom_io& callbacks, int device) {
-  if (fuse_session_custom_io(session, &callbacks, device) != 0)
-    return fail({ErrorCode::Io, "libfuse does not take the device that an earlier server mounted"});
-  if (memory_.header().agreement.answered != 0) H5_TRY(replay(session));
-  refuse_at_once(device);
   return {};
 }
 
-// Replays to the session what the kernel asked the first server; its answer must be the same as then.
-Status KeptRequests::replay(fuse_session* session) {
-  KeptAgreement& agreed = memory_.header().agreement;
-  std::vector<std::byte> request(agreed.request.begin(), agreed.request.end());
-  request.resize(std::min<std::size_t>(request.size(), agreed.asked));
-  if (request.size() < sizeof(fuse_in_header))
-    return fail({ErrorCode::Internal, "what the kernel and an earlier server agreed on is lost"});
-  fuse_buf buffer = {};
-  buffer.size = request.size();
-  buffer.mem = request.data();
-  replaying_ = true;
-  fuse_session_process_buf(session, &buffer);
-  replaying_ = false;
-  if (replayed_ && fuse_session_exited(session) == 0) return {};
-  return fail(
-      {ErrorCode::UnsupportedFeature,
-       "this version of h5mount has other needs than the one that made the mount: unmount, and mount again"});
-}
+// ---- answers
 
-void KeptRequests::note_agreement(std::uint64_t unique, const iovec* parts, int count) {
-  KeptAgreement& agreed = memory_.header().agreement;
-  std::array<std::byte, kKeptAgreementBytes> reply{};
+void SurvivingRequests::note_agreement(const iovec* parts, int count) {
+  SharedAgreement& agreed = memory_.header().agreement;
+  std::array<std::byte, kAgreementBytes> reply{};
   const std::size_t length = total(parts, count);
   if (length > reply.size()) return;
   std::size_t at = 0;
@@ -156,15 +137,13 @@ void KeptRequests::note_agreement(std::uint64_t unique, const iovec* parts, int 
     replayed_ = length == agreed.answered && reply == agreed.reply;
     return;
   }
-  if (unique != agreeing_) return;
   agreed.reply = reply;
-  KeptMemory::publish(agreed.answered, static_cast<std::uint32_t>(length));
+  SurvivingMemory::publish(agreed.answered, static_cast<std::uint32_t>(length));
 }
 
-ssize_t KeptRequests::answer(int device, const iovec* parts, int count) {
+ssize_t SurvivingRequests::answer(int device, const iovec* parts, int count) {
   const auto& header = *static_cast<const fuse_out_header*>(parts[0].iov_base);
-  if (replaying_ || (header.unique != 0 && header.unique == agreeing_))
-    note_agreement(header.unique, parts, count);
+  if (replaying_ || (header.unique != 0 && header.unique == agreeing_)) note_agreement(parts, count);
   if (replaying_) return static_cast<ssize_t>(total(parts, count));
   const ssize_t written = ::writev(device, parts, count);
   if (header.unique == 0) return written;
@@ -172,35 +151,38 @@ ssize_t KeptRequests::answer(int device, const iovec* parts, int count) {
   {
     const MutexLock lock(mutex_);
     if (suspect_ == header.unique) suspect_.reset();
-    if (const auto place = places_.find(header.unique); place != places_.end()) {
-      const std::uint32_t index = place->second;
-      places_.erase(place);
-      KeptMemory::publish(memory_.requests()[index].used, 0U);
-      free_.push_back(index);
-    }
+    free_place_of(header.unique);
   }
   errno = trouble;
   return written;
 }
 
-void KeptRequests::processed(const fuse_in_header& request) {
-  if (has_answer(request.opcode)) return;
+void SurvivingRequests::processed(std::uint64_t request, std::uint32_t opcode) {
+  if (has_answer(opcode)) return;
   const MutexLock lock(mutex_);
-  const auto place = places_.find(request.unique);
+  free_place_of(request);
+}
+
+void SurvivingRequests::free_place_of(std::uint64_t request) {
+  const auto place = places_.find(request);
   if (place == places_.end()) return;
-  KeptMemory::publish(memory_.requests()[place->second].used, 0U);
-  free_.push_back(place->second);
+  free_place(place->second);
   places_.erase(place);
+}
+
+void SurvivingRequests::free_place(std::uint32_t index) {
+  SurvivingMemory::publish(memory_.requests()[index].used, 0U);
+  free_.push_back(index);
 }
 
 // ---- reading
 
-std::uint32_t KeptRequests::claim() {
+std::uint32_t SurvivingRequests::claim() {
   for (;;) {
     {
       const MutexLock lock(mutex_);
-      KeptHeader& header = memory_.header();
-      if (free_.empty() && header.requests < KeptMemory::kRequests)
+      SharedHeader& header = memory_.header();
+      if (free_.empty() && header.requests < SurvivingMemory::kRequests)
         free_.push_back(static_cast<std::uint32_t>(header.requests++));
       if (!free_.empty()) {
         const std::uint32_t out = free_.back();
@@ -212,15 +194,9 @@ std::uint32_t KeptRequests::claim() {
   }
 }
 
-void KeptRequests::release(std::uint32_t index) {
-  KeptMemory::publish(memory_.requests()[index].used, 0U);
-  const MutexLock lock(mutex_);
-  free_.push_back(index);
-}
-
 // Hands out a request that waits: returns its length, or -1. Returns nullopt if the device is to be read
 // instead.
-std::optional<ssize_t> KeptRequests::hand_out(int device, void* buffer, std::size_t length) {
+std::optional<ssize_t> SurvivingRequests::hand_out(int device, void* buffer, std::size_t length) {
   while (any_inherited_.load(std::memory_order_relaxed)) {
     {
       const MutexLock lock(mutex_);
@@ -230,7 +206,7 @@ std::optional<ssize_t> KeptRequests::hand_out(int device, void* buffer, std::siz
         const auto out = static_cast<ssize_t>(next->bytes.size());
         std::memcpy(buffer, next->bytes.data(), next->bytes.size());
         if (next->suspect) suspect_ = part_at<fuse_in_header>(next->bytes, 0)->unique;
-        KeptMemory::publish(memory_.requests()[next->index].begun, 1U);
+        SurvivingMemory::publish(memory_.requests()[next->index].begun, 1U);
         waiting_.erase(next);
         any_inherited_ = !waiting_.empty();
         return out;
@@ -244,16 +220,16 @@ std::optional<ssize_t> KeptRequests::hand_out(int device, void* buffer, std::siz
   return std::nullopt;
 }
 
-ssize_t KeptRequests::read(int device, void* buffer, std::size_t length) {
+ssize_t SurvivingRequests::read(int device, void* buffer, std::size_t length) {
   if (const auto inherited = hand_out(device, buffer, length)) return *inherited;
   const std::uint32_t index = claim();
   const auto bytes = memory_.request_bytes(index);
-  KeptRequest& kept = memory_.requests()[index];
-  kept = {};
+  SharedRequest& shared = memory_.requests()[index];
+  shared = {};
   const fuse_in_header none = {};
   std::memcpy(bytes.data(), &none, sizeof none);  // so that the page is there, and says nothing
-  kept.begun = 1;
-  KeptMemory::publish(kept.used, 1U);
+  shared.begun = 1;
+  SurvivingMemory::publish(shared.used, 1U);
   const std::size_t first = std::min(length, bytes.size());
   const std::array<iovec, 2> parts{
       iovec{bytes.data(), first},
@@ -262,7 +238,10 @@ ssize_t KeptRequests::read(int device, void* buffer, std::size_t length) {
   const ssize_t taken = ::readv(device, parts.data(), parts.size());
   if (taken < static_cast<ssize_t>(sizeof(fuse_in_header))) {
     const int trouble = errno;
-    release(index);
+    {
+      const MutexLock lock(mutex_);
+      free_place(index);
+    }
     errno = trouble;
     return taken;
   }
@@ -272,9 +251,9 @@ ssize_t KeptRequests::read(int device, void* buffer, std::size_t length) {
   return taken;
 }
 
-void KeptRequests::note(std::uint32_t index, const fuse_in_header& request, ByteSpan bytes) {
-  if (request.opcode == FUSE_INIT && bytes.size() <= kKeptAgreementBytes) {
-    KeptAgreement& agreed = memory_.header().agreement;
+void SurvivingRequests::note(std::uint32_t index, const fuse_in_header& request, ByteSpan bytes) {
+  if (request.opcode == FUSE_INIT && bytes.size() <= kAgreementBytes) {
+    SharedAgreement& agreed = memory_.header().agreement;
     std::ranges::copy(bytes, agreed.request.begin());
     agreed.asked = static_cast<std::uint32_t>(bytes.size());
     agreeing_ = request.unique;
@@ -287,4 +266,4 @@ void KeptRequests::note(std::uint32_t index, const fuse_in_header& request, Byte
   if (place != places_.end()) memory_.requests()[place->second].interrupted = 1;
 }
 
-}  // namespace h5mount::fuse
+}  // namespace h5mount::survive

@@ -1,45 +1,44 @@
-// KeptRequests: the requests of a mount that survives its servers, from the moment when the kernel has handed
-// them out until they are answered. They are read straight into the shared memory: the kernel gives a request
-// once (only since Linux 6.9 could it be asked to give it again), and a client whose request was lost would
-// wait for ever.
+// SurvivingRequests: the requests of a mount that survives its servers, from the moment when the kernel has
+// handed them out until they are answered. They are read straight into the shared memory: the kernel gives a
+// request once (only since Linux 6.9 could it be asked to give it again), and a client whose request was lost
+// would wait for ever.
 //
 // The next server answers the requests that this one had read. A request that was being worked for when a
 // server crashed may be the cause: such requests are worked for one after another, so that a further crash
-// shows which one it was, and that one is answered with EIO (h5mount/fuse/kept_mount.h). Threads: any.
+// shows which one it was, and that one is answered with EIO (Blame). Threads: any.
 #pragma once
 
-#include <fuse_lowlevel.h>
 #include <sys/uio.h>
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/thread_annotations.h"
-#include "kept_memory.h"
-#include "kept_nodes.h"
+#include "surviving_memory.h"
+#include "surviving_nodes.h"
 
-namespace h5mount::fuse {
+namespace h5mount::survive {
 
-class KeptRequests {
+class SurvivingRequests {
  public:
   // Takes over the requests of an earlier server, which ended as `blame` says. Forgets are processed at once.
-  KeptRequests(const KeptMemory& memory, KeptNodes& nodes, Blame blame);
+  SurvivingRequests(const SurvivingMemory& memory, SurvivingNodes& nodes, Blame blame);
 
-  // From now on the session's requests and answers go through this object, by `callbacks`. If the kernel and
-  // an earlier server have agreed already, the session is given that agreement. Fails if the session would
-  // agree on other terms. The older program goes on then.
-  Status attach(fuse_session* session, const fuse_custom_io& callbacks, int device);
+  // If the kernel and an earlier server have agreed already, the session is given that agreement: `process`
+  // has it process a request. Fails if the session would agree on other terms. The older program goes on
+  // then.
+  Status begin(int device, const std::function<bool(std::span<std::byte> request)>& process);
 
-  // Like read(2) and writev(2) on the device; callbacks of the session.
+  // As in fuse::Handover.
   ssize_t read(int device, void* buffer, std::size_t length);
   ssize_t answer(int device, const iovec* parts, int count);
-  // To be called after a request was processed: some requests have no answer.
-  void processed(const fuse_in_header& request);
+  void processed(std::uint64_t request, std::uint32_t opcode);
 
   std::size_t inherited() const { return count_inherited_; }
 
@@ -50,17 +49,15 @@ class KeptRequests {
     bool suspect = false;
   };
 
-  void take_over(Blame blame, KeptNodes& nodes);
-  void inherit(std::uint32_t index, Blame blame, KeptNodes& nodes);
-  void refuse_at_once(int device);
-  Status replay(fuse_session* session);
+  void inherit(std::uint32_t index, Blame blame, SurvivingNodes& nodes) H5_REQUIRES(mutex_);
   std::optional<ssize_t> hand_out(int device, void* buffer, std::size_t length);
   std::uint32_t claim();
-  void release(std::uint32_t index);
+  void free_place(std::uint32_t index) H5_REQUIRES(mutex_);
+  void free_place_of(std::uint64_t request) H5_REQUIRES(mutex_);
   void note(std::uint32_t index, const fuse_in_header& request, ByteSpan bytes);
-  void note_agreement(std::uint64_t unique, const iovec* parts, int count);
+  void note_agreement(const iovec* parts, int count);
 
-  const KeptMemory& memory_;
+  const SurvivingMemory& memory_;
   std::size_t count_inherited_ = 0;
   std::atomic<bool> any_inherited_ = false;
   bool replaying_ = false, replayed_ = false;  // used before the first thread
@@ -73,4 +70,4 @@ class KeptRequests {
   std::vector<std::uint32_t> free_ H5_GUARDED_BY(mutex_);
 };
 
-}  // namespace h5mount::fuse
+}  // namespace h5mount::survive
