@@ -52,6 +52,12 @@ MAY_USE_FOLDERS = {
         "zarr": ["views", "objects", "core"],
         "forest": ["", "views", "objects", "core"],
     },
+    "fuse": {
+        "loop": [],
+        "ops": ["loop"],
+        "listings": ["ops", "loop"],
+        "session": ["listings", "ops", "loop"],
+    },
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPENDENCY = re.compile(r"\b([a-z]+)_dep\b")

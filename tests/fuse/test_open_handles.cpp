@@ -1,4 +1,4 @@
-#include "open_handles.h"
+#include "../../src/fuse/ops/open_handles.h"
 
 #include <gtest/gtest.h>
 

@@ -8,11 +8,11 @@
 #include <memory>
 #include <unordered_map>
 
+#include "../loop/request_watch.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/fuse/session.h"
 #include "listing_advice.h"
 #include "open_handles.h"
-#include "request_watch.h"
 #include "xattr_answers.h"
 
 namespace h5mount::fuse {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "adapter.h"
-#include "guard.h"
+#include "../ops/adapter.h"
+#include "../ops/guard.h"
 
 namespace h5mount::fuse {
 

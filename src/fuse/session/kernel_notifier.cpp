@@ -3,7 +3,7 @@
 #include <mutex>
 #include <utility>
 
-#include "reply_pieces.h"
+#include "../ops/reply_pieces.h"
 
 namespace h5mount::fuse {
 

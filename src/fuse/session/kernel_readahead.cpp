@@ -1,4 +1,4 @@
-#include "read_ahead.h"
+#include "kernel_readahead.h"
 
 #include <fcntl.h>
 #include <sys/sysmacros.h>

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "serving_loop.h"
+#include "../loop/serving_loop.h"
 
 namespace h5mount::fuse {
 namespace {

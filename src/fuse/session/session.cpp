@@ -16,19 +16,19 @@
 #include <thread>
 #include <vector>
 
-#include "adapter.h"
+#include "../listings/directory_listings.h"
+#include "../loop/request_header.h"
+#include "../loop/serving_loop.h"
+#include "../ops/adapter.h"
 #include "change_watch.h"
 #include "device_check.h"
-#include "directory_listings.h"
 #include "fusermount.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
 #include "kernel_notifier.h"
+#include "kernel_readahead.h"
 #include "mount_answers.h"
 #include "mount_trouble.h"
-#include "read_ahead.h"
-#include "request_header.h"
-#include "serving_loop.h"
 #include "stop_request.h"
 
 namespace h5mount::fuse {

@@ -6,12 +6,12 @@
 #include <memory>
 #include <utility>
 
-#include "adapter.h"
+#include "../loop/serving_loop.h"
+#include "../ops/adapter.h"
+#include "../ops/guard.h"
 #include "directory_listings.h"
 #include "directory_page.h"
-#include "guard.h"
 #include "h5mount/tree/names.h"
-#include "serving_loop.h"
 
 namespace h5mount::fuse {
 namespace {

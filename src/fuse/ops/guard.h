@@ -12,8 +12,8 @@
 #include <optional>
 #include <utility>
 
+#include "../loop/request_watch.h"
 #include "adapter.h"
-#include "request_watch.h"
 
 namespace h5mount::fuse {
 

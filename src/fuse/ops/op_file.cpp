@@ -1,11 +1,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "../loop/serving_loop.h"
 #include "adapter.h"
 #include "guard.h"
 #include "page_prefetch.h"
 #include "reply_pieces.h"
-#include "serving_loop.h"
 
 namespace h5mount::fuse {
 namespace {
