@@ -12,8 +12,8 @@
 
 #include "device_check.h"
 #include "fusermount.h"
+#include "h5mount/base/mount_table.h"
 #include "h5mount/base/unique_fd.h"
-#include "h5mount/fuse/mount_table.h"
 #include "h5mount/fuse/session.h"
 
 namespace h5mount::fuse {

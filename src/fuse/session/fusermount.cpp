@@ -17,14 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include "h5mount/base/descriptor_message.h"
+
 namespace h5mount::fuse {
 namespace {
 
 constexpr const char* kSocketVariable = "_FUSE_COMMFD=";
-
-Status helper_trouble(std::string text) {
-  return fail(Error(ErrorCode::Io, std::move(text)));
-}
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> out;
@@ -49,28 +47,6 @@ Result<pid_t> start_fusermount(const std::string& program, std::vector<std::stri
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return fail(io_error(error, program));
   return child;
-}
-
-// Returns -1 if the program ended without sending a descriptor.
-int receive_descriptor(int socket) {
-  char byte = 0;
-  iovec place{.iov_base = &byte, .iov_len = 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &place;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  ssize_t length = 0;
-  do {
-    length = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  } while (length < 0 && errno == EINTR);
-  const cmsghdr* const header = length > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int)))
-    return -1;
-  int out = -1;
-  std::memcpy(&out, CMSG_DATA(header), sizeof out);
-  return out;
 }
 
 void await_end(pid_t child) {
@@ -118,10 +94,11 @@ Status FusermountMount::begin(const std::string& program, const std::string& mou
   H5_ASSIGN(const pid_t asked,
             start_fusermount(program, {program, "-o", options, "--", mountpoint}, theirs.get()));
   theirs.reset();
-  device_ = UniqueFd(receive_descriptor(socket_.get()));
+  auto sent = receive_with_descriptors(socket_.get(), 1);  // nothing if the program ended without a mount
+  if (!sent.descriptors.empty()) device_ = std::move(sent.descriptors.front());
   // With auto_unmount the program stays, and waits for the end of the socket.
-  if (device_.get() < 0 || !options.contains("auto_unmount")) await_end(asked);
-  if (device_.get() < 0) return helper_trouble(program + " mounted nothing");
+  if (!device_ || !options.contains("auto_unmount")) await_end(asked);
+  if (!device_) return fail({ErrorCode::Io, program + " mounted nothing"});
   return start_child(program, mountpoint);
 }
 
