@@ -37,9 +37,10 @@ MAY_USE = {
     "store": ["tree"],
     "check": ["text", "dataset", "chunk", "object", "metadata", "format", "cache", "io"],
     "fuse": ["tree", "dataset"],
+    "survive": ["fuse", "tree", "dataset"],
     "front": ["tree", "text", "dataset", "sign"],
     "serve": ["front", "tree", "view", "text", "dataset", "object", "format", "sign"],
-    "cli": ["salvage", "remote", "sign", "serve", "store", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
+    "cli": ["salvage", "remote", "sign", "serve", "store", "fuse", "survive", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
 # Modules whose sources lie in folders: which others each folder may include besides itself; "" stands for the files that
 # are in none. Those may include every folder.
@@ -54,7 +55,13 @@ MAY_USE_FOLDERS = {
     "cli": {
         "words": [],
         "open": ["words"],
-        "mount": ["open", "words", ""],
+        "mount": ["open", "words"],
+    },
+    "fuse": {
+        "loop": [],
+        "ops": ["loop"],
+        "listings": ["ops", "loop"],
+        "session": ["listings", "ops", "loop"],
     },
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -102,17 +102,17 @@ bool has_fuse() {
 // Who waits for the mount, and what outlives this process.
 struct Around {
   std::optional<Background> background;
-  const std::optional<KeptServer>& kept;
-  std::shared_ptr<fuse::KeptMount> keeping;  // null: the mount ends with this process
+  const std::optional<survive::KeeperLink>& keeper;
+  std::shared_ptr<fuse::Handover> handover;  // null: the mount ends with this process
 
-  bool goes_on() const { return keeping && keeping->device; }  // another server had the mount
+  bool goes_on() const { return handover && handover->goes_on(); }  // another server had the mount
 };
 
 // Returns false if nobody waits for the mount any more.
 bool tell_ready(const MountCommand& command, const Around& around) {
-  if (!around.kept) return !around.background || around.background->ready();
+  if (!around.keeper) return !around.background || around.background->ready();
   if (!command.foreground) let_go_of_terminal();
-  return around.kept->tell_ready();
+  return around.keeper->tell_ready();
 }
 
 // Returns null if the source of a mount that goes on can no longer be used: everything is then ESTALE.
@@ -159,7 +159,7 @@ int serve(const MountCommand& command, Result<OpenedSources> sources, const Arou
     *unmounted = true;
     end_within(place, kGrace, unmounted);
   };
-  options.kept = around.keeping;
+  options.handover = around.handover;
   const bool first = !around.goes_on();
   auto session = fuse::Session::mount(std::move(*tree), std::move(options));
   if (!session) {
@@ -220,7 +220,7 @@ Status prepare_mountpoint(const MountCommand& command, bool kept, MadeMountpoint
 
 }  // namespace
 
-int run_mount(const MountCommand& command, const std::optional<KeptServer>& kept) {
+int run_mount(const MountCommand& command, const std::optional<survive::KeeperLink>& keeper) {
   set_log_level(command.options.log_level.value_or(command.debug ? LogLevel::Debug : LogLevel::Warning));
   set_salvage_mode(command.options.salvage);
   ::signal(SIGUSR2, SIG_IGN);  // it is for a keeper
@@ -230,22 +230,22 @@ int run_mount(const MountCommand& command, const std::optional<KeptServer>& kept
     print_error(name, error.text() + (has_fuse() ? "" : kWithoutFuse));
     return kExitMountFailed;
   };
-  Around around{std::nullopt, kept, nullptr};
-  if (kept) {
-    auto keeping = kept->receive();
-    if (!keeping) return refuse(keeping.error());
-    around.keeping = *std::move(keeping);
+  Around around{std::nullopt, keeper, nullptr};
+  if (keeper) {
+    auto handover = keeper->receive();
+    if (!handover) return refuse(handover.error());
+    around.handover = *std::move(handover);
   }
   std::optional<Result<OpenedSources>> sources;
   if (!command.sources.far() || command.check_only) sources = open_for(command);
   MadeMountpoint made;  // outlives the mount
   if (!around.goes_on()) {
     if (sources && !*sources) return cannot_open(command, sources->error());
-    if (const Status place = prepare_mountpoint(command, kept.has_value(), made); !place)
+    if (const Status place = prepare_mountpoint(command, keeper.has_value(), made); !place)
       return refuse(place.error());
     if (command.check_only) return 0;
   }
-  if (!command.foreground && !kept) {
+  if (!command.foreground && !keeper) {
     auto background = Background::fork_process();
     if (!background) return refuse(background.error());
     around.background = *std::move(background);

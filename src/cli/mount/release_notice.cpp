@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "h5mount/fuse/mount_table.h"
+#include "h5mount/base/mount_table.h"
 
 namespace h5mount::cli {
 namespace {
@@ -21,7 +21,7 @@ struct Address {
   socklen_t length = 0;
 };
 
-std::optional<Address> address_of(const fuse::MountEntry& mounted) {
+std::optional<Address> address_of(const MountEntry& mounted) {
   const std::string name = "h5mount/" + mounted.device;
   Address out;
   if (name.size() + 1 > sizeof out.socket.sun_path) return std::nullopt;
@@ -59,7 +59,7 @@ bool is_mounter(int socket, const std::string& mount_options) {
 
 void publish_release_notice(const std::string& mountpoint) {
   constexpr int kMaxWaiting = 16;
-  const auto mounted = fuse::find_mount(mountpoint);
+  const auto mounted = find_mount(mountpoint);
   const auto address = mounted.and_then(address_of);
   if (!address) return;
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -69,7 +69,7 @@ void publish_release_notice(const std::string& mountpoint) {
 }
 
 ReleaseWait::ReleaseWait(const std::string& mountpoint) {
-  const auto mounted = fuse::find_mount(mountpoint);
+  const auto mounted = find_mount(mountpoint);
   const auto address = mounted.and_then(address_of);
   if (!address) return;
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

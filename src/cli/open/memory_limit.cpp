@@ -7,53 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "h5mount/base/mount_table.h"
+
 namespace h5mount::cli {
 namespace {
-
-// A mounted hierarchy of control groups of one version, and the group that is at its root.
-struct GroupMount {
-  bool unified = false;  // version 2
-  std::string group;     // as seen from the root of this process's namespace of groups
-  std::string place;
-};
-
-// In the fields of mountinfo, spaces and some other characters are written in octal.
-std::string without_escapes(std::string_view field) {
-  constexpr std::size_t kEscape = 4;  // \040
-  std::string out;
-  while (!field.empty()) {
-    unsigned value = 0;
-    const bool escape =
-        field[0] == '\\' && field.size() >= kEscape &&
-        std::from_chars(field.data() + 1, field.data() + kEscape, value, 8).ptr == field.data() + kEscape;
-    out.push_back(escape ? static_cast<char>(value) : field[0]);
-    field.remove_prefix(escape ? kEscape : 1);
-  }
-  return out;
-}
 
 bool lists(const std::string& words, std::string_view word) {
   std::istringstream list(words);
   for (std::string each; std::getline(list, each, ',');)
     if (each == word) return true;
   return false;
-}
-
-// number, parent, device, root, place, options, optional fields, "-", type, source, options
-std::vector<GroupMount> group_mounts(const std::string& root) {
-  std::vector<GroupMount> out;
-  std::ifstream table(root + "/proc/self/mountinfo");
-  for (std::string line; std::getline(table, line);) {
-    std::istringstream fields(line);
-    std::string skipped, group, place, type, source, options;
-    fields >> skipped >> skipped >> skipped >> group >> place;
-    while (fields >> skipped && skipped != "-") {
-    }
-    fields >> type >> source >> options;
-    if (type == "cgroup2" || (type == "cgroup" && lists(options, "memory")))
-      out.push_back({type == "cgroup2", without_escapes(group), without_escapes(place)});
-  }
-  return out;
 }
 
 // This process's group in that version: the PATH of a line "0::PATH" or "4:memory:PATH".
@@ -119,12 +82,15 @@ void take_limits(const std::string& directory, bool unified, Least& least) {
 
 std::optional<MemoryLimit> memory_limit(const std::string& root) {
   Least least;
-  for (const GroupMount& mount : group_mounts(root)) {
-    const auto group = own_group(root, mount.unified);
+  for (const MountEntry& mount : read_mount_table(root)) {
+    const bool unified = mount.type == "cgroup2";
+    if (!unified && (mount.type != "cgroup" || !lists(mount.options, "memory"))) continue;
+    const auto group = own_group(root, unified);
     if (!group) continue;
-    std::string below = below_mount(*group, mount.group);
+    // Where the hierarchy is mounted, its root is a group, as seen from this process's namespace of groups.
+    std::string below = below_mount(*group, mount.root);
     while (true) {
-      take_limits(root + mount.place + below, mount.unified, least);
+      take_limits(root + mount.place + below, unified, least);
       if (below.empty()) break;
       below.resize(below.rfind('/'));
     }
