@@ -5,12 +5,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "answer_memory.h"
-#include "byte_ranges.h"
 #include "h5mount/base/bytes.h"
-#include "source.h"
 
 namespace h5mount::serve {
 
@@ -39,18 +36,6 @@ using BodyPtr = std::unique_ptr<Body>;
 
 // `charge`: for the text, as long as the body lives.
 BodyPtr make_text_body(std::string text, MemoryCharge charge = {});
-
-// Ranges of an open file, each preceded by text (the header of a part), and a text at the end. Nothing of the
-// file is held in memory between two reads.
-struct FilePart {
-  std::string before;
-  Range range;
-};
-BodyPtr make_file_body(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file,
-                       std::vector<FilePart> parts, std::string end);
-
-// A file whose size is unknown, up to its end.
-BodyPtr make_stream_body(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file);
 
 // Reads all of a body.
 Result<std::string> read_all(Body& body, RequestWork& work);

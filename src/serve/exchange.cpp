@@ -129,8 +129,8 @@ MHD_Result Exchange::begin(const char* method, const char* url, const char* vers
     if (!is_token(name)) return refuse(plain_answer(400, "the name of a field is no token"));
   if (is_cut(url, version)) return refuse(plain_answer(400, "the target is no path"));
   if (!has_body()) return MHD_YES;
-  return refuse(Site::reads(request_.method) ? plain_answer(413, "a request has no body here")
-                                             : context_.answer(request_, *work_));
+  return refuse(request_.only_reads() ? plain_answer(413, "a request has no body here")
+                                      : context_.answer(request_, *work_));
 }
 
 MHD_Result Exchange::advance(const char* method, const char* url, const char* version,

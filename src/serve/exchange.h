@@ -16,7 +16,7 @@
 #include "connections.h"
 #include "h5mount/base/job_queue.h"
 #include "message.h"
-#include "site.h"
+#include "request_work.h"
 #include "writable_wait.h"
 
 namespace h5mount::serve {

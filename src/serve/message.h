@@ -21,6 +21,8 @@ struct Request {
   // The values of all fields of that name (in any case), joined by commas; nullopt if there is none.
   std::optional<std::string> header(std::string_view name) const;
   std::size_t count(std::string_view name) const;
+  // Whether the method is answered; any other is refused without reading anything.
+  bool only_reads() const { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
 };
 
 struct Answer {

@@ -7,8 +7,10 @@
 
 #include "conditions.h"
 #include "fields.h"
+#include "file_body.h"
 #include "h5mount/tree/names.h"
 #include "listing.h"
+#include "object_path.h"
 #include "page_answers.h"
 #include "representation.h"
 #include "tags.h"

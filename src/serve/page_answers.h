@@ -25,9 +25,4 @@ Answer page_answer(const Request& request, const PagePlace& place, RequestWork& 
 // in the file's address, or empty. Browsers keep a file of this build without asking again.
 Answer asset_answer(const Request& request, std::string_view name, std::string_view build);
 
-// The HDF5 path of an object, from the path of names that the tree shows.
-std::string own_path(std::string_view shown);
-// The path of names that the tree shows, from an HDF5 path.
-std::string shown_path(std::string_view own);
-
 }  // namespace h5mount::serve

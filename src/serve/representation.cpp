@@ -1,12 +1,9 @@
 #include "representation.h"
 
-#include <fmt/format.h>
-
 #include <ctime>
 
 #include "fields.h"
 #include "h5mount/base/deflate.h"
-#include "h5mount/tree/names.h"
 
 namespace h5mount::serve {
 namespace {
@@ -36,14 +33,6 @@ std::optional<Answer> conditional_answer(const Request& request, const Validator
   out.status = 304;
   add_validators(validators, out);
   return out;
-}
-
-Result<std::string> tag_of_text(BodyPtr& body, RequestWork& work) {
-  if (!body->size()) return std::string();
-  H5_ASSIGN(std::string text, read_all(*body, work));
-  std::string tag = fmt::format("\"{:x}\"", tree::fnv1a(text));
-  body = make_text_body(std::move(text));
-  return tag;
 }
 
 Answer listing_answer(const Request& request, BodyPtr body, bool json, std::string etag, RequestWork& work) {

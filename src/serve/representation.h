@@ -14,10 +14,6 @@ namespace h5mount::serve {
 void add_validators(const Validators& validators, Answer& answer);
 std::optional<Answer> conditional_answer(const Request& request, const Validators& validators);
 
-// Names a text that is whole, and was made from what has no version, by its own bytes. Returns an empty tag
-// for one that is made while it is sent.
-Result<std::string> tag_of_text(BodyPtr& body, RequestWork& work);
-
 // Sets the fields that all listings and pages have, and compresses them if the client accepts that.
 Answer listing_answer(const Request& request, BodyPtr body, bool json, std::string etag, RequestWork& work);
 

@@ -15,6 +15,7 @@
 #include "page_answers.h"
 #include "problem_page.h"
 #include "representation.h"
+#include "tags.h"
 #include "url.h"
 
 namespace h5mount::serve {
@@ -66,10 +67,6 @@ Site::Site(SiteOptions options, std::vector<Source> sources)
   for (Source& source : sources) sources_.push_back(std::make_unique<ServedSource>(std::move(source)));
 }
 
-bool Site::reads(std::string_view method) {
-  return method == "GET" || method == "HEAD" || method == "OPTIONS";
-}
-
 Answer Site::answer(const Request& request, RequestWork& work) {
   Answer out = answer_valid(request, work);
   if (asks_for_chunk(request)) {
@@ -89,7 +86,7 @@ Answer Site::failed(const Request& request, const Answer& instead_of, const Erro
 }
 
 Answer Site::answer_valid(const Request& request, RequestWork& work) {
-  if (!reads(request.method)) {
+  if (!request.only_reads()) {
     Answer out = plain_answer(405, "read-only: GET, HEAD and OPTIONS");
     out.add("Allow", std::string(kMethods));
     return out;

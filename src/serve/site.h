@@ -25,9 +25,6 @@ class Site {
   // If there is one source, it is the root; several are directories in the root, and equal names get ` (2)`.
   Site(SiteOptions options, std::vector<Source> sources);
 
-  // Whether the method is answered; any other is refused without reading anything.
-  static bool reads(std::string_view method);
-
   // May take as long as reading the files takes. An answer to HEAD has the body that GET would have.
   Answer answer(const Request& request, RequestWork& work);
   // The answer to an error that ended the work on another one.

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "body.h"
 #include "source.h"
 
 namespace h5mount::serve {
@@ -13,5 +14,9 @@ namespace h5mount::serve {
 // `variant` distinguishes the answers of one URL.
 std::string tag_of(const Snapshot& snapshot, tree::NodeId node, std::string_view variant,
                    RequestBudget& budget);
+
+// Names a text that is whole, and was made from what has no version, by its own bytes. Returns an empty tag
+// for one that is made while it is sent.
+Result<std::string> tag_of_text(BodyPtr& body, RequestWork& work);
 
 }  // namespace h5mount::serve

@@ -2,7 +2,7 @@
 // and what salvage did for the object.
 #include <fmt/format.h>
 
-#include "../page_answers.h"
+#include "../object_path.h"
 #include "../url.h"
 #include "api.h"
 #include "h5mount/front/path_walk.h"
