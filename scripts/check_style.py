@@ -51,6 +51,13 @@ MAY_USE_FOLDERS = {
         "zarr": ["views", "objects", "core"],
         "forest": ["", "views", "objects", "core"],
     },
+    "serve": {
+        "http": [],
+        "source": ["http"],
+        "api": ["source", "http"],
+        "site": ["api", "source", "http"],
+        "s3": ["site", "source", "http"],
+    },
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPENDENCY = re.compile(r"\b([a-z]+)_dep\b")

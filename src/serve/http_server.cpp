@@ -6,13 +6,14 @@
 #include <cstring>
 #include <thread>
 
-#include "exchange.h"
 #include "h5mount/base/thread.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/base/watchdog.h"
 #include "h5mount/serve/listener.h"
-#include "late_microhttpd.h"
-#include "s3_site.h"
+#include "http/exchange.h"
+#include "http/late_microhttpd.h"
+#include "s3/s3_site.h"
+#include "site/site.h"
 
 namespace h5mount::serve {
 namespace {

@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "byte_ranges.h"
-#include "conditions.h"
-#include "fields.h"
-#include "host.h"
-#include "url.h"
+#include "http/byte_ranges.h"
+#include "http/conditions.h"
+#include "http/fields.h"
+#include "http/host.h"
+#include "http/url.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
-#include "access_token.h"
+#include "http/access_token.h"
 
 #include <gtest/gtest.h>
 
-#include "url.h"
+#include "http/url.h"
 
 namespace h5mount::serve {
 namespace {

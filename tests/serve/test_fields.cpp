@@ -1,9 +1,9 @@
-#include "fields.h"
+#include "http/fields.h"
 
 #include <gtest/gtest.h>
 
-#include "conditions.h"
-#include "host.h"
+#include "http/conditions.h"
+#include "http/host.h"
 
 namespace h5mount::serve {
 namespace {

@@ -1,5 +1,5 @@
 // What is signed, and everything that differs from it.
-#include "s3_access.h"
+#include "s3/s3_access.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "url.h"
+#include "http/url.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <set>
 
-#include "assets.h"
+#include "site/assets.h"
 
 namespace h5mount::serve {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "../fields.h"
-#include "../representation.h"
+#include "../http/fields.h"
+#include "../http/representation.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/text/json_writer.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "../message.h"
-#include "../source.h"
+#include "../http/message.h"
+#include "../source/source.h"
 #include "h5mount/tree/file_object.h"
 #include "query.h"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "../gradual_body.h"
+#include "../http/gradual_body.h"
 #include "element_text.h"
 #include "entity_json.h"
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../answer_memory.h"
-#include "../gradual_body.h"
+#include "../http/answer_memory.h"
+#include "../http/gradual_body.h"
 #include "numbers.h"
 #include "reduce.h"
 

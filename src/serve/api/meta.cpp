@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "../gradual_body.h"
+#include "../http/gradual_body.h"
 #include "entity_json.h"
 
 namespace h5mount::serve {

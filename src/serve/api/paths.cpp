@@ -1,7 +1,7 @@
 #include <array>
 #include <set>
 
-#include "../gradual_body.h"
+#include "../http/gradual_body.h"
 #include "api.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/text/json_writer.h"

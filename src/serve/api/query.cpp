@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "../fields.h"
+#include "../http/fields.h"
 
 namespace h5mount::serve {
 namespace {

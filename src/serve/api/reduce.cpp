@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "../answer_memory.h"
+#include "../http/answer_memory.h"
 #include "h5mount/dataset/converted_dataset.h"
 #include "h5mount/dataset/open_dataset.h"
 #include "number_blocks.h"

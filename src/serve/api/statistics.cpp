@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "../answer_memory.h"
+#include "../http/answer_memory.h"
 #include "h5mount/text/json_writer.h"
 #include "h5mount/text/shortest_float.h"
 #include "number_blocks.h"

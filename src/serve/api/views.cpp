@@ -2,8 +2,8 @@
 // and what salvage did for the object.
 #include <fmt/format.h>
 
-#include "../object_path.h"
-#include "../url.h"
+#include "../http/url.h"
+#include "../source/object_path.h"
 #include "api.h"
 #include "h5mount/front/path_walk.h"
 #include "h5mount/text/json_writer.h"

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "access_token.h"
-#include "message.h"
+#include "../http/access_token.h"
+#include "../http/message.h"
+#include "../source/source.h"
 #include "node_answers.h"
-#include "source.h"
 
 namespace h5mount::serve {
 

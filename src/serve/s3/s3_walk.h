@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "../http/request_work.h"
 #include "h5mount/tree/files_read.h"
-#include "request_work.h"
 #include "s3_order.h"
 
 namespace h5mount::serve {

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "../http/fields.h"
+#include "../http/representation.h"
+#include "../http/url.h"
 #include "assets.h"
-#include "fields.h"
 #include "h5mount/base/deflate.h"
 #include "h5mount/tree/names.h"
-#include "representation.h"
-#include "url.h"
 
 namespace h5mount::serve {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "body.h"
+#include "../http/body.h"
 #include "source.h"
 
 namespace h5mount::serve {

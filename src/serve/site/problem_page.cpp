@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "fields.h"
-#include "url.h"
+#include "../http/fields.h"
+#include "../http/url.h"
 
 namespace h5mount::serve {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "message.h"
+#include "../http/message.h"
 
 namespace h5mount::serve {
 

@@ -1,8 +1,8 @@
 #include "s3_access.h"
 
-#include "fields.h"
+#include "../http/fields.h"
+#include "../http/url.h"
 #include "h5mount/sign/sha256.h"
-#include "url.h"
 
 namespace h5mount::serve {
 namespace {

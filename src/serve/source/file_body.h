@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "body.h"
-#include "byte_ranges.h"
+#include "../http/body.h"
+#include "../http/byte_ranges.h"
 #include "source.h"
 
 namespace h5mount::serve {

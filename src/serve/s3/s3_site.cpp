@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <ctime>
 
-#include "chunk_failure.h"
-#include "fields.h"
-#include "host.h"
+#include "../http/fields.h"
+#include "../http/host.h"
+#include "../http/url.h"
+#include "../site/chunk_failure.h"
 #include "s3_object.h"
-#include "url.h"
 
 namespace h5mount::serve {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "fields.h"
-#include "node_answers.h"
+#include "../http/fields.h"
+#include "../site/node_answers.h"
 #include "s3_answers.h"
 
 namespace h5mount::serve {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <deque>
 
-#include "tags.h"
+#include "../source/tags.h"
 
 namespace h5mount::serve {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "url.h"
+#include "../http/url.h"
 
 namespace h5mount::serve {
 namespace {

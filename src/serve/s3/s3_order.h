@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "../source/source.h"
 #include "h5mount/front/path_walk.h"
-#include "source.h"
 
 namespace h5mount::serve {
 

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "fields.h"
-#include "gradual_body.h"
+#include "../http/fields.h"
+#include "../http/gradual_body.h"
+#include "../http/url.h"
+#include "../source/tags.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/base/utf8.h"
 #include "h5mount/text/json_writer.h"
 #include "page_answers.h"
-#include "tags.h"
-#include "url.h"
 
 namespace h5mount::serve {
 namespace {

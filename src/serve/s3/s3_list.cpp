@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "../source/tags.h"
 #include "h5mount/base/log.h"
 #include "s3_answers.h"
 #include "s3_walk.h"
-#include "tags.h"
 
 namespace h5mount::serve {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <optional>
 
+#include "../http/message.h"
 #include "h5mount/serve/server.h"
 #include "h5mount/sign/signature_v4.h"
-#include "message.h"
 #include "s3_answers.h"
 
 namespace h5mount::serve {

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <ctime>
 
-#include "conditions.h"
-#include "fields.h"
-#include "file_body.h"
+#include "../http/conditions.h"
+#include "../http/fields.h"
+#include "../http/representation.h"
+#include "../http/url.h"
+#include "../source/file_body.h"
+#include "../source/object_path.h"
+#include "../source/tags.h"
 #include "h5mount/tree/names.h"
 #include "listing.h"
-#include "object_path.h"
 #include "page_answers.h"
-#include "representation.h"
-#include "tags.h"
-#include "url.h"
 
 namespace h5mount::serve {
 namespace {

@@ -1,7 +1,7 @@
 // The page that tells a person why something cannot be shown.
 #pragma once
 
-#include "message.h"
+#include "../http/message.h"
 
 namespace h5mount::serve {
 

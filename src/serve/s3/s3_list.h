@@ -2,8 +2,8 @@
 // this one, at which any later walk begins. Threads: any.
 #pragma once
 
+#include "../http/message.h"
 #include "h5mount/sign/percent.h"
-#include "message.h"
 #include "s3_order.h"
 
 namespace h5mount::serve {

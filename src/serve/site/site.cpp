@@ -4,19 +4,19 @@
 
 #include <algorithm>
 
-#include "api/api.h"
+#include "../http/fields.h"
+#include "../http/host.h"
+#include "../http/representation.h"
+#include "../http/url.h"
+#include "../source/tags.h"
+#include "../api/api.h"
 #include "chunk_failure.h"
-#include "fields.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/front/path_walk.h"
-#include "host.h"
 #include "listing.h"
 #include "node_answers.h"
 #include "page_answers.h"
 #include "problem_page.h"
-#include "representation.h"
-#include "tags.h"
-#include "url.h"
 
 namespace h5mount::serve {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "body.h"
+#include "../http/body.h"
 #include "h5mount/front/path_walk.h"
 
 namespace h5mount::serve {

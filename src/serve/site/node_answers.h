@@ -1,9 +1,9 @@
 // Answers for a node of a tree.
 #pragma once
 
+#include "../http/message.h"
+#include "../source/source.h"
 #include "h5mount/front/path_walk.h"
-#include "message.h"
-#include "source.h"
 
 namespace h5mount::serve {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "message.h"
+#include "../http/message.h"
 
 namespace h5mount::serve {
 
