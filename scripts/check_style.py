@@ -51,6 +51,11 @@ MAY_USE_FOLDERS = {
         "zarr": ["views", "objects", "core"],
         "forest": ["", "views", "objects", "core"],
     },
+    "remote": {
+        "transport": [],
+        "aws": ["transport"],
+        "cache": [],
+    },
     "serve": {
         "http": [],
         "source": ["http"],

@@ -4,9 +4,9 @@
 #include "bucket_listing.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/io/read_target.h"
-#include "late_curl.h"
 #include "object_identity.h"
 #include "segments.h"
+#include "transport/late_curl.h"
 
 namespace h5mount::remote {
 namespace {

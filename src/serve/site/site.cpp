@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "../api/api.h"
 #include "../http/fields.h"
 #include "../http/host.h"
 #include "../http/representation.h"
 #include "../http/url.h"
 #include "../source/tags.h"
-#include "../api/api.h"
 #include "chunk_failure.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/front/path_walk.h"

@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
+#include "../transport/transfers.h"
 #include "aws_profiles.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/remote/remote.h"
 #include "h5mount/sign/signature_v4.h"
-#include "transfers.h"
 
 namespace h5mount::remote {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "../transport/transfers.h"
 #include "h5mount/remote/url.h"
 #include "h5mount/sign/signature_v4.h"
-#include "transfers.h"
 
 namespace h5mount::remote {
 

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <thread>
 
-#include "answer.h"
-#include "tries.h"
+#include "../transport/answer.h"
+#include "../transport/tries.h"
 
 namespace h5mount::remote {
 namespace {
