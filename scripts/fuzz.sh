@@ -144,7 +144,7 @@ sources_of() {  # NAME
     messages) echo format ;;
     values) echo text ;;
     http) echo serve/http/url.cpp serve/http/fields.cpp serve/http/byte_ranges.cpp serve/http/host.cpp \
-      serve/http/conditions.cpp ;;
+      serve/http/conditions.cpp serve/http/message.cpp serve/http/access_token.cpp ;;
     names) echo tree/names.cpp view/selection_text.cpp ;;
     lines) echo tree/forest/catalogue_line.cpp ;;
     claims) echo view tree ;;

@@ -95,7 +95,7 @@ Answer answer_api(std::string_view endpoint, const ApiRequest& request) {
   return plain_answer(404, "no such endpoint");
 }
 
-Result<LinkResolution> link_resolution(const ApiQuery& query) {
+Result<LinkResolution> link_resolution(const Query& query) {
   const auto given = query.get("resolve_links");
   if (!given || equals_ignoring_case(*given, "only_valid")) return LinkResolution::OnlyValid;
   if (equals_ignoring_case(*given, "true") || equals_ignoring_case(*given, "all")) return LinkResolution::All;

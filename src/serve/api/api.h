@@ -11,13 +11,12 @@
 #include "../http/message.h"
 #include "../source/source.h"
 #include "h5mount/tree/file_object.h"
-#include "query.h"
 
 namespace h5mount::serve {
 
 struct ApiRequest {
   const Request& request;
-  const ApiQuery& query;
+  const Query& query;
   std::shared_ptr<const Snapshot> snapshot;
   std::string file;   // the file's name, for messages
   std::string place;  // path of the file's root on the server: empty, or `NAME/`, encoded
@@ -50,7 +49,7 @@ Error refused(std::string message);
 
 enum class LinkResolution { None, OnlyValid, All };
 // Reads the parameter `resolve_links`.
-Result<LinkResolution> link_resolution(const ApiQuery& query);
+Result<LinkResolution> link_resolution(const Query& query);
 
 // The object that a path leads to, or a link that is not resolved.
 struct Entity {

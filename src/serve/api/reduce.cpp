@@ -22,7 +22,7 @@ std::uint64_t part_begin(std::uint64_t part, std::uint64_t parts, std::uint64_t 
   return static_cast<std::uint64_t>(static_cast<Wide>(part) * count / parts);
 }
 
-std::optional<std::vector<std::uint64_t>> points_of(const ApiQuery& query) {
+std::optional<std::vector<std::uint64_t>> points_of(const Query& query) {
   const std::string text = query.get("points").value_or("");
   std::vector<std::uint64_t> out;
   for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {

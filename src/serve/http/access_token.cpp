@@ -61,9 +61,7 @@ bool AccessToken::is_token(std::string_view text) const {
 }
 
 bool AccessToken::in_cookie(const Request& request) const {
-  std::string_view rest;
-  const auto field = request.header("Cookie");
-  if (field) rest = *field;
+  std::string_view rest = request.cookie ? std::string_view(*request.cookie) : std::string_view();
   // Several Cookie fields are joined by commas.
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find_first_of(";,"), rest.size());
@@ -77,20 +75,20 @@ bool AccessToken::in_cookie(const Request& request) const {
 }
 
 bool AccessToken::in_authorization(const Request& request) const {
-  const auto field = request.header("Authorization");
-  if (!field) return false;
-  if (const auto bearer = credentials(*field, "Bearer")) return is_token(*bearer);
-  const auto basic = credentials(*field, "Basic");
+  if (!request.authorization) return false;
+  if (const auto bearer = credentials(*request.authorization, "Bearer")) return is_token(*bearer);
+  const auto basic = credentials(*request.authorization, "Basic");
   if (!basic) return false;
   const std::string both = from_base64(*basic);
   const std::size_t colon = both.find(':');
   return colon != std::string::npos && is_token(std::string_view(both).substr(colon + 1));
 }
 
-std::optional<Answer> AccessToken::answer_instead(const Request& request, const Target& target) const {
+std::optional<Answer> AccessToken::answer_instead(const Request& request) const {
   if (token_.empty()) return std::nullopt;
-  const auto said = query_parameter(target.query, kParameter);
-  const bool in_target = said && is_token(decode_path(*said).value_or(std::string()));
+  const Target& target = *request.target;
+  const auto said = target.parameters.get(kParameter);
+  const bool in_target = said && is_token(*said);
   if (in_target || in_cookie(request) || in_authorization(request)) {
     if (!said) return std::nullopt;
     Answer out = redirect_to(target, without_parameter(target.query, kParameter));
@@ -112,7 +110,7 @@ std::string without_token(std::string_view target) {
   std::string rest(query);
   for (const std::string_view secret :
        {kParameter, std::string_view("X-Amz-Signature"), std::string_view("X-Amz-Security-Token")})
-    if (query_parameter(rest, secret)) rest = without_parameter(rest, secret);
+    rest = without_parameter(rest, secret);
   if (rest == query) return std::string(target);
   return fmt::format("{}{}{}", target.substr(0, question), rest.empty() ? "" : "?", rest);
 }

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "message.h"
-#include "url.h"
 
 namespace h5mount::serve {
 
@@ -19,7 +18,7 @@ class AccessToken {
   // Returns the answer to a client that does not show the token. If the target contains the token, returns a
   // redirect to the same place without it, which sets the cookie. Returns nullopt if the request may be
   // answered.
-  std::optional<Answer> answer_instead(const Request& request, const Target& target) const;
+  std::optional<Answer> answer_instead(const Request& request) const;
 
  private:
   bool is_token(std::string_view text) const;

@@ -40,7 +40,8 @@ Verdict evaluate(const Conditions& conditions, const Validators& validators, std
   return Verdict::Proceed;
 }
 
-bool range_applies(std::optional<std::string_view> if_range, const Validators& validators, std::time_t now) {
+bool range_applies(const std::optional<std::string>& if_range, const Validators& validators,
+                   std::time_t now) {
   if (!if_range) return true;
   const std::string_view value = trimmed(*if_range);
   if (value.starts_with('"')) return value == validators.etag && !validators.weak;

@@ -17,14 +17,14 @@ struct Validators {
 };
 
 struct Conditions {
-  std::optional<std::string_view> if_match = {}, if_none_match = {}, if_modified_since = {},
-                                  if_unmodified_since = {};
+  std::optional<std::string> if_match = {}, if_none_match = {}, if_modified_since = {},
+                             if_unmodified_since = {}, if_range = {};
 };
 
 enum class Verdict { Proceed, NotModified, PreconditionFailed };
 Verdict evaluate(const Conditions& conditions, const Validators& validators, std::time_t now);
 
 // Whether a Range field must be obeyed: there is no If-Range, or it names exactly this state.
-bool range_applies(std::optional<std::string_view> if_range, const Validators& validators, std::time_t now);
+bool range_applies(const std::optional<std::string>& if_range, const Validators& validators, std::time_t now);
 
 }  // namespace h5mount::serve

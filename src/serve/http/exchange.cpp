@@ -75,7 +75,7 @@ bool is_short(const Answer& answer) {
 
 Exchange::Exchange(ExchangeContext& context, MHD_Connection* connection, std::string target)
     : context_(context), connection_(connection) {
-  request_.target = std::move(target);
+  request_.uri = std::move(target);
   new_work();
 }
 
@@ -95,18 +95,13 @@ MHD_Result Exchange::take_header(void* self, MHD_ValueKind, const char* name, co
   return here.broken_ ? MHD_NO : MHD_YES;
 }
 
-bool Exchange::has_body() const {
-  const auto length = request_.header("Content-Length");
-  return request_.header("Transfer-Encoding") || (length && *length != "0");
-}
-
 // libmicrohttpd passes texts that end at a NUL. It takes the target and the version from one line in one
 // buffer, and replaces the space between them by a NUL: if the target is shorter than their distance, it was
 // cut.
 bool Exchange::is_cut(const char* url, const char* version) const {
   const std::less<const char*> before;
   if (!before(url, version) || version - url > static_cast<std::ptrdiff_t>(kConnectionBytes)) return false;
-  return static_cast<std::size_t>(version - url) != request_.target.size() + 1;
+  return static_cast<std::size_t>(version - url) != request_.uri.size() + 1;
 }
 
 // Answers before the request's body is sent; the connection is then closed.
@@ -118,9 +113,9 @@ MHD_Result Exchange::refuse(Answer answer) {
 }
 
 MHD_Result Exchange::begin(const char* method, const char* url, const char* version) {
-  request_.method = method;
   MHD_get_connection_values(connection_, MHD_HEADER_KIND, &take_header, this);
   if (broken_) return MHD_NO;
+  request_ = Request(method, std::move(request_.uri), std::move(request_.headers));
   connection()->enter(Phase::Working);
   stage_ = Stage::Complete;
   // `Content-Length : 3` is a field of another name to this server, but the length of a body to a lenient
@@ -128,7 +123,7 @@ MHD_Result Exchange::begin(const char* method, const char* url, const char* vers
   for (const auto& [name, value] : request_.headers)
     if (!is_token(name)) return refuse(plain_answer(400, "the name of a field is no token"));
   if (is_cut(url, version)) return refuse(plain_answer(400, "the target is no path"));
-  if (!has_body()) return MHD_YES;
+  if (!request_.has_body) return MHD_YES;
   return refuse(request_.only_reads() ? plain_answer(413, "a request has no body here")
                                       : context_.answer(request_, *work_));
 }
@@ -184,7 +179,7 @@ JobQueue& Exchange::jobs() {
 // Answers in the loop, without another thread, if the answer can be made at once. Targets with a query
 // usually ask for more work.
 bool Exchange::answer_here() {
-  if (!context_.local || request_.target.find('?') != std::string::npos) return false;
+  if (!context_.local || request_.uri.find('?') != std::string::npos) return false;
   work_->begin_quick_job();
   make_answer();
   if (work_->end_quick_job()) return true;
@@ -250,7 +245,7 @@ void Exchange::answer_request() {
   } catch (const std::bad_alloc&) {
     answer_ = context_.failed(request_, answer_, no_memory());
   } catch (const std::exception& exception) {
-    log(LogLevel::Error, "serve: {}: {}", without_token(request_.target), exception.what());
+    log(LogLevel::Error, "serve: {}: {}", without_token(request_.uri), exception.what());
     answer_ = context_.failed(request_, answer_, Error(ErrorCode::Internal, "internal error"));
   }
   buffer_.clear();
@@ -297,7 +292,7 @@ void Exchange::guard_body(Make make) noexcept {
   const bool client_is_gone = failed_ && done.error().code() == ErrorCode::Interrupted && !work_->timed_out();
   if (!failed_ || client_is_gone) return;
   run_guarded("serve", [&] {
-    log(LogLevel::Warning, "serve: {}: {}", without_token(request_.target), done.error().text());
+    log(LogLevel::Warning, "serve: {}: {}", without_token(request_.uri), done.error().text());
   });
 }
 
@@ -439,7 +434,7 @@ void Exchange::end(MHD_RequestTerminationCode how) {
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start_);
   context_.log_answer(fmt::format("{} {} {} {} {} bytes {} ms{}", client_name(connection_),
                                   request_.method.empty() ? "-" : request_.method,
-                                  escape_for_log(without_token(request_.target)),
+                                  escape_for_log(without_token(request_.uri)),
                                   stage_ == Stage::Answered ? answer_.status : 400, sent_, took.count(),
                                   how == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", cut off"));
 }

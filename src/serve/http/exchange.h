@@ -59,7 +59,6 @@ class Exchange {
   MHD_Result begin(const char* method, const char* url, const char* version);
   MHD_Result refuse(Answer answer);
   bool is_cut(const char* url, const char* version) const;
-  bool has_body() const;
   bool answer_here();
   void new_work();
   void make_answer() noexcept;

@@ -1,5 +1,6 @@
 #include "message.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "fields.h"
@@ -31,23 +32,36 @@ unsigned status_of(const Error& error) {
 
 }  // namespace
 
-std::optional<std::string> Request::header(std::string_view name) const {
-  std::optional<std::string> out;
-  for (const auto& [field, value] : headers) {
-    if (!equals_ignoring_case(field, name)) continue;
-    if (out)
-      *out += ", " + value;
-    else
-      out = value;
-  }
-  return out;
-}
-
-std::size_t Request::count(std::string_view name) const {
-  std::size_t out = 0;
-  for (const auto& [field, value] : headers)
-    if (equals_ignoring_case(field, name)) ++out;
-  return out;
+Request::Request(std::string method_sent, std::string target_sent, std::vector<Header> fields)
+    : method(std::move(method_sent)),
+      uri(std::move(target_sent)),
+      headers(std::move(fields)),
+      target(parse_target(uri)) {
+  const auto field = [this](std::string_view name) {
+    std::optional<std::string> out;
+    for (const auto& [key, value] : headers)
+      if (equals_ignoring_case(key, name)) out = out ? *out + ", " + value : value;
+    return out;
+  };
+  const std::optional<std::string> accept = field("Accept");
+  host = trimmed(target && !target->authority.empty() ? target->authority : field("Host").value_or(""));
+  several_hosts = std::ranges::count_if(headers, [](const Header& header) {
+                    return equals_ignoring_case(header.first, "Host");
+                  }) > 1;
+  has_body = field("Transfer-Encoding") || field("Content-Length").value_or("0") != "0";
+  authorization = field("Authorization");
+  cookie = field("Cookie");
+  origin = field("Origin");
+  range = field("Range");
+  conditions = {field("If-Match"), field("If-None-Match"), field("If-Modified-Since"),
+                field("If-Unmodified-Since"), field("If-Range")};
+  accepts_gzip = serve::accepts_gzip(field("Accept-Encoding"));
+  names_html = names_type(accept, "text/html");
+  prefers_json = names_type(accept, "application/json") &&
+                 accept_weight(accept, "application/json") >= accept_weight(accept, "text/html");
+  from_fetch = field("Sec-Fetch-Mode").has_value();
+  names_program = field("User-Agent").has_value();
+  asks_for_private_network = field("Access-Control-Request-Private-Network") == "true";
 }
 
 bool is_held_by_writer(const Error& error) {

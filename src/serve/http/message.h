@@ -1,26 +1,42 @@
 // A request and its answer, independent of the library that carries them.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "body.h"
+#include "conditions.h"
+#include "url.h"
 
 namespace h5mount::serve {
 
 using Header = std::pair<std::string, std::string>;
 
+// A request, whose text is parsed when it is made: all that is asked of it later are members. Fields that are
+// sent more than once are joined by commas.
 struct Request {
-  std::string method;
-  std::string target;  // as it was sent
-  std::vector<Header> headers;
+  Request() = default;
+  Request(std::string method_sent, std::string target_sent, std::vector<Header> fields);
 
-  // The values of all fields of that name (in any case), joined by commas; nullopt if there is none.
-  std::optional<std::string> header(std::string_view name) const;
-  std::size_t count(std::string_view name) const;
+  std::string method;
+  std::string uri;              // the target as it was sent
+  std::vector<Header> headers;  // as they were sent, for signatures
+
+  std::optional<Target> target;  // nullopt if it is no path
+  std::string host;              // the target's, or else that of the field; trimmed
+  bool several_hosts = false;
+  bool has_body = false;
+  std::optional<std::string> authorization, cookie, origin, range;
+  Conditions conditions;
+  bool accepts_gzip = false;
+  bool names_html = false;    // Accept names text/html, not only by a wildcard
+  bool prefers_json = false;  // Accept names application/json, and gives it no less weight than text/html
+  bool from_fetch = false;    // a script of a page asks: browsers, Node and Deno say so
+  bool names_program = false;
+  bool asks_for_private_network = false;
+
   // Whether the method is answered; any other is refused without reading anything.
   bool only_reads() const { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
 };

@@ -19,9 +19,7 @@ void add_validators(const Validators& validators, Answer& answer) {
 
 // The answer to be sent instead of the representation, if the request's conditions ask for one.
 std::optional<Answer> conditional_answer(const Request& request, const Validators& validators) {
-  const auto if_match = request.header("If-Match"), if_none_match = request.header("If-None-Match");
-  const auto since = request.header("If-Modified-Since"), until = request.header("If-Unmodified-Since");
-  switch (evaluate({if_match, if_none_match, since, until}, validators, std::time(nullptr))) {
+  switch (evaluate(request.conditions, validators, std::time(nullptr))) {
     case Verdict::Proceed:
       return std::nullopt;
     case Verdict::PreconditionFailed:
@@ -37,7 +35,7 @@ std::optional<Answer> conditional_answer(const Request& request, const Validator
 
 Answer listing_answer(const Request& request, BodyPtr body, bool json, std::string etag, RequestWork& work) {
   const bool whole = body->size().has_value() && *body->size() >= kMinCompressed;
-  const bool compress = whole && accepts_gzip(request.header("Accept-Encoding"));
+  const bool compress = whole && request.accepts_gzip;
   if (compress && !etag.empty()) {
     etag.pop_back();  // its last quote
     etag += "z\"";

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "fields.h"
 #include "h5mount/base/log.h"
+#include "h5mount/sign/percent.h"
 
 namespace h5mount::serve {
 namespace {
@@ -25,48 +27,47 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) <= ' ' || c == '\x7F';
 }
 
-// Schemes are compared without regard to case.
-bool begins_with_http(std::string_view target) {
-  constexpr std::string_view kHttp = "http://";
-  return target.size() >= kHttp.size() &&
-         std::ranges::equal(target.substr(0, kHttp.size()), kHttp, [](char a, char b) {
-           return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-         });
+}  // namespace
+
+Query::Query(std::string text) {
+  std::ranges::replace(text, '+', ' ');
+  parameters_ = sign::decode_query(text);
 }
 
-// The first parameter of a query, which is removed from it.
-std::string_view take_parameter(std::string_view& query) {
-  const std::size_t end = std::min(query.find('&'), query.size());
-  const std::string_view out = query.substr(0, end);
-  query.remove_prefix(std::min(end + 1, query.size()));
+std::vector<std::string> Query::all(std::string_view name) const {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : parameters_)
+    if (key == name) out.push_back(value);
   return out;
 }
 
-bool is_parameter(std::string_view part, std::string_view name) {
-  const std::string_view key = part.substr(0, part.find('='));
-  return key == name || (key.find('%') != std::string_view::npos && decode_path(key) == name);
+std::optional<std::string> Query::get(std::string_view name) const {
+  const auto found = std::ranges::find(parameters_, name, &sign::Fields::value_type::first);
+  return found == parameters_.end() ? std::nullopt : std::optional(found->second);
 }
 
-}  // namespace
+bool Query::is_true(std::string_view name) const {
+  const auto value = get(name);
+  return value && !equals_ignoring_case(*value, "false");
+}
 
 std::optional<Target> parse_target(std::string_view target) {
+  constexpr std::string_view kHttp = "http://";
   Target out;
-  if (begins_with_http(target)) {
-    target.remove_prefix(std::string_view("http://").size());
-    const std::size_t end = std::min(target.find_first_of("/?"), target.size());
-    out.authority = target.substr(0, end);
+  if (equals_ignoring_case(target.substr(0, kHttp.size()), kHttp)) {
+    target.remove_prefix(kHttp.size());
+    out.authority = target.substr(0, target.find_first_of("/?"));
     if (out.authority.empty()) return std::nullopt;
-    target.remove_prefix(end);
-    if (!target.starts_with('/')) {
-      out.path = "/";
-      if (!target.empty()) out.query = target.substr(1);
-      return out;
-    }
+    target.remove_prefix(out.authority.size());
+    if (!target.starts_with('/')) out.path = "/";
+  } else if (!target.starts_with('/')) {
+    return std::nullopt;
   }
-  if (!target.starts_with('/')) return std::nullopt;
-  const std::size_t question = target.find('?');
-  out.path = target.substr(0, question);
-  if (question != std::string_view::npos) out.query = target.substr(question + 1);
+  const std::size_t question = std::min(target.find('?'), target.size());
+  out.path += target.substr(0, question);
+  out.query = target.substr(std::min(question + 1, target.size()));
+  out.parameters = Query(out.query);
+  if (const auto path = decode_path(out.path)) out.place = without_dot_segments(*path);
   return out;
 }
 
@@ -133,20 +134,12 @@ std::string encode_path(std::string_view path) {
   }
 }
 
-std::optional<std::string_view> query_parameter(std::string_view query, std::string_view name) {
-  while (!query.empty()) {
-    const std::string_view part = take_parameter(query);
-    const std::size_t equals = std::min(part.find('='), part.size());
-    if (is_parameter(part, name)) return part.substr(std::min(equals + 1, part.size()));
-  }
-  return std::nullopt;
-}
-
 std::string without_parameter(std::string_view query, std::string_view name) {
   std::string out;
   while (!query.empty()) {
-    const std::string_view part = take_parameter(query);
-    if (!is_parameter(part, name)) out.append(out.empty() ? "" : "&").append(part);
+    const std::string_view part = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(part.size() + 1, query.size()));
+    if (!Query(std::string(part)).has(name)) out.append(out.empty() ? "" : "&").append(part);
   }
   return out;
 }

@@ -1,7 +1,6 @@
 #include "s3_access.h"
 
 #include "../http/fields.h"
-#include "../http/url.h"
 #include "h5mount/sign/sha256.h"
 
 namespace h5mount::serve {
@@ -36,11 +35,10 @@ S3Error malformed(const sign::Request& request, std::string_view why) {
 }  // namespace
 
 sign::Request signed_form(const Request& request) {
-  sign::Request out{request.method, "/", {}, {}};
-  for (const auto& [name, value] : request.headers) out.headers.emplace_back(name, value);
-  if (const auto target = parse_target(request.target)) {
-    out.path = sign::decode_percent(target->path);
-    out.query = sign::decode_query(target->query);
+  sign::Request out{request.method, "/", {}, request.headers};
+  if (request.target) {
+    out.path = sign::decode_percent(request.target->path);
+    out.query = sign::decode_query(request.target->query);
   }
   return out;
 }

@@ -77,14 +77,11 @@ std::string quoted(const std::string& tag) {
 
 // The request in the form that the rest of the server answers: only one range, which HEAD may also ask for.
 Request file_request(const Request& request) {
-  Request out{request.method, request.target, {}};
-  for (const auto& [name, value] : request.headers) {
-    const bool tag = equals_ignoring_case(name, "If-Match") || equals_ignoring_case(name, "If-None-Match");
-    const bool range = equals_ignoring_case(name, "Range");
-    if (range && value.find(',') != std::string::npos) continue;
-    if (range) out.method = "GET";
-    out.headers.emplace_back(name, tag ? quoted(value) : value);
-  }
+  Request out = request;
+  if (out.range && out.range->contains(',')) out.range.reset();
+  if (out.range) out.method = "GET";
+  for (auto* const tag : {&out.conditions.if_match, &out.conditions.if_none_match})
+    if (*tag) *tag = quoted(**tag);
   return out;
 }
 
@@ -114,7 +111,7 @@ std::optional<S3Error> check_query(const Request& request, const sign::Fields& q
   const auto read = std::from_chars(part->data(), end, number);
   if (read.ec != std::errc() || read.ptr != end || number < 1 || number > 10'000)
     return S3Error{400, "InvalidArgument", "Part number must be an integer between 1 and 10000, inclusive"};
-  if (request.header("Range"))
+  if (request.range)
     return S3Error{400, "InvalidRequest", "Cannot specify both Range header and partNumber query parameter"};
   if (number > 1) return S3Error{416, "InvalidPartNumber", "The requested partnumber is not satisfiable"};
   return std::nullopt;
@@ -171,13 +168,12 @@ Answer object_answer(const Request& request, S3Bucket& bucket, std::shared_ptr<c
   const Request asked = file_request(request);
   // Clients that read many ranges of an object need its metadata once.
   std::shared_ptr<const RecentFiles::Facts> metadata;
-  if (!request.header("Range"))
+  if (!request.range)
     metadata = snapshot->recent->facts(found->node.id(), snapshot->version, [&] {
       return metadata_of(*snapshot->tree, found->node.id(), work.budget());
     });
   const std::string path = found->path;
-  Answer out =
-      answer_node({asked, {}, std::move(snapshot), "./", "./", {}, path, {}, work}, *std::move(found));
+  Answer out = answer_node({asked, std::move(snapshot), "./", "./", {}, path, {}, work}, *std::move(found));
   drop_others(out);
   if (out.status >= 300 && out.status != 304) return as_s3_answer(std::move(out), resource);
   if (const Status done = give_length(out, work); !done) return s3_error_answer(done.error(), resource);

@@ -7,7 +7,6 @@
 
 #include "../http/fields.h"
 #include "../http/host.h"
-#include "../http/url.h"
 #include "../site/chunk_failure.h"
 #include "s3_object.h"
 
@@ -146,17 +145,14 @@ S3Site::Place S3Site::place_of(std::string_view host, std::string_view path) con
 }
 
 Answer S3Site::answer_valid(const Request& request, RequestWork& work) {
-  const auto target = parse_target(request.target);
-  if (!target || request.count("Host") > 1)
+  if (!request.target || request.several_hosts)
     return s3_error_answer(S3Error{400, "InvalidRequest", "The request is not valid HTTP."}, {});
-  const std::string host(
-      trimmed(!target->authority.empty() ? target->authority : request.header("Host").value_or("")));
   const sign::Request asked = signed_form(request);
   const std::string& resource = asked.path;
   if (options_.key) {
     if (const auto error = check_signature(*options_.key, asked, std::time(nullptr)))
       return s3_error_answer(*error, resource);
-  } else if (loopback_ && !is_loopback_host(host) && !is_own_host(host)) {
+  } else if (loopback_ && !is_loopback_host(request.host) && !is_own_host(request.host)) {
     return s3_error_answer(S3Error{421, "InvalidRequest",
                                    "This server is on a loopback address, where Host must be localhost, or "
                                    "the name given by --s3-host."},
@@ -169,7 +165,7 @@ Answer S3Site::answer_valid(const Request& request, RequestWork& work) {
     out.add("Allow", "GET, HEAD");
     return out;
   }
-  const Place place = place_of(host, asked.path);
+  const Place place = place_of(request.host, asked.path);
   if (place.bucket.empty()) return list_buckets();
   const auto found = std::ranges::find(buckets_, place.bucket, [](const auto& one) { return one->name; });
   if (found == buckets_.end())

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "../http/url.h"
-
 namespace h5mount::serve {
 namespace {
 
@@ -52,21 +50,19 @@ bool is_chunk_key(std::string_view path) {
 }
 
 bool asks_for_chunk(const Request& request) {
-  const auto target = parse_target(request.target);
-  const auto path = target ? decode_path(target->path) : std::nullopt;
-  return path && is_chunk_key(without_dot_segments(*path));
+  return request.target && request.target->place && is_chunk_key(*request.target->place);
 }
 
 Answer chunk_failure(const Request& request, Answer answer, std::optional<std::uint64_t> size) {
   // Fetch's own requests carry this field: browsers, Node and Deno take a failure for one, and a body of
   // another size for data.
-  if (answer.status < kFirstFailure || request.header("Sec-Fetch-Mode")) return answer;
+  if (answer.status < kFirstFailure || request.from_fetch) return answer;
   Answer out;
   out.add("Content-Type", "application/octet-stream");
   out.add("Cache-Control", "no-store");
   out.add("X-H5mount-Error", field_text(fmt::format("{} {}", answer.status, answer.problem)));
   // GDAL, which names no program, takes an empty file for one that is missing.
-  if (!request.header("User-Agent")) out.body = make_text_body(size == 1 ? "\xFF\xFF" : "\xFF");
+  if (!request.names_program) out.body = make_text_body(size == 1 ? "\xFF\xFF" : "\xFF");
   return out;
 }
 

@@ -26,9 +26,10 @@ constexpr std::size_t kMaxReference = 8000;
 
 Answer redirect(const NodeRequest& request, const front::FoundNode& found) {
   Answer out = plain_answer(307, "the directory is at another place");
+  const std::string& query = request.request.target->query;
   std::string to = request.source + encode_path(found.path);
   if (!to.ends_with('/')) to += '/';
-  if (!request.query.empty()) to += "?" + std::string(request.query);
+  if (!query.empty()) to += "?" + query;
   if (to.size() > kMaxReference)
     return plain_answer(404, "the directory's own path is too long for an address");
   out.add("Location", to);
@@ -99,10 +100,10 @@ class FileAnswer {
   }
 
   Answer ranged(std::shared_ptr<tree::OpenNode> file, std::uint64_t size) const {
-    const auto range = request_.request.header("Range");
+    const auto& range = request_.request.range;
     RangeSet set;
     if (range && request_.request.method == "GET" &&
-        range_applies(request_.request.header("If-Range"), validators_, std::time(nullptr)))
+        range_applies(request_.request.conditions.if_range, validators_, std::time(nullptr)))
       set = parse_ranges(*range, size);
     Answer out;
     if (set.kind == RangeSet::Kind::Unsatisfiable) {
@@ -171,7 +172,7 @@ Answer page_of(const NodeRequest& request, const front::FoundNode& found, std::s
 }
 
 Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
-  DirectoryForm form = directory_form(request.request, request.query);
+  DirectoryForm form = directory_form(request.request);
   if (form == DirectoryForm::Page && request.file.name.empty()) form = DirectoryForm::Table;
   if (form == DirectoryForm::Page) {
     Answer out = page_of(request, found, "?plain");
@@ -198,16 +199,14 @@ Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
 
 }  // namespace
 
-DirectoryForm directory_form(const Request& request, std::string_view query) {
-  if (query_parameter(query, "list")) return DirectoryForm::Json;
+DirectoryForm directory_form(const Request& request) {
+  const Query& query = request.target->parameters;
+  if (query.has("list")) return DirectoryForm::Json;
   const DirectoryForm for_people = has_page() ? DirectoryForm::Page : DirectoryForm::Table;
-  if (query_parameter(query, "page")) return for_people;
-  if (query_parameter(query, "plain")) return DirectoryForm::Table;
-  const auto accept = request.header("Accept");
-  const unsigned html = accept_weight(accept, "text/html");
-  if (names_type(accept, "application/json") && accept_weight(accept, "application/json") >= html)
-    return DirectoryForm::Json;
-  return names_type(accept, "text/html") ? for_people : DirectoryForm::Html;
+  if (query.has("page")) return for_people;
+  if (query.has("plain")) return DirectoryForm::Table;
+  if (request.prefers_json) return DirectoryForm::Json;
+  return request.names_html ? for_people : DirectoryForm::Html;
 }
 
 Answer answer_node(const NodeRequest& request, front::FoundNode found) {
@@ -217,7 +216,7 @@ Answer answer_node(const NodeRequest& request, front::FoundNode found) {
     return directory_answer(request, std::move(found));
   }
   const bool page = has_page() && !request.file.name.empty();
-  if (page && query_parameter(request.query, "page")) return page_of(request, found, "./?plain");
+  if (page && request.request.target->parameters.has("page")) return page_of(request, found, "./?plain");
   Answer out = FileAnswer(request, found).make();
   request.snapshot->recent->keep(std::move(found.node));
   return out;

@@ -16,7 +16,6 @@ struct NodeFile {
 
 struct NodeRequest {
   const Request& request;
-  std::string_view query;
   std::shared_ptr<const Snapshot> snapshot;
   // References relative to the request, so that they are right even if a proxy has the server in a directory:
   std::string root;    // the server's root: `./`, `../`, `../../`…
@@ -35,6 +34,6 @@ Answer answer_node(const NodeRequest& request, front::FoundNode found);
 // The form in which a listing is answered: ?list or Accept ask for JSON; browsers, which name text/html, get
 // the page, or the table (?plain) without JavaScript.
 enum class DirectoryForm { Json, Page, Html, Table };
-DirectoryForm directory_form(const Request& request, std::string_view query);
+DirectoryForm directory_form(const Request& request);
 
 }  // namespace h5mount::serve

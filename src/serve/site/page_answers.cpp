@@ -70,7 +70,7 @@ Answer page_answer(const Request& request, const PagePlace& place, RequestWork& 
 Answer asset_answer(const Request& request, std::string_view name, std::string_view build) {
   const Asset* const asset = find_asset(std::string(name) + std::string(kCompressed));
   if (asset == nullptr) return plain_answer(404, "no such file");
-  const bool compress = accepts_gzip(request.header("Accept-Encoding"));
+  const bool compress = request.accepts_gzip;
   const Validators validators{fmt::format("\"{:x}{}\"", tree::fnv1a(asset->content), compress ? "z" : ""),
                               std::nullopt, false};
   Answer out;

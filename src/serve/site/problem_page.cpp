@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "../http/fields.h"
 #include "../http/url.h"
 
 namespace h5mount::serve {
@@ -28,9 +27,7 @@ std::string_view title_of(unsigned status) {
 }  // namespace
 
 Answer problem_answer(const Request& request, Answer answer, std::string_view path, const std::string& root) {
-  if (answer.status < kFirstError || answer.problem.empty() ||
-      !names_type(request.header("Accept"), "text/html"))
-    return answer;
+  if (answer.status < kFirstError || answer.problem.empty() || !request.names_html) return answer;
   // If the path ends in `/`, the directory above it is `../`.
   const std::string_view up = path.size() > 1 && path.ends_with('/') ? "../" : "./";
   answer.body = make_text_body(fmt::format(

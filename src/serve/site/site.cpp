@@ -91,14 +91,10 @@ Answer Site::answer_valid(const Request& request, RequestWork& work) {
     out.add("Allow", std::string(kMethods));
     return out;
   }
-  const auto target = parse_target(request.target);
-  const bool everything = request.method == "OPTIONS" && request.target == "*";
-  if (!target && !everything) return plain_answer(400, "the target is no path");
-  if (request.count("Host") > 1) return plain_answer(400, "more than one Host field");
-  const std::string host = target && !target->authority.empty()
-                               ? target->authority
-                               : request.header("Host").value_or(std::string());
-  if (options_.loopback && !is_loopback_host(trimmed(host)))
+  const bool everything = request.method == "OPTIONS" && request.uri == "*";
+  if (!request.target && !everything) return plain_answer(400, "the target is no path");
+  if (request.several_hosts) return plain_answer(400, "more than one Host field");
+  if (options_.loopback && !is_loopback_host(request.host))
     return plain_answer(
         421,
         "this server is on a loopback address, where Host must be localhost: a proxy must pass on "
@@ -110,8 +106,8 @@ Answer Site::answer_valid(const Request& request, RequestWork& work) {
     out.add("Allow", std::string(kMethods));
     return out;
   }
-  if (auto instead = token_.answer_instead(request, *target)) return *std::move(instead);
-  return answer_at(request, target->path, target->query, work);
+  if (auto instead = token_.answer_instead(request)) return *std::move(instead);
+  return answer_at(request, *request.target, work);
 }
 
 std::optional<Site::Place> Site::place_of(const std::string& path) {
@@ -126,8 +122,8 @@ std::optional<Site::Place> Site::place_of(const std::string& path) {
   return Place{sources_[index].get(), name, name, end < path.size() ? path.substr(end + 1) : "."};
 }
 
-Answer Site::answer_sources(const Request& request, std::string_view query, RequestWork& work) const {
-  const DirectoryForm form = directory_form(request, query);
+Answer Site::answer_sources(const Request& request, RequestWork& work) const {
+  const DirectoryForm form = directory_form(request);
   const ListingForm listing = form == DirectoryForm::Json   ? ListingForm::Json
                               : form == DirectoryForm::Html ? ListingForm::Html
                                                             : ListingForm::Files;
@@ -137,21 +133,19 @@ Answer Site::answer_sources(const Request& request, std::string_view query, Requ
   return listing_answer(request, std::move(body), form == DirectoryForm::Json, *std::move(tag), work);
 }
 
-Answer Site::answer_at(const Request& request, std::string_view path, std::string_view query,
-                       RequestWork& work) {
-  const auto decoded = decode_path(path);
-  if (!decoded) return plain_answer(path.find('%') == std::string_view::npos ? 400 : 404, "no such path");
-  if (const auto asset = query_parameter(query, "asset"); asset && path == "/")
-    return asset_answer(request, *asset, query_parameter(query, "of").value_or(std::string_view()));
-  const std::string clean = without_dot_segments(*decoded);
-  if (auto of_api = api_answer(request, clean, query, work)) {
+Answer Site::answer_at(const Request& request, const Target& target, RequestWork& work) {
+  if (!target.place) return plain_answer(target.path.contains('%') ? 404 : 400, "no such path");
+  if (const auto asset = target.parameters.get("asset"); asset && target.path == "/")
+    return asset_answer(request, *asset, target.parameters.get("of").value_or(""));
+  const std::string& clean = *target.place;
+  if (auto of_api = api_answer(request, target, work)) {
     of_api->of_api = true;
     return *std::move(of_api);
   }
   const std::string root = root_from(clean);
   const auto place = place_of(clean.substr(1));
   if (!place) return problem_answer(request, plain_answer(404, "no such source"), clean, root);
-  if (place->source == nullptr) return answer_sources(request, query, work);
+  if (place->source == nullptr) return answer_sources(request, work);
   const auto snapshot = place->source->current(work.budget());
   if (!snapshot) {
     Answer out = plain_answer(503, text_with_cure(snapshot.error()));
@@ -167,7 +161,7 @@ Answer Site::answer_at(const Request& request, std::string_view path, std::strin
   } else if ((*snapshot)->shown && !(*snapshot)->shown(found->stat)) {
     out = plain_answer(403, "it is in another file, which not all who may read this one may read");
   } else {
-    out = answer_found({request, query, *snapshot, root, {}, place->name, place->path, {}, work}, *place,
+    out = answer_found({request, *snapshot, root, {}, place->name, place->path, {}, work}, *place,
                        *std::move(found));
   }
   return problem_answer(request, std::move(out), clean, root);
@@ -223,13 +217,12 @@ Answer file_refusal(const Error& error) {
 
 }  // namespace
 
-std::optional<Answer> Site::api_answer(const Request& request, std::string_view path, std::string_view query,
+std::optional<Answer> Site::api_answer(const Request& request, const Target& target,
                                        RequestWork& work) const {
-  const ApiPath asked = api_path(path);
+  const ApiPath asked = api_path(*target.place);
   if (asked.endpoint.empty() || (!asked.always && hides_api(work))) return std::nullopt;
   if (asked.endpoint == "/") return api_greeting();
-  const ApiQuery parameters(query);
-  const auto file = parameters.get("file");
+  const auto file = target.parameters.get("file");
   const auto place = place_of_file(file);
   const auto not_found = [&] {
     return api_refusal(404, file ? "File not found!" : "File not found: the parameter file is missing");
@@ -239,7 +232,7 @@ std::optional<Answer> Site::api_answer(const Request& request, std::string_view 
   if (!snapshot) return file_refusal(snapshot.error());
   const std::shared_ptr<tree::Tree>& tree = (*snapshot)->tree;
   work.set_file_bytes(tree->statfs().file_bytes);
-  ApiRequest out{request, parameters, *snapshot, place->file, {}, {}, work};
+  ApiRequest out{request, target.parameters, *snapshot, place->file, {}, {}, work};
   if (!(*snapshot)->many) {
     const bool by_name = sources_.size() == 1 && place->path == names_.front();
     if (!place->path.empty() && !by_name) return not_found();
@@ -266,7 +259,6 @@ void Site::add_common(const Request& request, Answer& answer) const {
     answer.add("Cross-Origin-Resource-Policy", "same-origin");
     return;
   }
-  const auto origin = request.header("Origin");
   const bool any = options_.cors_origin == "*";
   if (!any) {
     auto vary = std::ranges::find(answer.headers, std::string_view("Vary"), &Header::first);
@@ -276,7 +268,7 @@ void Site::add_common(const Request& request, Answer& answer) const {
       vary->second += ", Origin";
   }
   answer.add("Cross-Origin-Resource-Policy", "cross-origin");
-  if (!any && origin != options_.cors_origin) return;
+  if (!any && request.origin != options_.cors_origin) return;
   answer.add("Access-Control-Allow-Origin", options_.cors_origin);
   answer.add("Access-Control-Expose-Headers",
              "Accept-Ranges, Content-Encoding, Content-Length, Content-Location, Content-Range, ETag, "
@@ -287,8 +279,7 @@ void Site::add_common(const Request& request, Answer& answer) const {
              "Authorization, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, "
              "If-Unmodified-Since, Cache-Control");
   answer.add("Access-Control-Max-Age", "86400");
-  if (request.header("Access-Control-Request-Private-Network") == "true")
-    answer.add("Access-Control-Allow-Private-Network", "true");
+  if (request.asks_for_private_network) answer.add("Access-Control-Allow-Private-Network", "true");
 }
 
 }  // namespace h5mount::serve

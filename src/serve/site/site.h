@@ -39,14 +39,13 @@ class Site {
     std::string path;                // path in the source, decoded, as in the request
   };
   Answer answer_valid(const Request& request, RequestWork& work);
-  Answer answer_at(const Request& request, std::string_view path, std::string_view query, RequestWork& work);
-  std::optional<Answer> api_answer(const Request& request, std::string_view path, std::string_view query,
-                                   RequestWork& work) const;
+  Answer answer_at(const Request& request, const Target& target, RequestWork& work);
+  std::optional<Answer> api_answer(const Request& request, const Target& target, RequestWork& work) const;
   bool hides_api(RequestWork& work) const;
   std::optional<Place> place_of_file(const std::optional<std::string>& file) const;
   Answer answer_found(NodeRequest request, const Place& place, front::FoundNode found);
   std::optional<Place> place_of(const std::string& path);
-  Answer answer_sources(const Request& request, std::string_view query, RequestWork& work) const;
+  Answer answer_sources(const Request& request, RequestWork& work) const;
   void add_common(const Request& request, Answer& answer) const;
 
   const SiteOptions options_;
