@@ -63,6 +63,18 @@ MAY_USE_FOLDERS = {
         "listings": ["ops", "loop"],
         "session": ["listings", "ops", "loop"],
     },
+    "remote": {
+        "transport": [],
+        "aws": ["transport"],
+        "cache": [],
+    },
+    "serve": {
+        "http": [],
+        "source": ["http"],
+        "api": ["source", "http"],
+        "site": ["api", "source", "http"],
+        "s3": ["site", "source", "http"],
+    },
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPENDENCY = re.compile(r"\b([a-z]+)_dep\b")

@@ -143,7 +143,8 @@ sources_of() {  # NAME
     salvage) echo salvage ;;
     messages) echo format ;;
     values) echo text ;;
-    http) echo serve/url.cpp serve/fields.cpp serve/byte_ranges.cpp serve/host.cpp serve/conditions.cpp ;;
+    http) echo serve/http/url.cpp serve/http/fields.cpp serve/http/byte_ranges.cpp serve/http/host.cpp \
+      serve/http/conditions.cpp serve/http/message.cpp serve/http/access_token.cpp ;;
     names) echo tree/names.cpp view/selection_text.cpp ;;
     claims) echo view tree ;;
     filters) echo filter ;;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "h5mount/base/error.h"
-#include "h5mount/sign/percent.h"
+#include "h5mount/base/uri.h"
 
 namespace h5mount::sign {
 
@@ -28,6 +28,9 @@ struct Request {
   Fields query;
   Fields headers;
 };
+
+// The value of the first header or query parameter of that name, in any case; null if there is none.
+const std::string* find_field(const Fields& fields, std::string_view name);
 
 // The scope that a signing key is derived for. `time` is "20130524T000000Z".
 struct Scope {

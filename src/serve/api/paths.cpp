@@ -1,7 +1,7 @@
 #include <array>
 #include <set>
 
-#include "../gradual_body.h"
+#include "../http/gradual_body.h"
 #include "api.h"
 #include "h5mount/base/advice.h"
 #include "h5mount/text/json_writer.h"
@@ -79,11 +79,7 @@ class PathsBody final : public GradualBody {
                  "Cannot resolve the link at " + path_ + ": " + text_with_advice(object.error())});
   }
 
-  Status confirm() override {
-    tree::FilesRead read;
-    base_.object->add_to(read);
-    return read.confirm_unchanged();
-  }
+  Status confirm() override { return confirm_unchanged(*base_.object); }
 
   const std::shared_ptr<const Snapshot> snapshot_;
   const Entity base_;
