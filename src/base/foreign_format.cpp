@@ -4,6 +4,8 @@
 #include <fstream>
 #include <span>
 
+#include "h5mount/base/text.h"
+
 namespace h5mount {
 namespace {
 
@@ -92,7 +94,7 @@ std::string document_start(std::string_view head) {
   for (const char c : head) {
     const bool space = c == ' ' || c == '\t' || c == '\r' || c == '\n';
     const bool wanted = !space || (!out.empty() && out.front() == '<');
-    if (wanted) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+    if (wanted) out += to_lower(c);
     if (out.size() == kEnough) break;
   }
   return out;

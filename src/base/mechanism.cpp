@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "h5mount/base/text.h"
+
 namespace h5mount {
 namespace {
 
@@ -18,8 +20,7 @@ std::uint32_t switched_off() {
   std::string_view rest = named ? named : "";
   std::uint32_t off = 0;
   while (!rest.empty()) {
-    const std::string_view name = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    const std::string_view name = take_until(rest, ',');
     for (std::size_t i = 0; i < kMechanismNames.size(); ++i)
       if (kMechanismNames[i] == name) off |= 1U << i;
   }

@@ -10,8 +10,8 @@
 #include "h5mount/base/foreign_format.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/base/uri.h"
 #include "h5mount/object/file_set.h"
-#include "h5mount/sign/percent.h"
 #include "h5mount/tree/names.h"
 
 namespace h5mount::cli {
@@ -84,7 +84,7 @@ class RemoteOpener final : public object::SourceOpener {
       return fail(Error(ErrorCode::AccessDenied, std::string(name) + " is not beneath " + from.directory));
     remote::Url url = main_;
     const std::string path = url.target.substr(0, url.target.find('?'));
-    url.target = directory_of(path) + (url.scheme == "s3" ? below : sign::encode_path(below));
+    url.target = directory_of(path) + (url.scheme == "s3" ? below : encode_path(below));
     H5_ASSIGN(auto source, client_->open(url));
     warn_of_versions(*source);
     return found(url, std::move(source));

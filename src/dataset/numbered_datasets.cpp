@@ -1,10 +1,10 @@
 #include "numbered_datasets.h"
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "h5mount/base/text.h"
 #include "h5mount/object/resolve_path.h"
 #include "virtual_names.h"
 
@@ -37,10 +37,7 @@ std::optional<std::uint64_t> number_of(const Pattern& pattern, std::string_view 
   if (!name.ends_with(pattern.after)) return std::nullopt;
   name.remove_suffix(pattern.after.size());
   if (name.empty() || (name.size() > 1 && name[0] == '0')) return std::nullopt;
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
-  return number;
+  return parse_whole<std::uint64_t>(name);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "file_reader.h"
+#include "h5mount/base/text.h"
 #include "h5mount/front/commands.h"
 #include "h5mount/front/path_walk.h"
 #include "h5mount/sign/sha256.h"
@@ -102,11 +103,7 @@ class TextWriter final : public Visitor {
     std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (end < file.size()) rest = rest.substr(0, std::min(rest.rfind('\n'), rest.size()));
     std::string out;
-    while (!rest.empty()) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-      out += fmt::format("  | {}\n", line);
-    }
+    while (!rest.empty()) out += fmt::format("  | {}\n", take_until(rest, '\n'));
     if (end < file.size()) out += "  | …\n";
     return out;
   }

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "device_check.h"
 #include "fusermount.h"
+#include "h5mount/base/text.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/fuse/mount_table.h"
 #include "h5mount/fuse/session.h"
@@ -108,10 +108,8 @@ Status check_device() {
 
 std::optional<int> handed_descriptor(const std::string& mountpoint) {
   if (!mountpoint.starts_with(kHanded)) return std::nullopt;
-  int out = -1;
-  const char* const end = mountpoint.data() + mountpoint.size();
-  const auto [rest, error] = std::from_chars(mountpoint.data() + kHanded.size(), end, out);
-  return error == std::errc{} && rest == end && out >= 0 ? std::optional(out) : std::nullopt;
+  const auto out = parse_whole<int>(std::string_view(mountpoint).substr(kHanded.size()));
+  return out >= 0 ? out : std::nullopt;  // nothing is less than any number
 }
 
 Status check_mountpoint(const std::string& mountpoint) {

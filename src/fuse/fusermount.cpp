@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "h5mount/base/text.h"
+
 namespace h5mount::fuse {
 namespace {
 
@@ -100,8 +102,7 @@ std::optional<std::string> find_fusermount() {
   const char* const variable = ::getenv("PATH");
   std::string_view places = variable != nullptr ? variable : "/usr/bin:/bin";
   while (!places.empty()) {
-    const std::string_view place = places.substr(0, places.find(':'));
-    places.remove_prefix(std::min(place.size() + 1, places.size()));
+    const std::string_view place = take_until(places, ':');
     std::string program = fmt::format("{}/fusermount3", place);
     if (place.starts_with('/') && ::access(program.c_str(), X_OK) == 0) return program;
   }

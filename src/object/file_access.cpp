@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "h5mount/base/log.h"
+#include "h5mount/base/text.h"
 #include "h5mount/object/readers.h"
 
 namespace h5mount::object {
@@ -55,8 +56,7 @@ std::string prefixes_from_environment(const char* name) {
   const char* value = std::getenv(name);
   std::string out;
   for (std::string_view rest = value != nullptr ? value : ""; !rest.empty();) {
-    const std::string_view one = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    const std::string_view one = take_until(rest, ':');
     if (one.empty()) continue;
     std::error_code ignored;
     if (!out.empty()) out += ':';
@@ -215,8 +215,7 @@ std::vector<std::string> FileAccess::prefixes(const NamingFile& from, NameUse us
                                                           : options_.raw_prefixes;
   std::vector<std::string> out;
   while (!rest.empty()) {
-    const std::string_view one = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    const std::string_view one = take_until(rest, ':');
     std::string place(one);
     if (one.starts_with(kOrigin)) place = from.directory + std::string(one.substr(kOrigin.size()));
     place = fs::path(place).lexically_normal().string();

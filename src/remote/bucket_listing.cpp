@@ -58,19 +58,19 @@ class Listing {
   }
 
   Result<HttpRequest> signed_request() {
-    const sign::Fields query{{"continuation-token", query_.next},
-                             {"delimiter", "/"},
-                             {"encoding-type", "url"},
-                             {"list-type", "2"},
-                             {"max-keys", std::to_string(query_.most)},
-                             {"prefix", whole_}};
-    sign::Fields sent;
+    const Fields query{{"continuation-token", query_.next},
+                       {"delimiter", "/"},
+                       {"encoding-type", "url"},
+                       {"list-type", "2"},
+                       {"max-keys", std::to_string(query_.most)},
+                       {"prefix", whole_}};
+    Fields sent;
     for (const auto& field : query)
       if (!field.second.empty()) sent.push_back(field);
     Url bucket = prefix_;
     bucket.target.clear();
     Url at = client_.identity.place_of(bucket);
-    at.target += "?" + sign::encode_query(sent);
+    at.target += "?" + encode_query(sent);
     HttpRequest out;
     out.url = at.sent();
     out.most_bytes = kMaxPageBytes;

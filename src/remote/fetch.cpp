@@ -107,7 +107,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
       out.headers.insert(out.headers.end(), signed_fields.begin(), signed_fields.end());
     }
     // The beginning of what is sent in place of a range tells what it is.
-    out.on_fields = [range](long status, const sign::Fields& fields) {
+    out.on_fields = [range](long status, const Fields& fields) {
       HttpAnswer answer;
       answer.fields = fields;
       const Verdict verdict = judge(range, status, answer).verdict;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "h5mount/base/text.h"
 #include "h5mount/sign/sha256.h"
 
 namespace h5mount::sign {
@@ -38,20 +39,12 @@ std::string canonical_query(const Fields& query) {
 std::string canonical_header(const Fields& headers, std::string_view name) {
   std::vector<std::string> values;
   for (const auto& [other, value] : headers) {
-    if (lower_case(other) == name) values.push_back(trimmed(value));
+    if (equals_ignoring_case(other, name)) values.push_back(trimmed(value));
   }
   return std::string(name) + ':' + joined(values, ",") + '\n';
 }
 
 }  // namespace
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 std::string joined(const std::vector<std::string>& parts, std::string_view between) {
   std::string out;
@@ -63,9 +56,8 @@ std::string joined(const std::vector<std::string>& parts, std::string_view betwe
 }
 
 const std::string* find_field(const Fields& fields, std::string_view name) {
-  const std::string wanted = lower_case(name);
   for (const auto& [other, value] : fields) {
-    if (lower_case(other) == wanted) return &value;
+    if (equals_ignoring_case(other, name)) return &value;
   }
   return nullptr;
 }
@@ -90,7 +82,7 @@ std::string signature_of(std::string_view canonical, const Scope& scope, std::st
                                 std::string_view("aws4_request"), std::string_view(text)}) {
     key = hmac_sha256(key, part);
   }
-  return hex(key);
+  return to_hex(key);
 }
 
 }  // namespace h5mount::sign

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "canonical.h"
+#include "h5mount/base/text.h"
 #include "h5mount/sign/sha256.h"
 
 namespace h5mount::sign {
@@ -11,7 +12,7 @@ namespace {
 
 std::vector<std::string> header_names(const Fields& headers) {
   std::vector<std::string> names;
-  for (const auto& [name, value] : headers) names.push_back(lower_case(name));
+  for (const auto& [name, value] : headers) names.push_back(to_lower(name));
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;

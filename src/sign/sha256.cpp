@@ -1,6 +1,6 @@
 #include "h5mount/sign/sha256.h"
 
-#include <fmt/format.h>
+#include "h5mount/base/text.h"
 
 #ifdef H5MOUNT_HAS_LIBCRYPTO
 #include <openssl/evp.h>
@@ -10,12 +10,6 @@
 #endif
 
 namespace h5mount::sign {
-
-std::string hex(std::string_view bytes) {
-  std::string out;
-  for (char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return out;
-}
 
 bool equal_secrets(std::string_view one, std::string_view other) {
   if (one.size() != other.size()) return false;
@@ -51,7 +45,7 @@ std::string Sha256::digest() {
   unsigned char bytes[EVP_MAX_MD_SIZE];
   unsigned length = 0;
   EVP_DigestFinal_ex(static_cast<EVP_MD_CTX*>(state_.get()), bytes, &length);
-  return hex({reinterpret_cast<const char*>(bytes), length});
+  return to_hex({reinterpret_cast<const char*>(bytes), length});
 }
 
 std::string hmac_sha256(std::string_view key, std::string_view text) {

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 #include <optional>
 
 #include "canonical.h"
+#include "h5mount/base/text.h"
 #include "h5mount/sign/sha256.h"
 
 namespace h5mount::sign {
@@ -16,16 +16,6 @@ Error malformed(std::string_view what) {
   return Error(ErrorCode::InvalidValue, "the request's signature: " + std::string(what));
 }
 
-std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> out;
-  for (;;) {
-    const std::size_t end = text.find(at);
-    out.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return out;
-    text.remove_prefix(end + 1);
-  }
-}
-
 std::optional<std::int64_t> seconds_of(const std::string& time) {
   std::tm parts{};
   const char* end = ::strptime(time.c_str(), "%Y%m%dT%H%M%SZ", &parts);
@@ -35,17 +25,17 @@ std::optional<std::int64_t> seconds_of(const std::string& time) {
 
 // Reads "KEY/20130524/us-east-1/s3/aws4_request"; the key itself may contain slashes.
 Status read_credential(const std::string& text, const std::string& time, Claim& out) {
-  std::vector<std::string> parts = split(text, '/');
+  const std::vector<std::string_view> parts = split(text, '/');
   const std::size_t n = parts.size();
   if (n < 5 || parts[n - 1] != "aws4_request") return fail(malformed("Credential"));
-  out.scope = {time, parts[n - 3], parts[n - 2]};
+  out.scope = {time, std::string(parts[n - 3]), std::string(parts[n - 2])};
   if (!seconds_of(time) || parts[n - 4] != time.substr(0, 8)) return fail(malformed("date"));
   out.access_key = text.substr(0, text.size() - scope_text(out.scope).size() - 1);
   return {};
 }
 
 Status read_names(const std::string& text, Claim& out) {
-  out.signed_headers = split(text, ';');
+  for (const std::string_view name : split(text, ';')) out.signed_headers.emplace_back(name);
   if (!std::ranges::is_sorted(out.signed_headers)) return fail(malformed("SignedHeaders"));
   return {};
 }
@@ -59,10 +49,9 @@ Result<Claim> read_header_claim(const Request& request, std::string_view authori
   authorization.remove_prefix(kAlgorithm.size());
   Fields parts;
   for (std::string_view part : split(authorization, ',')) {
+    if (!part.contains('=')) return fail(malformed("Authorization"));
     part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
-    const std::size_t equals = part.find('=');
-    if (equals == std::string_view::npos) return fail(malformed("Authorization"));
-    parts.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    parts.emplace_back(split_at(part, '='));
   }
   const auto part_named = [&](std::string_view name) {
     const auto found = std::ranges::find(parts, name, &Fields::value_type::first);
@@ -89,11 +78,9 @@ Result<Claim> read_query_claim(const Request& request) {
   H5_TRY(read_credential(parameter("X-Amz-Credential"), parameter("X-Amz-Date"), out));
   H5_TRY(read_names(parameter("X-Amz-SignedHeaders"), out));
   const std::string expires = parameter("X-Amz-Expires");
-  const char* end = expires.data() + expires.size();
-  const auto number = std::from_chars(expires.data(), end, out.seconds);
-  if (expires.empty() || number.ec != std::errc() || number.ptr != end || out.seconds > kMaxSeconds) {
-    return fail(malformed("X-Amz-Expires"));
-  }
+  const auto seconds = parse_whole<std::uint64_t>(expires);
+  if (!seconds || *seconds > kMaxSeconds) return fail(malformed("X-Amz-Expires"));
+  out.seconds = *seconds;
   return out;
 }
 
@@ -122,7 +109,7 @@ Status check_names(const Claim& claim, const Request& request) {
   };
   if (!is_named("host")) return denied("does not cover Host");
   for (const auto& [name, value] : request.headers) {
-    const std::string lower = lower_case(name);
+    const std::string lower = to_lower(name);
     if (lower.starts_with("x-amz-") && !is_named(lower)) return denied("does not cover " + lower);
   }
   for (const std::string& name : claim.signed_headers) {

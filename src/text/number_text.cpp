@@ -8,6 +8,7 @@
 
 #include "big_number.h"
 #include "element_bits.h"
+#include "h5mount/base/text.h"
 #include "h5mount/text/shortest_float.h"
 
 namespace h5mount::text {
@@ -335,13 +336,7 @@ void append_common_float(const format::Datatype& type, ByteSpan element, std::st
 }
 
 void append_hex_string(ByteSpan bytes, std::string& out) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  out += "\"0x";
-  for (const std::byte b : bytes) {
-    out.push_back(kDigits[std::to_integer<unsigned>(b) >> 4]);
-    out.push_back(kDigits[std::to_integer<unsigned>(b) & 0x0F]);
-  }
-  out.push_back('"');
+  out += "\"0x" + to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) + '"';
 }
 
 }  // namespace h5mount::text

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "h5mount/base/text.h"
 #include "h5mount/tree/hidden_entries.h"
 #include "h5mount/view/zarr.h"
 #include "objects/object_nodes.h"
@@ -71,8 +72,7 @@ std::vector<HiddenEntry> all_entries() {
 void append_wrapped(std::string_view words, std::string& out) {
   std::size_t column = kFormColumns;
   while (!words.empty()) {
-    const std::string_view word = words.substr(0, words.find(' '));
-    words.remove_prefix(std::min(word.size() + 1, words.size()));
+    const std::string_view word = take_until(words, ' ');
     if (column > kFormColumns && column + 1 + word.size() > kColumns) {
       out += '\n' + std::string(kFormColumns, ' ');
       column = kFormColumns;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "h5mount/base/bytes.h"
+#include "h5mount/base/text.h"
 #include "h5mount/text/integer_text.h"
 #include "h5mount/text/strict_json.h"
 
@@ -119,10 +120,6 @@ Status append_complex(const format::Datatype& type, ByteSpan element, const text
   return {};
 }
 
-int hex_digit(char c) {
-  return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-}
-
 // The bytes of a JSON string literal that text::append_json wrote, where only control characters and bytes
 // that are not UTF-8 (as \udcXX) are escaped by number.
 void append_unquoted(std::string_view literal, std::string& out) {
@@ -135,7 +132,7 @@ void append_unquoted(std::string_view literal, std::string& out) {
     const char escape = literal[++i];
     constexpr std::string_view kLetters = "bfnrt", kMeant = "\b\f\n\r\t";
     if (escape == 'u') {
-      out += static_cast<char>(hex_digit(literal[i + 3]) * 16 + hex_digit(literal[i + 4]));
+      out += parse_hex_byte(literal.substr(i + 3)).value_or(0);
       i += 4;
     } else if (const std::size_t at = kLetters.find(escape); at != std::string_view::npos) {
       out += kMeant[at];

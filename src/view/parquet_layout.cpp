@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cell_text.h"
+#include "h5mount/base/uri.h"
 #include "h5mount/base/utf8.h"
 #include "parquet_dictionary.h"
 #include "parquet_types.h"
@@ -42,7 +43,7 @@ std::string utf8_name(std::string_view name) {
     if (bytes > 0)
       out += name.substr(0, bytes);
     else
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(name[0]));
+      out += encode_component(name.substr(0, 1));
     name.remove_prefix(std::max<std::size_t>(bytes, 1));
   }
   return out;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "h5mount/base/text.h"
+
 namespace h5mount::view {
 
 namespace {
@@ -39,16 +41,6 @@ std::optional<Number> parse_number(std::string_view text) {
 std::uint64_t clipped(const Number& number, std::uint64_t extent) {
   if (!number.negative) return std::min(number.magnitude, extent);
   return number.magnitude >= extent ? 0 : extent - number.magnitude;
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
 }
 
 std::optional<dataset::DatasetPart::Axis> parse_index(std::string_view text, std::uint64_t extent) {

@@ -8,16 +8,16 @@ namespace {
 
 const Version kKnown{1000, "\"tag\"", "Mon, 01 Jan 2024 00:00:00 GMT"};
 
-sign::Fields fields(std::string range, std::string tag = "\"tag\"",
-                    std::string modified = "Mon, 01 Jan 2024 00:00:00 GMT") {
-  sign::Fields out;
+Fields fields(std::string range, std::string tag = "\"tag\"",
+              std::string modified = "Mon, 01 Jan 2024 00:00:00 GMT") {
+  Fields out;
   if (!range.empty()) out.emplace_back("content-range", range);
   if (!tag.empty()) out.emplace_back("etag", tag);
   if (!modified.empty()) out.emplace_back("last-modified", modified);
   return out;
 }
 
-Verdict verdict(long status, sign::Fields of, bool by_size = false, std::optional<Version> known = kKnown,
+Verdict verdict(long status, Fields of, bool by_size = false, std::optional<Version> known = kKnown,
                 std::uint64_t begin = 100, std::uint64_t end = 200) {
   HttpAnswer answer;
   answer.fields = std::move(of);
@@ -58,7 +58,7 @@ TEST(RemoteAnswer, TheFirstOneTellsLengthAndVersion) {
   EXPECT_EQ(judged.verdict, Verdict::Bytes);
   EXPECT_EQ(judged.version.length, 1000U);
   EXPECT_EQ(judged.version.entity_tag, "\"tag\"");
-  sign::Fields small = fields("");
+  Fields small = fields("");
   small.emplace_back("content-length", "1000");
   EXPECT_EQ(verdict(200, small, false, std::nullopt, 0, 1U << 20), Verdict::Bytes);
   EXPECT_EQ(verdict(200, small, false, std::nullopt, 0, 999), Verdict::NoRanges);
@@ -68,7 +68,7 @@ TEST(RemoteAnswer, TheFirstOneTellsLengthAndVersion) {
   EXPECT_EQ(verdict(416, fields(""), false, std::nullopt, 0, 999), Verdict::Empty);
   EXPECT_EQ(verdict(416, fields("nonsense"), false, std::nullopt, 0, 999), Verdict::Again);
   EXPECT_EQ(verdict(416, fields("")), Verdict::Again);
-  sign::Fields empty = fields("");
+  Fields empty = fields("");
   empty.emplace_back("content-length", "0");
   EXPECT_EQ(verdict(200, empty, false, std::nullopt, 0, 999), Verdict::Bytes);
 }

@@ -89,7 +89,7 @@ TEST_F(S3Access, AHashOfABodyIsThatOfNone) {
 // Another request than the one that was signed: what is signed of it reads otherwise.
 bool is_another(const Request& one, const Request& other) {
   const sign::Request a = signed_form(one), b = signed_form(other);
-  auto fields = [](sign::Fields of) {
+  auto fields = [](Fields of) {
     for (auto& [name, value] : of) std::erase(value, ' ');  // which separate, in any number
     std::ranges::sort(of);
     return of;

@@ -25,7 +25,6 @@ class Sha256 {
 std::string sha256_hex(std::string_view text);
 // The digest as 32 bytes, since it is the key of the next HMAC.
 std::string hmac_sha256(std::string_view key, std::string_view text);
-std::string hex(std::string_view bytes);
 // Whether both are equal; the time that it takes does not depend on where they differ.
 bool equal_secrets(std::string_view one, std::string_view other);
 

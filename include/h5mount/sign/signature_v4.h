@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "h5mount/base/error.h"
-#include "h5mount/sign/percent.h"
+#include "h5mount/base/uri.h"
 
 namespace h5mount::sign {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "h5mount/sign/percent.h"
+#include "h5mount/base/uri.h"
 
 namespace h5mount::remote {
 namespace {
@@ -50,7 +50,7 @@ bool AwsIdentity::take_region(const HttpAnswer& answer) {
 // The URL has the bucket in its path if the endpoint is configured, or if dots in the bucket's name would not
 // fit a certificate.
 Url AwsIdentity::place_of(const Url& s3) const {
-  const std::string key = sign::encode_path(s3.target);
+  const std::string key = encode_path(s3.target);
   const bool in_path = !endpoint_.empty() || s3.host.contains('.');
   const std::string own = endpoint_.contains("://") ? endpoint_ : "https://" + endpoint_;
   const std::string amazon = "s3." + region() + ".amazonaws.com";
@@ -60,14 +60,14 @@ Url AwsIdentity::place_of(const Url& s3) const {
       .value_or(Url{"https", {}, {}, amazon, {}, "/"});
 }
 
-Result<sign::Fields> AwsIdentity::sign(const Url& url, const std::optional<sign::Credentials>& credentials,
-                                       std::int64_t now) const {
-  sign::Fields extra;
+Result<Fields> AwsIdentity::sign(const Url& url, const std::optional<sign::Credentials>& credentials,
+                                 std::int64_t now) const {
+  Fields extra;
   if (options_.requester_pays) extra.emplace_back("x-amz-request-payer", "requester");
   if (!credentials) return extra;
-  sign::Request request{"GET", sign::decode_percent(url.target.substr(0, url.target.find('?'))), {}, {}};
+  sign::Request request{"GET", decode_percent(url.target.substr(0, url.target.find('?'))), {}, {}};
   if (const std::size_t query = url.target.find('?'); query != std::string::npos)
-    request.query = sign::decode_query(url.target.substr(query + 1));
+    request.query = decode_query(url.target.substr(query + 1));
   request.headers = extra;
   request.headers.emplace_back("host", url.host + (url.port.empty() ? "" : ":" + url.port));
   H5_ASSIGN(auto added, sign::sign_headers(request, *credentials, {sign::time_text(now), region(), "s3"}));

@@ -21,8 +21,8 @@ class AwsIdentity {
   // The URL of an object, in the region that is known by now.
   Url place_of(const Url& s3) const;
   // The header fields for a GET of `url`. Without credentials the request is not signed.
-  Result<sign::Fields> sign(const Url& url, const std::optional<sign::Credentials>& credentials,
-                            std::int64_t now) const;
+  Result<Fields> sign(const Url& url, const std::optional<sign::Credentials>& credentials,
+                      std::int64_t now) const;
   // The region that is configured; empty if none is.
   const std::string& configured_region() const { return configured_; }
 

@@ -87,10 +87,10 @@ Result<std::optional<Issued>> CredentialChain::of_role(Transfers& transfers,  //
                                                        const std::string& profile, unsigned depth) {
   const auto field = [&](const char* name) { return profiles_.field(profile, name); };
   if (depth == kMaxRoles) return fail(no_credentials("the roles of profile " + profile + " never end"));
-  sign::Fields role{{"RoleArn", field("role_arn")},
-                    {"RoleSessionName", field("role_session_name")},
-                    {"ExternalId", field("external_id")},
-                    {"DurationSeconds", field("duration_seconds")}};
+  Fields role{{"RoleArn", field("role_arn")},
+              {"RoleSessionName", field("role_session_name")},
+              {"ExternalId", field("external_id")},
+              {"DurationSeconds", field("duration_seconds")}};
   if (const std::string file = field("web_identity_token_file"); !file.empty())
     return of_web_identity(transfers, file, role);
   if (!field("mfa_serial").empty())
@@ -142,29 +142,29 @@ Result<std::optional<Issued>> CredentialChain::of_program(const std::string& pro
 }
 
 Result<std::optional<Issued>> CredentialChain::of_web_identity(Transfers& transfers, const std::string& file,
-                                                               const sign::Fields& role) const {
+                                                               const Fields& role) const {
   std::string token;
   std::ifstream stored(file);
   if (!std::getline(stored, token, '\0') || token.empty())
     return fail(no_credentials("the token of the web identity cannot be read: " + file));
-  sign::Fields form = role;
+  Fields form = role;
   form.emplace_back("Action", "AssumeRoleWithWebIdentity");
   form.emplace_back("WebIdentityToken", token.substr(0, token.find_last_not_of("\r\n") + 1));
   return ask_sts(transfers, std::move(form), nullptr);
 }
 
-Result<std::optional<Issued>> CredentialChain::ask_sts(Transfers& transfers, sign::Fields form,
+Result<std::optional<Issued>> CredentialChain::ask_sts(Transfers& transfers, Fields form,
                                                        const sign::Credentials* signer) const {
   const std::string amazon = "https://sts." + (region_.empty() ? "" : region_ + ".") + "amazonaws.com";
   H5_ASSIGN(const Url at, parse_url(first_text({aws_environment("AWS_ENDPOINT_URL_STS"), amazon})));
   form.emplace_back("Version", "2011-06-15");
   std::erase_if(form, [](const auto& field) { return field.second.empty(); });
-  if (std::ranges::find(form, "RoleSessionName", &sign::Fields::value_type::first) == form.end())
+  if (std::ranges::find(form, "RoleSessionName", &Fields::value_type::first) == form.end())
     form.emplace_back("RoleSessionName", "h5mount");
   HttpRequest request;
   request.url = at.sent();
   request.method = "POST";
-  request.body = sign::encode_query(form);
+  request.body = encode_query(form);
   request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
   if (signer != nullptr) {
     H5_ASSIGN(const auto fields, sign_form(at, request, *signer, region_.empty() ? "us-east-1" : region_));
@@ -226,7 +226,7 @@ Result<std::optional<Issued>> CredentialChain::of_ec2(Transfers& transfers) cons
   };
   const auto roles = get({});
   if (!roles || roles->empty()) return std::nullopt;  // the machine has no role
-  H5_ASSIGN(const std::string answer, get(sign::encode_path(roles->substr(0, roles->find('\n')))));
+  H5_ASSIGN(const std::string answer, get(encode_path(roles->substr(0, roles->find('\n')))));
   auto issued = credentials_of_json(answer, "Token");
   if (!issued) return fail(no_credentials("what EC2's metadata service answers is not what AWS defines"));
   return issued;

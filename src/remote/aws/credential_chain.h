@@ -31,11 +31,11 @@ class CredentialChain {
   Found of_role_source(Transfers& transfers, const std::string& profile, unsigned depth);
   Found of_program(const std::string& profile);
   Status start_program(const std::string& profile);
-  Found of_web_identity(Transfers& transfers, const std::string& file, const sign::Fields& role) const;
+  Found of_web_identity(Transfers& transfers, const std::string& file, const Fields& role) const;
   Found of_container(Transfers& transfers) const;
   Found of_ec2(Transfers& transfers) const;
 
-  Found ask_sts(Transfers& transfers, sign::Fields form, const sign::Credentials* signer) const;
+  Found ask_sts(Transfers& transfers, Fields form, const sign::Credentials* signer) const;
   // Returns the answer's body. `what`: for messages; `tries`: the largest number of tries.
   Result<std::string> ask(Transfers& transfers, HttpRequest request, const std::string& what,
                           unsigned tries) const;

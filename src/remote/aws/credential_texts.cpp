@@ -48,8 +48,8 @@ std::optional<Issued> credentials_of_xml(const std::string& text) {
   return read ? if_whole(std::move(out)) : std::nullopt;
 }
 
-Result<sign::Fields> sign_form(const Url& at, const HttpRequest& request, const sign::Credentials& signer,
-                               const std::string& region) {
+Result<Fields> sign_form(const Url& at, const HttpRequest& request, const sign::Credentials& signer,
+                         const std::string& region) {
   sign::Request signing{request.method, at.target, {}, request.headers};
   signing.headers.emplace_back("host", at.host + (at.port.empty() ? "" : ":" + at.port));
   return sign::sign_headers(signing, signer, {sign::time_text(std::time(nullptr)), region, "sts"},

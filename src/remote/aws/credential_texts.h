@@ -22,8 +22,8 @@ std::optional<Issued> credentials_of_json(const std::string& text, const std::st
 std::optional<Issued> credentials_of_xml(const std::string& text);
 
 // The fields that sign a POST of a form to STS.
-Result<sign::Fields> sign_form(const Url& at, const HttpRequest& request, const sign::Credentials& signer,
-                               const std::string& region);
+Result<Fields> sign_form(const Url& at, const HttpRequest& request, const sign::Credentials& signer,
+                         const std::string& region);
 
 // Whether a service at that URL may be asked for credentials: by https, or at the addresses of this machine
 // and of the container services.

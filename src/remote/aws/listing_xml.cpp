@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "h5mount/sign/percent.h"
+#include "h5mount/base/uri.h"
 #include "iso_time.h"
 #include "xml_reader.h"
 
@@ -19,7 +19,7 @@ Error no_page(std::string_view why) {
 // Decodes a text that is encoded as in forms, where `+` is a space.
 std::string decode_form(std::string text) {
   std::ranges::replace(text, '+', ' ');
-  return sign::decode_percent(text);
+  return decode_percent(text);
 }
 
 class PageParser {

@@ -19,7 +19,7 @@
 
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/thread_annotations.h"
-#include "h5mount/sign/percent.h"
+#include "h5mount/base/uri.h"
 
 namespace h5mount::remote {
 
@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 struct HttpRequest {
   std::string url;
-  sign::Fields headers;
+  Fields headers;
   std::string user, password;  // for HTTP's own authentication; empty: none
   std::string method = "GET";
   std::string body;                   // only of a POST
@@ -38,12 +38,12 @@ struct HttpRequest {
   bool only_public = false;           // fail if the address is a loopback or private one
   // Called with the answer's status and fields before the first piece of the body; if it returns false, the
   // transfer ends. May be null.
-  std::function<bool(long status, const sign::Fields& fields)> on_fields;
+  std::function<bool(long status, const Fields& fields)> on_fields;
 };
 
 struct HttpAnswer {
-  long status = 0;      // 0 if there is no answer
-  sign::Fields fields;  // those of the last answer; names are in lower case
+  long status = 0;  // 0 if there is no answer
+  Fields fields;    // those of the last answer; names are in lower case
   std::string body;
   std::string trouble;  // why the answer is incomplete; empty if it is complete
   void set_trouble(const char* why) noexcept;

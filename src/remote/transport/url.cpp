@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "h5mount/sign/percent.h"
+#include "h5mount/base/uri.h"
 
 namespace h5mount::remote {
 namespace {
@@ -62,8 +62,8 @@ Status take_authority(std::string_view text, Url& out) {
   if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
     const std::string_view user = text.substr(0, at);
     const std::size_t colon = std::min(user.find(':'), user.size());
-    out.user = sign::decode_percent(user.substr(0, colon));
-    out.password = sign::decode_percent(user.substr(std::min(colon + 1, user.size())));
+    out.user = decode_percent(user.substr(0, colon));
+    out.password = decode_percent(user.substr(std::min(colon + 1, user.size())));
     text.remove_prefix(at + 1);
   }
   const std::size_t behind = text.starts_with('[') ? text.find(']') : 0;

@@ -4,7 +4,7 @@
 
 #include "fields.h"
 #include "h5mount/base/log.h"
-#include "h5mount/sign/percent.h"
+#include "h5mount/base/uri.h"
 
 namespace h5mount::serve {
 namespace {
@@ -31,7 +31,7 @@ bool is_control(char c) {
 
 Query::Query(std::string text) {
   std::ranges::replace(text, '+', ' ');
-  parameters_ = sign::decode_query(text);
+  parameters_ = decode_query(text);
 }
 
 std::vector<std::string> Query::all(std::string_view name) const {
@@ -42,7 +42,7 @@ std::vector<std::string> Query::all(std::string_view name) const {
 }
 
 std::optional<std::string> Query::get(std::string_view name) const {
-  const auto found = std::ranges::find(parameters_, name, &sign::Fields::value_type::first);
+  const auto found = std::ranges::find(parameters_, name, &Fields::value_type::first);
   return found == parameters_.end() ? std::nullopt : std::optional(found->second);
 }
 

@@ -37,8 +37,8 @@ S3Error malformed(const sign::Request& request, std::string_view why) {
 sign::Request signed_form(const Request& request) {
   sign::Request out{request.method, "/", {}, request.headers};
   if (request.target) {
-    out.path = sign::decode_percent(request.target->path);
-    out.query = sign::decode_query(request.target->query);
+    out.path = decode_percent(request.target->path);
+    out.query = decode_query(request.target->query);
   }
   return out;
 }

@@ -32,7 +32,7 @@ struct ListQuery {
   bool url = false, owner = false;
 };
 
-std::string text_of(const sign::Fields& query, std::string_view name) {
+std::string text_of(const Fields& query, std::string_view name) {
   const std::string* const value = find_parameter(query, name);
   return value ? *value : std::string();
 }
@@ -56,7 +56,7 @@ std::optional<std::string> read_token(std::string_view token) {
 }
 
 // An error is the message of an invalid argument.
-std::expected<ListQuery, std::string> read_query(const sign::Fields& query) {
+std::expected<ListQuery, std::string> read_query(const Fields& query) {
   ListQuery out;
   out.second = text_of(query, "list-type") == "2";
   out.prefix = text_of(query, "prefix");
@@ -205,7 +205,7 @@ class Page {
   }
 
   std::string shown(std::string_view text) const {
-    return query_.url ? sign::encode_path(text) : std::string(text);
+    return query_.url ? encode_path(text) : std::string(text);
   }
 
   std::string text() const {
@@ -247,12 +247,12 @@ class Page {
 
 }  // namespace
 
-const std::string* find_parameter(const sign::Fields& query, std::string_view name) {
-  const auto found = std::ranges::find(query, name, &sign::Fields::value_type::first);
+const std::string* find_parameter(const Fields& query, std::string_view name) {
+  const auto found = std::ranges::find(query, name, &Fields::value_type::first);
   return found == query.end() ? nullptr : &found->second;
 }
 
-Answer list_objects(S3Bucket& bucket, std::shared_ptr<const Snapshot> snapshot, const sign::Fields& query,
+Answer list_objects(S3Bucket& bucket, std::shared_ptr<const Snapshot> snapshot, const Fields& query,
                     std::string_view resource, RequestWork& work) {
   auto wanted = read_query(query);
   if (!wanted) return s3_error_answer(S3Error{400, "InvalidArgument", wanted.error()}, resource);

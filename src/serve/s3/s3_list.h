@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../http/message.h"
-#include "h5mount/sign/percent.h"
+#include "h5mount/base/uri.h"
 #include "s3_order.h"
 
 namespace h5mount::serve {
@@ -17,10 +17,10 @@ struct S3Bucket {
 
 // The page that `query` asks for. It ends early, and says so, if it has taken long or its text is long;
 // clients that continue from there miss no key.
-Answer list_objects(S3Bucket& bucket, std::shared_ptr<const Snapshot> snapshot, const sign::Fields& query,
+Answer list_objects(S3Bucket& bucket, std::shared_ptr<const Snapshot> snapshot, const Fields& query,
                     std::string_view resource, RequestWork& work);
 
 // The value of a parameter; null if there is none.
-const std::string* find_parameter(const sign::Fields& query, std::string_view name);
+const std::string* find_parameter(const Fields& query, std::string_view name);
 
 }  // namespace h5mount::serve

@@ -100,7 +100,7 @@ Status give_length(Answer& answer, RequestWork& work) {
   return {};
 }
 
-std::optional<S3Error> check_query(const Request& request, const sign::Fields& query) {
+std::optional<S3Error> check_query(const Request& request, const Fields& query) {
   if (const std::string* const version = find_parameter(query, "versionId");
       version && !version->empty() && *version != "null")
     return S3Error{404, "NoSuchVersion", "The specified version does not exist."};
@@ -144,7 +144,7 @@ Answer directory_answer(const Snapshot& snapshot, const front::FoundNode& found,
 }  // namespace
 
 Answer object_answer(const Request& request, S3Bucket& bucket, std::shared_ptr<const Snapshot> snapshot,
-                     const std::string& key, const sign::Fields& query, std::string_view resource,
+                     const std::string& key, const Fields& query, std::string_view resource,
                      RequestWork& work) {
   const S3Error missing = no_such_key();
   if (!is_key(key)) return s3_error_answer(missing, resource);

@@ -43,7 +43,7 @@ constexpr std::string_view kOtherOfBuckets[] = {"accelerate",
 constexpr std::string_view kOtherOfObjects[] = {"acl",    "attributes", "legal-hold", "retention",
                                                 "select", "tagging",    "torrent",    "uploadId"};
 
-bool asks_for_other(const sign::Fields& query, std::span<const std::string_view> others) {
+bool asks_for_other(const Fields& query, std::span<const std::string_view> others) {
   return std::ranges::any_of(query, [&](const auto& parameter) {
     return std::ranges::find(others, parameter.first) != others.end();
   });
@@ -179,7 +179,7 @@ Answer S3Site::answer_valid(const Request& request, RequestWork& work) {
   return object_answer(request, **found, *std::move(snapshot), place.key, asked.query, resource, work);
 }
 
-Answer S3Site::answer_bucket(const Request& request, S3Bucket& bucket, const sign::Fields& query,
+Answer S3Site::answer_bucket(const Request& request, S3Bucket& bucket, const Fields& query,
                              std::string_view resource, RequestWork& work) {
   if (request.method == "HEAD") {
     Answer out;

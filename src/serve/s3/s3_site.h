@@ -32,7 +32,7 @@ class S3Site {
   Answer answer_valid(const Request& request, RequestWork& work);
   bool is_own_host(std::string_view host) const;
   Place place_of(std::string_view host, std::string_view path) const;
-  Answer answer_bucket(const Request& request, S3Bucket& bucket, const sign::Fields& query,
+  Answer answer_bucket(const Request& request, S3Bucket& bucket, const Fields& query,
                        std::string_view resource, RequestWork& work);
   Answer list_buckets() const;
   void add_common(Answer& answer);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "h5mount/base/text.h"
+
 namespace h5mount::tree {
 
 namespace {
@@ -13,9 +15,7 @@ namespace {
 // million names: no list of them is made.
 std::string_view next_name(std::string_view& path) {
   while (!path.empty()) {
-    const std::size_t end = std::min(path.find('/'), path.size());
-    const std::string_view name = path.substr(0, end);
-    path.remove_prefix(std::min(end + 1, path.size()));
+    const std::string_view name = take_until(path, '/');
     if (!name.empty() && name != ".") return name;
   }
   return {};

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "h5mount/base/text.h"
 #include "h5mount/io/told_changes.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/object/readers.h"
@@ -213,10 +214,7 @@ bool ShownFiles::is_hdf5(const std::string& name) const {
   if (!pattern.empty()) return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
   const std::size_t dot = name.rfind('.');
   if (dot == std::string::npos) return false;
-  std::string extension = name.substr(dot + 1);
-  std::ranges::transform(extension, extension.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::find(kExtensions, extension) != kExtensions.end();
+  return std::ranges::find(kExtensions, to_lower(name.substr(dot + 1))) != kExtensions.end();
 }
 
 ForestDirectoryPtr make_local_directory(std::shared_ptr<const object::SourceDirectory> top, ShownFiles shown,

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 
+#include "h5mount/base/text.h"
 #include "h5mount/text/value_text.h"
 #include "number_forms.h"
 #include "zarr3_scalar.h"
@@ -102,26 +102,18 @@ Result<std::string> element_json(const Datatype& type, ByteSpan element) {
   return out + '}';
 }
 
-template <class Number>
-std::optional<Number> parse(std::string_view text) {
-  Number out{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return out;
-}
-
 // The JSON of a number of any type as one of the dataset's integer type, if it is an integer.
 std::optional<std::string> integer_fill(const Zarr3Scalar& scalar, const std::string& text) {
   const auto bits = static_cast<unsigned>(8 * scalar.bytes);
   const bool is_signed = scalar.kind == Kind::Signed;
-  if (const auto value = parse<std::int64_t>(text)) {
+  if (const auto value = parse_whole<std::int64_t>(text)) {
     const std::int64_t top = *value >> (bits - 1);  // 0, or -1 if the number fits the signed type
     const bool fits = is_signed ? top == 0 || top == -1 : *value >= 0 && (bits == 64 || *value >> bits == 0);
     return fits ? std::optional(text) : std::nullopt;
   }
-  if (parse<std::uint64_t>(text)) return bits == 64 && !is_signed ? std::optional(text) : std::nullopt;
+  if (parse_whole<std::uint64_t>(text)) return bits == 64 && !is_signed ? std::optional(text) : std::nullopt;
   constexpr double kMaxExact = 9'007'199'254'740'992;  // 2^53
-  const auto real = parse<double>(text);
+  const auto real = parse_whole<double>(text);
   if (!real || !(*real >= -kMaxExact && *real <= kMaxExact)) return std::nullopt;
   const auto whole = static_cast<std::int64_t>(*real);
   if (static_cast<double>(whole) != *real) return std::nullopt;
@@ -132,7 +124,7 @@ std::optional<std::string> float_fill(const Datatype& type, ByteSpan element) {
   auto value = exact_double(type, element);
   if (const auto text = value ? Result<std::string>(std::string()) : number_text(type, element);
       text && !value)
-    value = parse<double>(*text);
+    value = parse_whole<double>(*text);
   if (!value) return std::nullopt;
   const auto bits = std::bit_cast<std::uint64_t>(*value);
   std::array<std::byte, 8> bytes{};

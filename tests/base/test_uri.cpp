@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "h5mount/sign/percent.h"
+#include "h5mount/base/uri.h"
 
-namespace h5mount::sign {
+namespace h5mount {
 namespace {
 
 TEST(Percent, APathIsEncodedAsS3HasIt) {
@@ -26,4 +26,4 @@ TEST(Percent, AQueryHasItsParametersInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace h5mount::sign
+}  // namespace h5mount

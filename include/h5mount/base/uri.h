@@ -1,5 +1,6 @@
-// Percent-encoding as signature version 4 of S3 requires it: all characters are encoded but the unreserved
-// ones of RFC 3986 (letters, digits, - . _ ~), with upper-case digits.
+// Percent-encoding of RFC 3986, in the form that signature version 4 of S3 requires: every character is
+// encoded but the unreserved ones (letters, digits, - . _ ~), with upper-case digits. Pure functions;
+// threads: any.
 #pragma once
 
 #include <string>
@@ -7,12 +8,13 @@
 #include <utility>
 #include <vector>
 
-namespace h5mount::sign {
+namespace h5mount {
 
-// Names and values, in their order; a name may occur more than once.
+// Names and values of a query or of headers, in their order; a name may occur more than once.
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-std::string encode_component(std::string_view text);
+// The characters of `also_kept` are not encoded either.
+std::string encode_component(std::string_view text, std::string_view also_kept = {});
 // Encodes the segments of a path once; `/` is kept.
 std::string encode_path(std::string_view path);
 // Replaces each `%XX` by its byte; a % that is not followed by two digits is kept.
@@ -21,4 +23,4 @@ std::string decode_percent(std::string_view text);
 Fields decode_query(std::string_view query);
 std::string encode_query(const Fields& query);
 
-}  // namespace h5mount::sign
+}  // namespace h5mount

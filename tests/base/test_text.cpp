@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "h5mount/base/text.h"
+
+namespace h5mount {
+namespace {
+
+TEST(Text, IsTrimmedAtBothEnds) {
+  EXPECT_EQ(trim(" \ta b\t "), "a b");
+  EXPECT_EQ(trim(" \t "), "");
+  EXPECT_EQ(trim(""), "");
+  EXPECT_EQ(trim("--a-", "-"), "a");
+}
+
+TEST(Text, CaseIsThatOfAsciiAlone) {
+  EXPECT_EQ(to_lower(std::string_view("AZ@[\xC4")), "az@[\xC4");
+  EXPECT_TRUE(equals_ignoring_case("Content-TYPE", "content-type"));
+  EXPECT_FALSE(equals_ignoring_case("a", "ab"));
+  EXPECT_FALSE(equals_ignoring_case("\xC4", "\xE4"));
+  EXPECT_TRUE(starts_ignoring_case("HTTP://x", "http://"));
+  EXPECT_FALSE(starts_ignoring_case("HTT", "http://"));
+}
+
+TEST(Text, PartsAreTakenInTheirOrderWithEmptyOnesBetween) {
+  std::vector<std::string_view> parts;
+  for (std::string_view rest = "a,,b,"; !rest.empty();) parts.push_back(take_until(rest, ','));
+  EXPECT_EQ(parts, (std::vector<std::string_view>{"a", "", "b"}));
+  EXPECT_EQ(split_at("a=b=c", '='), std::pair(std::string_view("a"), std::string_view("b=c")));
+  EXPECT_EQ(split_at("a", '='), std::pair(std::string_view("a"), std::string_view("")));
+}
+
+TEST(Text, IsSplitAtEachSeparator) {
+  EXPECT_EQ(split("a,,b,", ','), (std::vector<std::string_view>{"a", "", "b", ""}));
+  EXPECT_EQ(split("", ','), std::vector<std::string_view>{""});
+}
+
+TEST(Text, ANumberIsTheWholeText) {
+  EXPECT_EQ(parse_whole<std::uint8_t>("255"), 255);
+  EXPECT_EQ(parse_whole<std::uint8_t>("256"), std::nullopt);
+  EXPECT_EQ(parse_whole<int>("-7"), -7);
+  EXPECT_EQ(parse_whole<unsigned>("-7"), std::nullopt);
+  EXPECT_EQ(parse_whole<unsigned>("fF", 16), 255U);
+  EXPECT_EQ(parse_whole<double>("1.5e3"), 1500.0);
+  for (const char* bad : {"", " 1", "1 ", "+1", "1x", "0x1"}) {
+    EXPECT_EQ(parse_whole<int>(bad), std::nullopt) << bad;
+    EXPECT_EQ(parse_whole<double>(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(Text, BytesAreTwoDigits) {
+  EXPECT_EQ(to_hex(std::string_view("\0\x7F\xFF", 3)), "007fff");
+  EXPECT_EQ(parse_hex_byte("4Ag"), 'J');
+  EXPECT_EQ(parse_hex_byte("fF"), '\xFF');
+  for (const char* bad : {"", "4", "4g", "-1", "+1", " 1"})
+    EXPECT_EQ(parse_hex_byte(bad), std::nullopt) << bad;
+}
+
+}  // namespace
+}  // namespace h5mount
