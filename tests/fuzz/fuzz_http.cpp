@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "h5mount/base/uri.h"
 #include "http/access_token.h"
 #include "http/byte_ranges.h"
 #include "http/conditions.h"
@@ -36,7 +37,7 @@ void take_request(std::string_view text) {
   if (!request.target->place) return;
   const std::string& clean = *request.target->place;
   if (!clean.starts_with('/') || clean.find("/../") != std::string::npos) std::abort();
-  const auto again = decode_path(encode_path(clean));
+  const auto again = decode_path(h5mount::encode_path(clean));
   if (!again || *again != clean) std::abort();
 }
 

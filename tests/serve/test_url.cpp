@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "h5mount/base/uri.h"
 #include "site/assets.h"
 
 namespace h5mount::serve {
@@ -33,7 +34,7 @@ TEST(Url, EveryByteOfANameComesBack) {
   for (int byte = 1; byte < 256; ++byte) {
     if (byte == '/') continue;
     const std::string name(3, static_cast<char>(byte));
-    const std::string encoded = encode_segment(name);
+    const std::string encoded = encode_component(name);
     for (const char c : encoded)
       EXPECT_TRUE(std::isalnum(static_cast<unsigned char>(c)) || std::strchr("-._~%", c)) << c;
     EXPECT_EQ(decode_path("/" + encoded), "/" + name);

@@ -7,12 +7,6 @@
 namespace h5mount::remote {
 namespace {
 
-std::string first_of(std::initializer_list<std::string> texts) {
-  for (const std::string& text : texts)
-    if (!text.empty()) return text;
-  return {};
-}
-
 // A region becomes a part of a host's name, so it must not lead to another host.
 bool is_region(const std::string& text) {
   constexpr std::size_t kMaxLabel = 63;

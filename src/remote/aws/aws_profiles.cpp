@@ -4,16 +4,13 @@
 #include <fstream>
 #include <string_view>
 
+#include "h5mount/base/text.h"
+
 namespace h5mount::remote {
 namespace {
 
 constexpr std::size_t kMaxLines = 100'000;
-
-std::string_view trimmed_line(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
-}
+constexpr std::string_view kAroundWords = " \t\r\n";
 
 std::string file_named(const char* variable, const char* name) {
   if (std::string named = aws_environment(variable); !named.empty()) return named;
@@ -24,10 +21,11 @@ std::string file_named(const char* variable, const char* name) {
 // The name of a section: "[profile NAME]" of config, "[NAME]" of credentials, "[default]" of both, "[services
 // NAME]".
 std::string section_name(std::string_view line, bool is_config) {
-  const std::string_view name = trimmed_line(line.substr(1, line.find(']') - 1));
+  const std::string_view name = trim(line.substr(1, line.find(']') - 1), kAroundWords);
   constexpr std::string_view kProfile = "profile ";
   if (!is_config || name == "default" || name.starts_with("services ")) return std::string(name);
-  return name.starts_with(kProfile) ? std::string(trimmed_line(name.substr(kProfile.size()))) : std::string();
+  return name.starts_with(kProfile) ? std::string(trim(name.substr(kProfile.size()), kAroundWords))
+                                    : std::string();
 }
 
 }  // namespace
@@ -35,6 +33,12 @@ std::string section_name(std::string_view line, bool is_config) {
 std::string aws_environment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string() : value;
+}
+
+std::string first_of(std::initializer_list<std::string> texts) {
+  for (const std::string& text : texts)
+    if (!text.empty()) return text;
+  return {};
 }
 
 AwsProfiles AwsProfiles::read() {
@@ -62,7 +66,7 @@ void AwsProfiles::add(const std::string& file, bool is_config) {
   std::ifstream lines(file);
   std::string line, section, nested;
   for (std::size_t count = 0; count < kMaxLines && std::getline(lines, line); ++count) {
-    const std::string_view text = trimmed_line(line);
+    const std::string_view text = trim(line, kAroundWords);
     if (text.empty() || text.front() == '#' || text.front() == ';') continue;
     if (text.front() == '[') {
       section = section_name(text, is_config);
@@ -72,8 +76,8 @@ void AwsProfiles::add(const std::string& file, bool is_config) {
     }
     const std::size_t equals = text.find('=');
     if (section.empty() || equals == std::string_view::npos) continue;
-    const std::string name(trimmed_line(text.substr(0, equals)));
-    const std::string value(trimmed_line(text.substr(equals + 1)));
+    const std::string name(trim(text.substr(0, equals), kAroundWords));
+    const std::string value(trim(text.substr(equals + 1), kAroundWords));
     const bool indented = line.front() == ' ' || line.front() == '\t';
     if (!indented) nested = value.empty() ? name : std::string();
     fields_[section][indented && !nested.empty() ? nested + "." + name : name] = value;

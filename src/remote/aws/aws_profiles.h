@@ -1,6 +1,7 @@
 // The profiles in the files of AWS's tools: ~/.aws/config and ~/.aws/credentials. Threads: any, after read.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <string>
 
@@ -8,6 +9,8 @@ namespace h5mount::remote {
 
 // A variable of the environment; empty if it is not set.
 std::string aws_environment(const char* name);
+// The first text that is not empty.
+std::string first_of(std::initializer_list<std::string> texts);
 
 class AwsProfiles {
  public:

@@ -17,18 +17,12 @@ Error no_credentials(const std::string& why) {
   return {ErrorCode::Io, "no S3 credentials: " + why};
 }
 
-std::string first_text(std::initializer_list<std::string> texts) {
-  for (const std::string& text : texts)
-    if (!text.empty()) return text;
-  return {};
-}
-
 }  // namespace
 
 CredentialChain::CredentialChain(const Options& options, AwsProfiles profiles, std::string region)
     : timeout_(options.timeout),
       named_(options.profile),
-      profile_(first_text({named_, aws_environment("AWS_PROFILE"), "default"})),
+      profile_(first_of({named_, aws_environment("AWS_PROFILE"), "default"})),
       profiles_(std::move(profiles)),
       region_(std::move(region)) {}
 
@@ -77,7 +71,7 @@ Result<std::optional<Issued>> CredentialChain::of_profile(Transfers& transfers, 
   const std::string key = field("aws_access_key_id"), secret = field("aws_secret_access_key");
   if (!key.empty() && !secret.empty()) return Issued{{key, secret, field("aws_session_token")}, 0};
   if (!field("credential_process").empty()) return of_program(profile);
-  if (!first_text({field("sso_session"), field("sso_start_url")}).empty())
+  if (!first_of({field("sso_session"), field("sso_start_url")}).empty())
     return fail(no_credentials("the profile " + profile + " signs on by SSO: give it " +
                                "credential_process = aws configure export-credentials --profile NAME"));
   return std::nullopt;
@@ -156,7 +150,7 @@ Result<std::optional<Issued>> CredentialChain::of_web_identity(Transfers& transf
 Result<std::optional<Issued>> CredentialChain::ask_sts(Transfers& transfers, Fields form,
                                                        const sign::Credentials* signer) const {
   const std::string amazon = "https://sts." + (region_.empty() ? "" : region_ + ".") + "amazonaws.com";
-  H5_ASSIGN(const Url at, parse_url(first_text({aws_environment("AWS_ENDPOINT_URL_STS"), amazon})));
+  H5_ASSIGN(const Url at, parse_url(first_of({aws_environment("AWS_ENDPOINT_URL_STS"), amazon})));
   form.emplace_back("Version", "2011-06-15");
   std::erase_if(form, [](const auto& field) { return field.second.empty(); });
   if (std::ranges::find(form, "RoleSessionName", &Fields::value_type::first) == form.end())
@@ -208,7 +202,7 @@ Result<std::optional<Issued>> CredentialChain::of_container(Transfers& transfers
 Result<std::optional<Issued>> CredentialChain::of_ec2(Transfers& transfers) const {
   if (aws_environment("AWS_EC2_METADATA_DISABLED") == "true") return std::nullopt;
   std::string base =
-      first_text({aws_environment("AWS_EC2_METADATA_SERVICE_ENDPOINT"), "http://169.254.169.254"});
+      first_of({aws_environment("AWS_EC2_METADATA_SERVICE_ENDPOINT"), "http://169.254.169.254"});
   while (base.ends_with('/')) base.pop_back();
   HttpRequest first;
   first.url = base + "/latest/api/token";

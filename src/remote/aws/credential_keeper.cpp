@@ -2,8 +2,8 @@
 
 #include <ctime>
 
+#include "../transport/wait_for.h"
 #include "h5mount/base/log.h"
-#include "h5mount/base/long_work.h"
 #include "h5mount/base/thread.h"
 
 namespace h5mount::remote {
@@ -70,18 +70,7 @@ void CredentialKeeper::give(Ready ready) {
 }
 
 CredentialKeeper::Given CredentialKeeper::wait() {
-  Mutex mutex;
-  Condition came;
-  std::optional<Given> out;
-  note_long_work();
-  give([&](const Given& given) {
-    const MutexLock lock(mutex);
-    out = given;
-    came.notify_all();
-  });
-  MutexLock lock(mutex);
-  while (!out) came.wait(lock);
-  return *std::move(out);
+  return wait_for<Given>([this](auto done) { give(done); });
 }
 
 bool CredentialKeeper::renew(const std::optional<sign::Credentials>& used) {

@@ -1,10 +1,10 @@
 #include "answer.h"
 
-#include <strings.h>
-
 #include <charconv>
 
 #include <fmt/format.h>
+
+#include "h5mount/base/text.h"
 
 namespace h5mount::remote {
 namespace {
@@ -32,13 +32,9 @@ bool take(std::string_view& text, std::string_view prefix) {
 
 // Names of range units and of content codings are compared without case (RFC 9110, 14.1 and 8.4.1).
 bool take_word(std::string_view& text, std::string_view word) {
-  if (text.size() < word.size() || ::strncasecmp(text.data(), word.data(), word.size()) != 0) return false;
+  if (!starts_ignoring_case(text, word)) return false;
   text.remove_prefix(word.size());
   return true;
-}
-
-bool is_word(std::string_view text, std::string_view word) {
-  return text.size() == word.size() && take_word(text, word);
 }
 
 struct ContentRange {
@@ -61,13 +57,6 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
 std::optional<std::uint64_t> length_of_unsatisfied(std::string_view text) {
   if (!take_word(text, "bytes ") || !take(text, "*/")) return {};
   return take_number(text);
-}
-
-std::optional<std::uint64_t> content_length(const HttpAnswer& answer) {
-  const std::string text = text_of(answer, "content-length");
-  std::string_view rest = text;
-  const auto out = take_number(rest);
-  return rest.empty() ? out : std::nullopt;
 }
 
 Judged again(std::string why) {
@@ -94,7 +83,7 @@ std::optional<Judged> judge_version(const Wanted& wanted, const Version& now) {
 
 Judged judge_bytes(const Wanted& wanted, long status, const HttpAnswer& answer) {
   const std::string encoding = text_of(answer, "content-encoding");
-  if (!encoding.empty() && !is_word(encoding, "identity"))
+  if (!encoding.empty() && !equals_ignoring_case(encoding, "identity"))
     return again("the answer is encoded (" + encoding.substr(0, 20) + "), which was not asked for");
   Version version{0, text_of(answer, "etag"), text_of(answer, "last-modified")};
   ContentRange range{0, 0, 0};
@@ -103,7 +92,7 @@ Judged judge_bytes(const Wanted& wanted, long status, const HttpAnswer& answer) 
     if (!parsed) return again("206 without the range that it has");
     range = *parsed;
   } else {
-    const auto length = content_length(answer);
+    const auto length = parse_whole<std::uint64_t>(text_of(answer, "content-length"));
     if (wanted.begin > 0) return again("200 with the whole object, where a range was asked for");
     if (!length || *length > wanted.end)
       return {Verdict::NoRanges, "the server knows no ranges: it sends the whole object", {}};

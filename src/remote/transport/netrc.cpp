@@ -3,19 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "h5mount/base/text.h"
+
 namespace h5mount::remote {
 namespace {
 
-std::string lower_word(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
-}
-
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r';
-}
+constexpr std::string_view kBlank = " \t\r";
 
 // Takes the rest of a word after its opening quote; nullopt if its line ends before it does.
 std::optional<std::string> take_quoted(std::string_view& line) {
@@ -38,19 +31,14 @@ std::optional<std::string> take_quoted(std::string_view& line) {
 class NetrcParser {
  public:
   NetrcLogins parse(std::string_view text) {
-    while (!text.empty() && sound_) {
-      const std::string_view line = text.substr(0, text.find('\n'));
-      text.remove_prefix(std::min(line.size() + 1, text.size()));
-      take_line(line);
-    }
+    while (!text.empty() && sound_) take_line(take_until(text, '\n'));
     return std::move(logins_);
   }
 
  private:
   // A macro ends at an empty line.
   void take_line(std::string_view line) {
-    while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
-    while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
+    line = trim(line, kBlank);
     if (macro_) {
       macro_ = !line.empty();
       return;
@@ -64,18 +52,18 @@ class NetrcParser {
         if (!quoted) return;
         take_word(*quoted);
       } else {
-        const std::size_t length = std::min(line.find_first_of(" \t\r"), line.size());
+        const std::size_t length = std::min(line.find_first_of(kBlank), line.size());
         take_word(std::string(line.substr(0, length)));
         line.remove_prefix(length);
       }
-      while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
+      line = trim(line, kBlank);
     }
   }
 
   void take_word(const std::string& word) {
-    const std::string keyword = wanted_.empty() ? lower_word(word) : std::string();
+    const std::string keyword = wanted_.empty() ? to_lower(word) : std::string();
     if (wanted_ == "machine") {
-      host_ = lower_word(word);
+      host_ = to_lower(word);
       current_ = logins_.contains(host_) ? nullptr : &logins_[host_];
     } else if (wanted_ == "login" && current_ != nullptr) {
       current_->user = word;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
-#include <optional>
 
-#include "h5mount/base/long_work.h"
+#include "h5mount/base/text.h"
 #include "h5mount/base/thread.h"
 #include "h5mount/remote/url.h"
+#include "wait_for.h"
 
 namespace h5mount::remote {
 namespace {
@@ -15,19 +15,6 @@ namespace {
 constexpr std::chrono::milliseconds kTick{100};
 constexpr std::size_t kMaxFieldBytes = 64U << 10;
 constexpr double kUsefulBytesPerSecond = 1000;
-
-std::string lower_text(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
-std::string_view trimmed_field(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
-}
 
 const char* environment_text(std::initializer_list<const char*> names) {
   for (const char* name : names)
@@ -108,8 +95,8 @@ struct Transfers::Transfer {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return size;
     const bool added = self.guarded([&] {
-      self.answer.fields.emplace_back(lower_text(line.substr(0, colon)),
-                                      trimmed_field(line.substr(colon + 1)));
+      self.answer.fields.emplace_back(to_lower(line.substr(0, colon)),
+                                      trim(line.substr(colon + 1), " \t\r\n"));
     });
     return added ? size : 0;
   }
@@ -209,21 +196,7 @@ void Transfers::start(HttpRequest request, Done done, bool urgent) {
 }
 
 HttpAnswer Transfers::ask(HttpRequest request) {
-  Mutex mutex;
-  Condition came;
-  std::optional<HttpAnswer> out;
-  note_long_work();
-  start(
-      std::move(request),
-      [&](HttpAnswer answer) {
-        const MutexLock lock(mutex);
-        out = std::move(answer);
-        came.notify_all();
-      },
-      true);
-  MutexLock lock(mutex);
-  while (!out) came.wait(lock);
-  return *std::move(out);
+  return wait_for<HttpAnswer>([&](auto done) { start(std::move(request), done, true); });
 }
 
 void Transfers::later(Clock::duration delay, std::function<void()> call) {

@@ -1,8 +1,9 @@
 #include "tries.h"
 
 #include <algorithm>
-#include <charconv>
 #include <random>
+
+#include "h5mount/base/text.h"
 
 namespace h5mount::remote {
 namespace {
@@ -18,11 +19,8 @@ std::chrono::milliseconds jittered(std::chrono::milliseconds pause) {
 // The pause that the server asks for, in seconds as most servers write it; dates are ignored.
 std::chrono::milliseconds retry_after(const HttpAnswer& answer) {
   const std::string* const text = answer.field("retry-after");
-  unsigned seconds = 0;
-  if (text == nullptr ||
-      std::from_chars(text->data(), text->data() + text->size(), seconds).ec != std::errc())
-    return {};
-  return std::chrono::seconds(std::min(seconds, 3600U));
+  const auto seconds = text == nullptr ? std::nullopt : parse_whole<unsigned>(*text);
+  return std::chrono::seconds(std::min(seconds.value_or(0), 3600U));
 }
 
 }  // namespace

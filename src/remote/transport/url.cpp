@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "h5mount/base/text.h"
 #include "h5mount/base/uri.h"
 
 namespace h5mount::remote {
@@ -24,13 +24,6 @@ Error bad_scheme(const std::string& scheme) {
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
 }
 
 // Encodes the bytes that a request line may not contain: spaces, control bytes and bytes over 127.
@@ -60,10 +53,9 @@ bool is_host(std::string_view host) {
 
 Status take_authority(std::string_view text, Url& out) {
   if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
-    const std::string_view user = text.substr(0, at);
-    const std::size_t colon = std::min(user.find(':'), user.size());
-    out.user = decode_percent(user.substr(0, colon));
-    out.password = decode_percent(user.substr(std::min(colon + 1, user.size())));
+    const auto [user, password] = split_at(text.substr(0, at), ':');
+    out.user = decode_percent(user);
+    out.password = decode_percent(password);
     text.remove_prefix(at + 1);
   }
   const std::size_t behind = text.starts_with('[') ? text.find(']') : 0;
@@ -74,7 +66,7 @@ Status take_authority(std::string_view text, Url& out) {
       return fail(bad_url("its port is no number"));
     text = text.substr(0, colon);
   }
-  out.host = lower(text);
+  out.host = to_lower(text);
   if (!is_host(out.host)) return fail(bad_url("it names no host"));
   if (out.port == (out.scheme == "https" ? "443" : "80")) out.port.clear();
   return {};
@@ -151,7 +143,7 @@ Result<Url> parse_url(std::string_view text) {
   if (!is_url(text)) return fail(bad_url("it has no scheme"));
   const std::size_t colon = text.find("://");
   Url out;
-  out.scheme = lower(text.substr(0, colon));
+  out.scheme = to_lower(text.substr(0, colon));
   const std::string_view rest = text.substr(colon + 3);
   if (out.scheme == "s3") return parse_s3(rest);
   if (out.scheme != "http" && out.scheme != "https") return fail(bad_scheme(out.scheme));
@@ -174,7 +166,7 @@ Result<Url> resolve(const Url& base, std::string_view reference) {
     if (out && out->scheme == "s3") return fail(bad_url("a server's answer leads to s3://"));
     return out;
   }
-  if (const std::string scheme = lower(scheme_of(reference)); !scheme.empty())
+  if (const std::string scheme = to_lower(scheme_of(reference)); !scheme.empty())
     return fail(scheme == "http" || scheme == "https" ? bad_url("it names no host") : bad_scheme(scheme));
   if (reference.starts_with("//")) return resolve(base, base.scheme + ":" + std::string(reference));
   Url out = base;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "fields.h"
+#include "h5mount/base/text.h"
 
 namespace h5mount::serve {
 namespace {
@@ -31,10 +31,8 @@ std::string from_base64(std::string_view text) {
 
 // The credentials in an Authorization field of that scheme; nullopt if it has another scheme.
 std::optional<std::string_view> credentials(std::string_view value, std::string_view scheme) {
-  value = trimmed(value);
-  const std::size_t end = std::min(value.find(' '), value.size());
-  if (!equals_ignoring_case(value.substr(0, end), scheme)) return std::nullopt;
-  return trimmed(value.substr(end));
+  const auto [word, rest] = split_at(trim(value), ' ');
+  return equals_ignoring_case(word, scheme) ? std::optional(trim(rest)) : std::nullopt;
 }
 
 // Redirects to the same place without the token. The reference is relative to the target, so that it is right
@@ -65,10 +63,8 @@ bool AccessToken::in_cookie(const Request& request) const {
   // Several Cookie fields are joined by commas.
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find_first_of(";,"), rest.size());
-    const std::string_view one = trimmed(rest.substr(0, end));
-    const std::size_t equals = std::min(one.find('='), one.size());
-    if (one.substr(0, equals) == cookie_ && equals < one.size() && is_token(one.substr(equals + 1)))
-      return true;
+    const auto [name, value] = split_at(trim(rest.substr(0, end)), '=');
+    if (name == cookie_ && is_token(value)) return true;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return false;
@@ -80,8 +76,7 @@ bool AccessToken::in_authorization(const Request& request) const {
   const auto basic = credentials(*request.authorization, "Basic");
   if (!basic) return false;
   const std::string both = from_base64(*basic);
-  const std::size_t colon = both.find(':');
-  return colon != std::string::npos && is_token(std::string_view(both).substr(colon + 1));
+  return is_token(split_at(both, ':').second);
 }
 
 std::optional<Answer> AccessToken::answer_instead(const Request& request) const {
@@ -104,15 +99,13 @@ std::optional<Answer> AccessToken::answer_instead(const Request& request) const 
 }
 
 std::string without_token(std::string_view target) {
-  const std::size_t question = target.find('?');
-  if (question == std::string_view::npos) return std::string(target);
-  const std::string_view query = target.substr(question + 1);
+  const auto [path, query] = split_at(target, '?');
   std::string rest(query);
   for (const std::string_view secret :
        {kParameter, std::string_view("X-Amz-Signature"), std::string_view("X-Amz-Security-Token")})
     rest = without_parameter(rest, secret);
   if (rest == query) return std::string(target);
-  return fmt::format("{}{}{}", target.substr(0, question), rest.empty() ? "" : "?", rest);
+  return fmt::format("{}{}{}", path, rest.empty() ? "" : "?", rest);
 }
 
 }  // namespace h5mount::serve

@@ -5,33 +5,22 @@
 #include <optional>
 
 #include "fields.h"
+#include "h5mount/base/text.h"
 
 namespace h5mount::serve {
 namespace {
 
 // Reads digits. A number that does not fit becomes the largest one, which is beyond every end.
 std::optional<std::uint64_t> parse_position(std::string_view text) {
-  if (text.empty()) return std::nullopt;
-  std::uint64_t value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    const auto digit = static_cast<std::uint64_t>(c - '0');
-    if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10)
-      value = std::numeric_limits<std::uint64_t>::max();
-    else
-      value = value * 10 + digit;
-    if (value == std::numeric_limits<std::uint64_t>::max()) break;
-  }
-  const bool digits = std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-  return digits ? std::optional(value) : std::nullopt;
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  return parse_whole<std::uint64_t>(text).value_or(std::numeric_limits<std::uint64_t>::max());
 }
 
 // `valid` becomes false if the text is no range; returns nullopt for that, and for a range without bytes.
 std::optional<Range> parse_range(std::string_view text, std::uint64_t size, bool& valid) {
-  const std::size_t dash = text.find('-');
-  valid = dash != std::string_view::npos;
+  valid = text.contains('-');
   if (!valid) return std::nullopt;
-  const std::string_view first_text = text.substr(0, dash), last_text = text.substr(dash + 1);
+  const auto [first_text, last_text] = split_at(text, '-');
   const auto last = parse_position(last_text);
   if (first_text.empty()) {
     valid = last.has_value();
@@ -68,13 +57,12 @@ std::vector<Range> joined(const std::vector<Range>& ranges) {
 }  // namespace
 
 RangeSet parse_ranges(std::string_view value, std::uint64_t size) {
-  const std::size_t equals = value.find('=');
-  if (equals == std::string_view::npos || !equals_ignoring_case(trimmed(value.substr(0, equals)), "bytes"))
-    return {};
+  const auto [unit, list] = split_at(value, '=');
+  if (!equals_ignoring_case(trim(unit), "bytes")) return {};
   std::vector<Range> ranges;
   std::size_t count = 0;
   bool valid = true;
-  for_each_item(value.substr(equals + 1), [&](std::string_view item) {
+  for_each_item(list, [&](std::string_view item) {
     if (!valid || ++count > kMaxRanges) return;
     const auto range = parse_range(item, size, valid);
     if (valid && range) ranges.push_back(*range);

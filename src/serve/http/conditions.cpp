@@ -10,7 +10,7 @@ namespace {
 constexpr std::time_t kDateSettles = 2;
 
 bool matches_list(std::string_view list, std::string_view etag, bool weak_too) {
-  if (trimmed(list) == "*") return true;
+  if (trim(list) == "*") return true;
   bool found = false;
   for_each_item(list, [&](std::string_view item) {
     if (weak_too && item.starts_with("W/")) item.remove_prefix(2);
@@ -43,7 +43,7 @@ Verdict evaluate(const Conditions& conditions, const Validators& validators, std
 bool range_applies(const std::optional<std::string>& if_range, const Validators& validators,
                    std::time_t now) {
   if (!if_range) return true;
-  const std::string_view value = trimmed(*if_range);
+  const std::string_view value = trim(*if_range);
   if (value.starts_with('"')) return value == validators.etag && !validators.weak;
   const auto date = parse_date(value);
   return date && validators.modified && *date == *validators.modified &&

@@ -9,9 +9,6 @@
 
 namespace h5mount::serve {
 
-std::string_view trimmed(std::string_view text);  // removes spaces and tabs at both ends
-bool equals_ignoring_case(std::string_view a, std::string_view b);
-
 // Calls `take` for each item of a comma-separated list that is not empty. Commas in quoted strings do not
 // separate.
 void for_each_item(std::string_view list, const std::function<void(std::string_view)>& take);

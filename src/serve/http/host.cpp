@@ -3,11 +3,9 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <string>
 
-#include "fields.h"
+#include "h5mount/base/text.h"
 
 namespace h5mount::serve {
 namespace {
@@ -19,19 +17,10 @@ bool is_port(std::string_view text) {
 // Accepts 127.a.b.c in the usual form only: other spellings of addresses are names to a browser's origin
 // check.
 bool is_loopback_address(std::string_view text) {
-  for (int i = 0; i < 4; ++i) {
-    const std::size_t end = std::min(text.find('.'), text.size());
-    unsigned value = 0;
-    const std::string_view digits = text.substr(0, end);
-    const auto [last, trouble] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (trouble != std::errc{} || last != digits.data() + digits.size() || value > 255 ||
-        (i == 0 && value != 127))
-      return false;
-    if (end > 1 && text[0] == '0') return false;
-    if ((end == text.size()) != (i == 3)) return false;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return true;
+  const std::vector<std::string_view> parts = split(text, '.');
+  return parts.size() == 4 && parts[0] == "127" && std::ranges::all_of(parts, [](std::string_view part) {
+           return parse_whole<std::uint8_t>(part) && (part.size() == 1 || part[0] != '0');
+         });
 }
 
 bool is_loopback_six(const std::string& text) {
@@ -54,15 +43,13 @@ bool is_loopback_host(std::string_view host) {
     const std::string_view rest = host.substr(end + 1);
     return rest.empty() || (rest.starts_with(':') && is_port(rest.substr(1)));
   }
-  const std::size_t colon = std::min(host.find(':'), host.size());
-  if (colon < host.size() && !is_port(host.substr(colon + 1))) return false;
-  std::string_view name = host.substr(0, colon);
+  auto [name, port] = split_at(host, ':');
+  if (!is_port(port)) return false;
   if (is_loopback_address(name)) return true;
   if (name.ends_with('.')) name.remove_suffix(1);
   constexpr std::string_view kBelow = ".localhost";
-  const bool below =
-      name.size() > kBelow.size() && equals_ignoring_case(name.substr(name.size() - kBelow.size()), kBelow);
-  return below || equals_ignoring_case(name, "localhost");
+  return equals_ignoring_case(name, "localhost") ||
+         (name.size() > kBelow.size() && to_lower(name).ends_with(kBelow));
 }
 
 }  // namespace h5mount::serve

@@ -44,7 +44,7 @@ Request::Request(std::string method_sent, std::string target_sent, std::vector<H
     return out;
   };
   const std::optional<std::string> accept = field("Accept");
-  host = trimmed(target && !target->authority.empty() ? target->authority : field("Host").value_or(""));
+  host = trim(target && !target->authority.empty() ? target->authority : field("Host").value_or(""));
   several_hosts = std::ranges::count_if(headers, [](const Header& header) {
                     return equals_ignoring_case(header.first, "Host");
                   }) > 1;

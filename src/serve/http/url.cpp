@@ -2,26 +2,12 @@
 
 #include <algorithm>
 
-#include "fields.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/text.h"
 #include "h5mount/base/uri.h"
 
 namespace h5mount::serve {
 namespace {
-
-constexpr char kHex[] = "0123456789ABCDEF";
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-bool is_unreserved(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-         c == '_' || c == '~';
-}
 
 bool is_control(char c) {
   return static_cast<unsigned char>(c) <= ' ' || c == '\x7F';
@@ -54,7 +40,7 @@ bool Query::is_true(std::string_view name) const {
 std::optional<Target> parse_target(std::string_view target) {
   constexpr std::string_view kHttp = "http://";
   Target out;
-  if (equals_ignoring_case(target.substr(0, kHttp.size()), kHttp)) {
+  if (starts_ignoring_case(target, kHttp)) {
     target.remove_prefix(kHttp.size());
     out.authority = target.substr(0, target.find_first_of("/?"));
     if (out.authority.empty()) return std::nullopt;
@@ -63,9 +49,9 @@ std::optional<Target> parse_target(std::string_view target) {
   } else if (!target.starts_with('/')) {
     return std::nullopt;
   }
-  const std::size_t question = std::min(target.find('?'), target.size());
-  out.path += target.substr(0, question);
-  out.query = target.substr(std::min(question + 1, target.size()));
+  const auto [path_sent, query] = split_at(target, '?');
+  out.path += path_sent;
+  out.query = query;
   out.parameters = Query(out.query);
   if (const auto path = decode_path(out.path)) out.place = without_dot_segments(*path);
   return out;
@@ -80,12 +66,9 @@ std::optional<std::string> decode_path(std::string_view path) {
       out += path[i];
       continue;
     }
-    if (path.size() - i < 3) return std::nullopt;
-    const int high = hex_value(path[i + 1]), low = hex_value(path[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    const char byte = static_cast<char>(high * 16 + low);
-    if (byte == '/' || byte == '\0') return std::nullopt;
-    out += byte;
+    const auto byte = parse_hex_byte(path.substr(i + 1));
+    if (!byte || *byte == '/' || *byte == '\0') return std::nullopt;
+    out += *byte;
     i += 2;
   }
   return out;
@@ -107,38 +90,10 @@ std::string without_dot_segments(std::string_view path) {
   return out;
 }
 
-std::string encode_segment(std::string_view name) {
-  std::string out;
-  out.reserve(name.size());
-  for (const char c : name) {
-    if (is_unreserved(c)) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kHex[byte >> 4];
-    out += kHex[byte & 15];
-  }
-  return out;
-}
-
-std::string encode_path(std::string_view path) {
-  std::string out;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    out += encode_segment(path.substr(begin, end - begin));
-    if (end == path.size()) return out;
-    out += '/';
-    begin = end + 1;
-  }
-}
-
 std::string without_parameter(std::string_view query, std::string_view name) {
   std::string out;
   while (!query.empty()) {
-    const std::string_view part = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(part.size() + 1, query.size()));
+    const std::string_view part = take_until(query, '&');
     if (!Query(std::string(part)).has(name)) out.append(out.empty() ? "" : "&").append(part);
   }
   return out;

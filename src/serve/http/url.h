@@ -48,11 +48,6 @@ std::optional<std::string> decode_path(std::string_view path);
 // leave the root.
 std::string without_dot_segments(std::string_view path);
 
-// Encodes one segment of a path: everything but the unreserved characters is percent-encoded.
-std::string encode_segment(std::string_view name);
-// Encodes a path segment by segment, without the leading `/`.
-std::string encode_path(std::string_view path);
-
 // The query without the parameters of that name, which are compared decoded.
 std::string without_parameter(std::string_view query, std::string_view name);
 

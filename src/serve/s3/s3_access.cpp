@@ -1,6 +1,5 @@
 #include "s3_access.h"
 
-#include "../http/fields.h"
 #include "h5mount/sign/sha256.h"
 
 namespace h5mount::serve {

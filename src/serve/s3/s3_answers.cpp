@@ -1,6 +1,6 @@
 #include "s3_answers.h"
 
-#include <fmt/format.h>
+#include <fmt/chrono.h>
 
 #include <algorithm>
 #include <ctime>
@@ -97,8 +97,7 @@ std::string xml_date(std::int64_t seconds_since_1970) {
   const std::time_t time = seconds_since_1970;
   std::tm parts = {};
   ::gmtime_r(&time, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.000Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.000Z", parts);
 }
 
 Answer xml_answer(std::string text) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "../source/tags.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/text.h"
 #include "s3_answers.h"
 #include "s3_walk.h"
 
@@ -38,19 +38,16 @@ std::string text_of(const Fields& query, std::string_view name) {
 }
 
 std::string token_of(std::string_view after) {
-  std::string out(kTokenBegin);
-  for (const char c : after) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return out;
+  return std::string(kTokenBegin) + to_hex(after);
 }
 
 std::optional<std::string> read_token(std::string_view token) {
   if (!token.starts_with(kTokenBegin) || token.size() % 2 != 1) return std::nullopt;
   std::string out;
   for (std::size_t i = kTokenBegin.size(); i < token.size(); i += 2) {
-    unsigned char byte = 0;
-    const char* const end = token.data() + i + 2;
-    if (std::from_chars(token.data() + i, end, byte, 16).ptr != end) return std::nullopt;
-    out += static_cast<char>(byte);
+    const auto byte = parse_hex_byte(token.substr(i));
+    if (!byte) return std::nullopt;
+    out += *byte;
   }
   return out;
 }
@@ -70,12 +67,9 @@ std::expected<ListQuery, std::string> read_query(const Fields& query) {
     out.url = true;
   }
   if (const std::string most = text_of(query, "max-keys"); !most.empty()) {
-    const char* const end = most.data() + most.size();
-    int number = 0;
-    const auto read = std::from_chars(most.data(), end, number);
-    if (read.ec != std::errc() || read.ptr != end || number < 0)
-      return std::unexpected("max-keys is no number from 0 to 2147483647");
-    out.most = std::min(kMaxKeys, static_cast<std::size_t>(number));
+    const auto number = parse_whole<int>(most);
+    if (number.value_or(-1) < 0) return std::unexpected("max-keys is no number from 0 to 2147483647");
+    out.most = std::min(kMaxKeys, static_cast<std::size_t>(*number));
   }
   if (!out.token.empty()) {
     const auto after = read_token(out.token);

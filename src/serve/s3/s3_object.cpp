@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "../http/fields.h"
 #include "../site/node_answers.h"
+#include "h5mount/base/text.h"
 #include "s3_answers.h"
 
 namespace h5mount::serve {
@@ -24,14 +24,11 @@ S3Error no_such_key() {
 
 // Whether the text can be a key. Each file has one key only: `a//b` and `a/../b` are not keys.
 bool is_key(std::string_view key) {
-  for (std::size_t begin = 0; begin <= key.size();) {
-    const std::size_t end = std::min(key.find('/', begin), key.size());
-    const std::string_view name = key.substr(begin, end - begin);
-    const bool last_of_directory = name.empty() && end == key.size() && begin > 0;
-    if ((name.empty() && !last_of_directory) || name == "." || name == "..") return false;
-    begin = end + 1;
-  }
-  return key.find('\0') == std::string_view::npos;
+  std::vector<std::string_view> names = split(key, '/');
+  if (names.size() > 1 && names.back().empty()) names.pop_back();  // a directory's key
+  return !key.contains('\0') && std::ranges::none_of(names, [](std::string_view name) {
+    return name.empty() || name == "." || name == "..";
+  });
 }
 
 bool is_field_name(std::string_view name) {
@@ -106,10 +103,8 @@ std::optional<S3Error> check_query(const Request& request, const Fields& query) 
     return S3Error{404, "NoSuchVersion", "The specified version does not exist."};
   const std::string* const part = find_parameter(query, "partNumber");
   if (part == nullptr) return std::nullopt;
-  int number = 0;
-  const char* const end = part->data() + part->size();
-  const auto read = std::from_chars(part->data(), end, number);
-  if (read.ec != std::errc() || read.ptr != end || number < 1 || number > 10'000)
+  const int number = parse_whole<int>(*part).value_or(0);
+  if (number < 1 || number > 10'000)
     return S3Error{400, "InvalidArgument", "Part number must be an integer between 1 and 10000, inclusive"};
   if (request.range)
     return S3Error{400, "InvalidRequest", "Cannot specify both Range header and partNumber query parameter"};

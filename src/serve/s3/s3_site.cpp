@@ -51,10 +51,9 @@ bool asks_for_other(const Fields& query, std::span<const std::string_view> other
 
 std::string bucket_name(std::string_view name) {
   std::string out;
-  for (const char c : name) {
-    const bool large = c >= 'A' && c <= 'Z';
+  for (const char c : to_lower(name)) {
     const bool kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
-    out += large ? static_cast<char>(c - 'A' + 'a') : kept ? c : '-';
+    out += kept ? c : '-';
   }
   // The first and the last character are letters or digits.
   out.erase(0, std::min(out.find_first_not_of(".-"), out.size()));
@@ -140,8 +139,8 @@ S3Site::Place S3Site::place_of(std::string_view host, std::string_view path) con
     if (const auto bucket = name_below(without_port(host), options_.host))
       return {std::string(*bucket), std::string(path)};
   }
-  const std::size_t end = std::min(path.find('/'), path.size());
-  return {std::string(path.substr(0, end)), std::string(path.substr(std::min(end + 1, path.size())))};
+  const auto [bucket, key] = split_at(path, '/');
+  return {std::string(bucket), std::string(key)};
 }
 
 Answer S3Site::answer_valid(const Request& request, RequestWork& work) {

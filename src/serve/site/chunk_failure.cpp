@@ -5,18 +5,14 @@
 #include <algorithm>
 #include <array>
 
+#include "h5mount/base/text.h"
+
 namespace h5mount::serve {
 namespace {
 
 constexpr unsigned kFirstFailure = 500;
 constexpr std::size_t kMaxReason = 500;
 constexpr std::array<std::string_view, 3> kStores = {"plain.zarr", "stored.zarr", "v3.zarr"};
-
-std::string_view take_name(std::string_view& path) {
-  const std::string_view name = path.substr(0, path.find('/'));
-  path.remove_prefix(std::min(name.size() + 1, path.size()));
-  return name;
-}
 
 bool is_number(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789.") == std::string_view::npos;
@@ -40,8 +36,8 @@ std::string field_text(std::string_view text) {
 
 bool is_chunk_key(std::string_view path) {
   while (!path.empty()) {
-    if (take_name(path) != ".h5") continue;
-    const std::string_view store = take_name(path);
+    if (take_until(path, '/') != ".h5") continue;
+    const std::string_view store = take_until(path, '/');
     if (std::ranges::find(kStores, store) == kStores.end()) continue;
     const std::string_view last = path.substr(path.rfind('/') + 1);
     return is_key(last, store == "v3.zarr");

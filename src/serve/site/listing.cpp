@@ -1,16 +1,16 @@
 #include "listing.h"
 
-#include <fmt/format.h>
+#include <fmt/chrono.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "../http/fields.h"
 #include "../http/gradual_body.h"
 #include "../http/url.h"
 #include "../source/tags.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/base/momentary.h"
+#include "h5mount/base/uri.h"
 #include "h5mount/base/utf8.h"
 #include "h5mount/text/json_writer.h"
 #include "page_answers.h"
@@ -88,7 +88,7 @@ class ListingText {
     std::string out;
     text::JsonWriter json(out);
     json.begin_object().member("name", entry.name);
-    json.member("href", encode_segment(entry.name) + (entry.type == "directory" ? "/" : ""));
+    json.member("href", encode_component(entry.name) + (entry.type == "directory" ? "/" : ""));
     json.member("type", entry.type);
     json.key("size").raw(entry.size ? fmt::format("{}", *entry.size) : "null");
     json.key("mtime").raw(entry.modified ? fmt::format("{}", *entry.modified) : "null");
@@ -110,7 +110,7 @@ class ListingText {
     const std::string error = entry.error.empty() ? "" : ", error: " + entry.error;
     return fmt::format(
         "<tr><td><a href=\"{}{}\">{}{}</a></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-        encode_segment(entry.name), end, escape_html(entry.name), end.substr(0, 1),
+        encode_component(entry.name), end, escape_html(entry.name), end.substr(0, 1),
         escape_html(kind + salvage + error), escape_html(entry.shape), escape_html(entry.dtype),
         entry.size ? fmt::format("{}", *entry.size) : "");
   }
@@ -120,14 +120,13 @@ class ListingText {
     const std::string shown = escape_html(entry.name);
     std::string date = "-";
     if (entry.modified) {
-      // Converts "Sun, 06 Nov 1994 08:49:37 GMT" to "06-Nov-1994 08:49".
-      const std::string words = format_date(*entry.modified);
-      date = fmt::format("{}-{}-{} {}", words.substr(5, 2), words.substr(8, 3), words.substr(12, 4),
-                         words.substr(17, 5));
+      std::tm parts = {};
+      ::gmtime_r(&*entry.modified, &parts);
+      date = fmt::format("{:%d-%b-%Y %H:%M}", parts);
     }
     const std::string size = entry.size ? fmt::format("{}", *entry.size) : "-";
     const int padding = std::max(1, 50 - static_cast<int>(entry.name.size()));
-    return fmt::format("<a href=\"{0}{1}\">{2}{1}</a>{3:{4}} {5:>17} {6:>19}\n", encode_segment(entry.name),
+    return fmt::format("<a href=\"{0}{1}\">{2}{1}</a>{3:{4}} {5:>17} {6:>19}\n", encode_component(entry.name),
                        slash, shown, "", padding, date, size);
   }
 

@@ -12,6 +12,7 @@
 #include "../source/file_body.h"
 #include "../source/object_path.h"
 #include "../source/tags.h"
+#include "h5mount/base/uri.h"
 #include "h5mount/tree/names.h"
 #include "listing.h"
 #include "page_answers.h"

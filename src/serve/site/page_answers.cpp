@@ -9,6 +9,7 @@
 #include "../http/url.h"
 #include "assets.h"
 #include "h5mount/base/deflate.h"
+#include "h5mount/base/uri.h"
 #include "h5mount/tree/names.h"
 
 namespace h5mount::serve {
@@ -59,7 +60,7 @@ Answer page_answer(const Request& request, const PagePlace& place, RequestWork& 
   text = filled(std::move(text), "{plain}", escape_html(place.plain));
   text = filled(std::move(text), "{file}", place.named ? " data-named" : "");
   text = filled(std::move(text), "{build}", page_build());
-  const std::string query = place.named ? "?file=" + encode_segment(place.name) : std::string();
+  const std::string query = place.named ? "?file=" + encode_component(place.name) : std::string();
   text = filled(std::move(text), "{version}", place.root + ".h5/api/version" + query);
   const std::string marked = fmt::format(" data-name=\"{}\" data-path=\"{}\"", name, escape_html(place.path));
   text = filled(std::move(text), "{place}", marked);

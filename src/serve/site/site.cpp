@@ -12,6 +12,7 @@
 #include "../source/tags.h"
 #include "chunk_failure.h"
 #include "h5mount/base/cures.h"
+#include "h5mount/base/uri.h"
 #include "h5mount/front/path_walk.h"
 #include "listing.h"
 #include "node_answers.h"
@@ -168,7 +169,7 @@ Answer Site::answer_at(const Request& request, const Target& target, RequestWork
 }
 
 Answer Site::answer_found(NodeRequest request, const Place& place, front::FoundNode found) {
-  request.source = place.name.empty() ? request.root : request.root + encode_segment(place.name) + "/";
+  request.source = place.name.empty() ? request.root : request.root + encode_component(place.name) + "/";
   request.file = {place.file, sources_.size() > 1, 0};
   if (request.snapshot->many) {
     auto file = request.snapshot->tree->file_of(found.node.id(), request.work.budget());
@@ -236,7 +237,7 @@ std::optional<Answer> Site::api_answer(const Request& request, const Target& tar
   if (!(*snapshot)->many) {
     const bool by_name = sources_.size() == 1 && place->path == names_.front();
     if (!place->path.empty() && !by_name) return not_found();
-    if (sources_.size() > 1) out.place = encode_segment(place->file) + "/";
+    if (sources_.size() > 1) out.place = encode_component(place->file) + "/";
     return answer_api(asked.endpoint, out);
   }
   const auto found = front::find_path(tree, place->path, front::LastLink::Follow, work.budget());
@@ -247,7 +248,7 @@ std::optional<Answer> Site::api_answer(const Request& request, const Target& tar
   out.snapshot = place->source->of_file(*snapshot, *shown);
   out.root = found->node.id();
   out.above = found->path + "/";
-  out.place = (place->name.empty() ? "" : encode_segment(place->name) + "/") + encode_path(out.above);
+  out.place = (place->name.empty() ? "" : encode_component(place->name) + "/") + encode_path(out.above);
   return answer_api(asked.endpoint, out);
 }
 

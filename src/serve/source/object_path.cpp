@@ -1,7 +1,6 @@
 #include "object_path.h"
 
-#include <algorithm>
-
+#include "h5mount/base/text.h"
 #include "h5mount/tree/names.h"
 
 namespace h5mount::serve {
@@ -11,11 +10,8 @@ namespace {
 template <class Convert>
 std::string converted(std::string_view path, Convert convert) {
   std::string out;
-  for (std::size_t begin = 0; begin < path.size();) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    if (end > begin) convert(path.substr(begin, end - begin), out);
-    begin = end + 1;
-  }
+  for (const std::string_view name : split(path, '/'))
+    if (!name.empty()) convert(name, out);
   return out;
 }
 
