@@ -132,11 +132,8 @@ bool Url::is_prefix() const {
 }
 
 bool is_url(std::string_view text) {
-  const std::size_t colon = text.find("://");
-  if (colon == std::string_view::npos || colon == 0 || !is_letter(text.front())) return false;
-  return std::ranges::all_of(text.substr(0, colon), [](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
-  });
+  const std::string_view scheme = scheme_of(text);
+  return !scheme.empty() && text.substr(scheme.size()).starts_with("://");
 }
 
 Result<Url> parse_url(std::string_view text) {

@@ -143,6 +143,12 @@ Result<Entity> find_entity(const ApiRequest& request, const tree::FileObjectPtr&
                    text_with_cure(object.error()))});
 }
 
+Status confirm_unchanged(const tree::FileObject& object) {
+  tree::FilesRead read;
+  object.add_to(read);
+  return read.confirm_unchanged();
+}
+
 Result<Entity> find_object(const ApiRequest& request) {
   H5_ASSIGN(const tree::FileObjectPtr root,
             request.snapshot->tree->root_object(request.root, request.budget()));

@@ -66,6 +66,8 @@ Result<tree::FileObjectPtr> follow_shown(const Snapshot& snapshot, const tree::F
 // Whether a link whose target cannot be had, with that error, is described as a link. What fails for a moment
 // fails the request: clients keep what they are told.
 bool is_shown_as_link(const Error& error);
+// Fails if the files that the object was read from have changed meanwhile.
+Status confirm_unchanged(const tree::FileObject& object);
 // The object that the parameter `path` names.
 Result<Entity> find_object(const ApiRequest& request);
 Result<Entity> find_dataset(const ApiRequest& request);

@@ -79,11 +79,7 @@ class PathsBody final : public GradualBody {
         {ErrorCode::NotFound, "Cannot resolve the link at " + path_ + ": " + text_with_cure(object.error())});
   }
 
-  Status confirm() override {
-    tree::FilesRead read;
-    base_.object->add_to(read);
-    return read.confirm_unchanged();
-  }
+  Status confirm() override { return confirm_unchanged(*base_.object); }
 
   const std::shared_ptr<const Snapshot> snapshot_;
   const Entity base_;

@@ -24,7 +24,6 @@ constexpr mode_t kOwnerOnly = 0177;  // bits that are removed from a socket's mo
 struct Address {
   sockaddr_storage storage = {};
   socklen_t length = 0;
-  bool loopback = false;
 };
 
 Result<Address> parse_address(const std::string& text, std::uint16_t port) {
@@ -34,7 +33,6 @@ Result<Address> parse_address(const std::string& text, std::uint16_t port) {
     four->sin_family = AF_INET;
     four->sin_port = htons(port);
     out.length = sizeof *four;
-    out.loopback = ntohl(four->sin_addr.s_addr) >> 24 == 127;
     return out;
   }
   auto* const six = reinterpret_cast<sockaddr_in6*>(&out.storage);
@@ -42,7 +40,6 @@ Result<Address> parse_address(const std::string& text, std::uint16_t port) {
     six->sin6_family = AF_INET6;
     six->sin6_port = htons(port);
     out.length = sizeof *six;
-    out.loopback = is_loopback(six->sin6_addr);
     return out;
   }
   return fail(Error(ErrorCode::InvalidValue, text + " is no address: as numbers, 127.0.0.1 or ::1"));
@@ -52,30 +49,39 @@ UniqueFd stream_socket(int family) {
   return UniqueFd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
-std::uint16_t bound_port(int descriptor) {
-  sockaddr_storage address = {};
-  socklen_t length = sizeof address;
-  ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length);
-  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
-                                             : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+Listener describe_port(const sockaddr_storage& address) {
+  Listener out;
+  char text[INET6_ADDRSTRLEN] = "";
+  out.six = address.ss_family == AF_INET6;
+  if (out.six) {
+    const auto& six = reinterpret_cast<const sockaddr_in6&>(address);
+    ::inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof text);
+    out.port = ntohs(six.sin6_port);
+    out.loopback = is_loopback(six.sin6_addr);
+  } else {
+    const auto& four = reinterpret_cast<const sockaddr_in&>(address);
+    ::inet_ntop(AF_INET, &four.sin_addr, text, sizeof text);
+    out.port = ntohs(four.sin_port);
+    out.loopback = ntohl(four.sin_addr.s_addr) >> 24 == 127;
+  }
+  const std::string host = out.six ? fmt::format("[{}]", text) : text;
+  out.url = fmt::format("http://{}:{}/", host, out.port);
+  return out;
 }
 
 Result<Listener> listen_on_port(const ServerOptions& options) {
-  H5_ASSIGN(const Address address, parse_address(options.address, options.port));
-  Listener out;
-  out.six = address.storage.ss_family == AF_INET6;
-  out.loopback = address.loopback;
-  const std::string host = out.six ? "[" + options.address + "]" : options.address;
-  out.socket = stream_socket(address.storage.ss_family);
+  H5_ASSIGN(Address address, parse_address(options.address, options.port));
+  auto* const place = reinterpret_cast<sockaddr*>(&address.storage);
+  UniqueFd socket = stream_socket(address.storage.ss_family);
   const int on = 1;
-  if (out.socket.get() >= 0) ::setsockopt(out.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  const bool done =
-      out.socket.get() >= 0 &&
-      ::bind(out.socket.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0 &&
-      ::listen(out.socket.get(), kBacklog) == 0;
-  if (!done) return fail(io_error(errno, fmt::format("cannot listen on {}:{}", host, options.port)));
-  out.port = bound_port(out.socket.get());
-  out.url = fmt::format("http://{}:{}/", host, out.port);
+  if (socket.get() >= 0) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  const bool done = socket.get() >= 0 && ::bind(socket.get(), place, address.length) == 0 &&
+                    ::listen(socket.get(), kBacklog) == 0 &&
+                    ::getsockname(socket.get(), place, &address.length) == 0;
+  const int trouble = errno;
+  Listener out = describe_port(address.storage);
+  if (!done) return fail(io_error(trouble, "cannot listen on " + out.url));
+  out.socket = std::move(socket);
   return out;
 }
 
@@ -127,26 +133,6 @@ Result<Listener> listen_on_path(const std::string& path) {
 }
 
 // ---- sockets that others made
-
-Listener describe_port(const sockaddr_storage& address) {
-  Listener out;
-  char text[INET6_ADDRSTRLEN] = "";
-  out.six = address.ss_family == AF_INET6;
-  if (out.six) {
-    const auto& six = reinterpret_cast<const sockaddr_in6&>(address);
-    ::inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof text);
-    out.port = ntohs(six.sin6_port);
-    out.loopback = is_loopback(six.sin6_addr);
-  } else {
-    const auto& four = reinterpret_cast<const sockaddr_in&>(address);
-    ::inet_ntop(AF_INET, &four.sin_addr, text, sizeof text);
-    out.port = ntohs(four.sin_port);
-    out.loopback = ntohl(four.sin_addr.s_addr) >> 24 == 127;
-  }
-  const std::string host = out.six ? fmt::format("[{}]", text) : text;
-  out.url = fmt::format("http://{}:{}/", host, out.port);
-  return out;
-}
 
 Listener describe_path(const sockaddr_un& address, socklen_t length) {
   Listener out;

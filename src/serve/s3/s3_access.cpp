@@ -5,29 +5,18 @@
 namespace h5mount::serve {
 namespace {
 
-const std::string* find_header(const sign::Request& request, std::string_view name) {
-  for (const auto& [field, value] : request.headers)
-    if (equals_ignoring_case(field, name)) return &value;
-  return nullptr;
-}
-
-bool has_parameter(const sign::Request& request, std::string_view name) {
-  for (const auto& [field, value] : request.query)
-    if (field == name) return true;
-  return false;
-}
-
 // Whether the stated hash can be that of the request's body. Requests that read have no body, so it must be
 // the hash of no bytes. Requests that write are refused in any case.
 bool is_hash_of_request(const sign::Request& request) {
   if (request.method != "GET" && request.method != "HEAD") return true;
-  const std::string* const said = find_header(request, "x-amz-content-sha256");
+  const std::string* const said = sign::find_field(request.headers, "x-amz-content-sha256");
   return said == nullptr || *said == sign::kUnsignedPayload || *said == sign::sha256_hex("");
 }
 
 S3Error malformed(const sign::Request& request, std::string_view why) {
-  const std::string_view code = find_header(request, "Authorization") ? "AuthorizationHeaderMalformed"
-                                                                      : "AuthorizationQueryParametersError";
+  const std::string_view code = sign::find_field(request.headers, "Authorization")
+                                    ? "AuthorizationHeaderMalformed"
+                                    : "AuthorizationQueryParametersError";
   return {400, code, std::string(why)};
 }
 
@@ -45,7 +34,8 @@ sign::Request signed_form(const Request& request) {
 std::optional<S3Error> check_signature(const S3Key& key, const sign::Request& request, std::int64_t now) {
   if (!sign::is_signed(request))
     return S3Error{403, "AccessDenied", "The request must be signed (signature version 4)."};
-  if (find_header(request, "Authorization") && has_parameter(request, "X-Amz-Signature"))
+  if (sign::find_field(request.headers, "Authorization") &&
+      sign::find_field(request.query, "X-Amz-Signature"))
     return S3Error{400, "InvalidArgument", "Only one auth mechanism allowed"};
   const auto claim = sign::read_claim(request);
   if (!claim) return malformed(request, claim.error().text());

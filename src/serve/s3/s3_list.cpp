@@ -79,13 +79,6 @@ std::expected<ListQuery, std::string> read_query(const Fields& query) {
   return out;
 }
 
-// The first text behind all texts that begin with `prefix`; empty if there is none.
-std::string behind(std::string prefix) {
-  while (!prefix.empty() && prefix.back() == '\xFF') prefix.pop_back();
-  if (!prefix.empty()) prefix.back() = static_cast<char>(prefix.back() + 1);
-  return prefix;
-}
-
 class Page {
  public:
   Page(S3Bucket& bucket, std::shared_ptr<const Snapshot> snapshot, ListQuery query, RequestWork& work)

@@ -9,10 +9,6 @@
 namespace h5mount::serve {
 namespace {
 
-// The numbers of directories, and of names in all of them, that are kept between two pages of a client. The
-// directory that was listed last is always kept.
-constexpr std::size_t kMaxKept = 64;
-constexpr std::size_t kMaxNames = std::size_t{1} << 20;
 constexpr std::chrono::seconds kKept{30};
 // The time for which a directory is kept if nothing shows that it has changed.
 constexpr std::chrono::seconds kKeptUntold{1};
@@ -70,49 +66,24 @@ std::optional<Error> trouble_of(tree::Tree& tree, tree::NodeId directory,
   return said ? std::optional(Error(ErrorCode::Io, *said)) : std::nullopt;
 }
 
-OrderedNamesPtr OrderCache::find(const Snapshot& snapshot, tree::NodeId directory) {
-  const auto now = Clock::now();
-  std::list<Entry> dropped;  // destroyed after the lock is released
-  const MutexLock lock(mutex_);
-  for (auto at = entries_.begin(); at != entries_.end();) {
-    const auto entry = at++;
-    if (entry->kept_until < now || entry->tree != snapshot.tree.get())
-      dropped.splice(dropped.end(), entries_, entry);
-  }
-  const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
-    return entry.tree == snapshot.tree.get() && entry.directory == directory &&
-           entry.version == snapshot.version;
-  });
-  if (found == entries_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, found);
-  return found->names;
-}
-
-void OrderCache::keep(Entry entry) {
-  std::list<Entry> dropped;
-  const MutexLock lock(mutex_);
-  entries_.push_front(std::move(entry));
-  std::size_t names = 0, count = 0;
-  for (auto at = entries_.begin(); at != entries_.end();) {
-    const auto one = at++;
-    names += one->names->size();
-    if (++count > kMaxKept || (count > 1 && names > kMaxNames)) dropped.splice(dropped.end(), entries_, one);
-  }
-}
-
 Result<OrderedNamesPtr> OrderCache::open(const std::shared_ptr<const Snapshot>& snapshot,
                                          front::NodeReference directory, RequestBudget& budget) {
-  if (OrderedNamesPtr known = find(*snapshot, directory.id())) return known;
-  H5_ASSIGN(ListingPtr listing,
-            snapshot->listings->open(*snapshot->tree, directory.id(), snapshot->version, budget));
-  H5_ASSIGN(std::vector<std::uint32_t> order, order_of(*listing, budget));
   const tree::NodeId id = directory.id();
+  if (opening_.exchange(snapshot->opening) != snapshot->opening) kept_.clear();
+  const auto known = kept_.find(id);
+  if (known && known->version == snapshot->version && known->until >= Clock::now() &&
+      known->names->is_of(*snapshot))
+    return known->names;
+  H5_ASSIGN(ListingPtr listing, snapshot->listings->open(*snapshot->tree, id, snapshot->version, budget));
+  H5_ASSIGN(std::vector<std::uint32_t> order, order_of(*listing, budget));
   const bool lasts = snapshot->tree->lasts(id);
   const bool told = !tag_of(*snapshot, id, {}, budget).empty();
   auto names = std::make_shared<const OrderedNames>(snapshot, std::move(directory), std::move(listing),
                                                     std::move(order));
   const Clock::time_point until = Clock::now() + (told ? kKept : kKeptUntold);
-  if (lasts) keep({snapshot->tree.get(), id, snapshot->version, until, names});
+  if (lasts)
+    kept_.insert(id, std::make_shared<const Kept>(Kept{snapshot->version, until, names}),
+                 std::max(names->size(), kMaxNames / kMaxKept));
   return names;
 }
 

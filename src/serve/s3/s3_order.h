@@ -3,14 +3,15 @@
 // any.
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "../source/source.h"
+#include "h5mount/base/lru_cache.h"
 #include "h5mount/front/path_walk.h"
 
 namespace h5mount::serve {
@@ -20,6 +21,7 @@ class OrderedNames {
   OrderedNames(std::shared_ptr<const Snapshot> snapshot, front::NodeReference directory, ListingPtr listing,
                std::vector<std::uint32_t> order);
 
+  bool is_of(const Snapshot& snapshot) const { return snapshot_->tree == snapshot.tree; }
   std::size_t size() const { return order_.size(); }
   std::string name(std::size_t rank) const { return listing_->name_at(order_[rank]); }
   // The first entry whose name is not less than `name`.
@@ -49,19 +51,18 @@ class OrderCache {
                                front::NodeReference directory, RequestBudget& budget);
 
  private:
+  // The numbers of directories, and of names in all of them, that are kept between two pages of a client. The
+  // directory that was listed last is always kept.
+  static constexpr std::size_t kMaxKept = 64, kMaxNames = std::size_t{1} << 20;
   using Clock = std::chrono::steady_clock;
-  struct Entry {
-    const tree::Tree* tree;
-    tree::NodeId directory;
+  struct Kept {
     std::string version;
-    Clock::time_point kept_until;
+    Clock::time_point until;
     OrderedNamesPtr names;
   };
-  OrderedNamesPtr find(const Snapshot& snapshot, tree::NodeId directory);
-  void keep(Entry entry);
 
-  Mutex mutex_;
-  std::list<Entry> entries_ H5_GUARDED_BY(mutex_);  // the most recently used first
+  LruCache<Kept> kept_{kMaxNames, 1};       // by directory; their size is the number of names
+  std::atomic<std::uint64_t> opening_ = 0;  // of the source, which all that is kept belongs to
 };
 
 }  // namespace h5mount::serve

@@ -31,6 +31,12 @@ bool is_no_name(std::string_view name) {
 
 }  // namespace
 
+std::string behind(std::string prefix) {
+  while (!prefix.empty() && prefix.back() == '\xFF') prefix.pop_back();
+  if (!prefix.empty()) prefix.back() = static_cast<char>(prefix.back() + 1);
+  return prefix;
+}
+
 KeyWalk::KeyWalk(std::shared_ptr<const Snapshot> snapshot, OrderCache& orders, std::string prefix, bool deep)
     : snapshot_(std::move(snapshot)), orders_(orders), prefix_(std::move(prefix)), deep_(deep) {}
 
@@ -57,15 +63,8 @@ Status KeyWalk::begin_level(std::string path, front::NodeReference directory, st
   Level level{std::move(path), std::move(names)};
   level.next = level.names->lower_bound(std::max(bound, prefix));
   level.end = level.names->size();
-  if (!prefix.empty()) {
-    // `last` becomes the first name behind those that begin with the prefix.
-    std::string last(prefix);
-    while (!last.empty() && last.back() == '\xFF') last.pop_back();
-    if (!last.empty()) {
-      last.back() = static_cast<char>(last.back() + 1);
-      level.end = std::max(level.next, level.names->lower_bound(last));
-    }
-  }
+  if (const std::string last = behind(std::string(prefix)); !last.empty())
+    level.end = std::max(level.next, level.names->lower_bound(last));
   // Directories are deferred whose own name is before the bound, if not all their entries are.
   for (std::size_t length = std::max<std::size_t>(prefix.size(), 1); length < bound.size(); ++length) {
     if (!is_before_slash(bound[length]) && bound[length] != '/') continue;

@@ -25,6 +25,9 @@ struct WalkedKey {
   std::optional<Error> trouble = {};  // why it cannot be read; if set, there is no node
 };
 
+// The first text behind all texts that begin with `prefix`; empty if there is none.
+std::string behind(std::string prefix);
+
 class KeyWalk {
  public:
   // Walks the keys that begin with `prefix`. Deep: the keys of files. Otherwise a directory stands for

@@ -134,55 +134,6 @@ class ListingText {
   const std::string path_;
 };
 
-// Looks up the entries of a listing.
-struct EntryMaker {
-  const Snapshot& snapshot;
-  const front::FoundNode& directory;
-  const tree::DirectoryListing& listing;
-  tree::FilesRead& read;
-  RequestBudget& budget;
-
-  ListedEntry make(std::size_t position, ListingForm form) const {
-    ListedEntry out;
-    out.name = listing.name_at(position);
-    const auto entry = snapshot.tree->lookup_listed(directory.node.id(), listing, position, read, budget);
-    if (!entry) {
-      out.error = text_with_cure(entry.error());
-      return out;
-    }
-    const front::NodeReference node(snapshot.tree, entry->node);
-    out.modified = entry->stat.mtime;
-    switch (entry->stat.type) {
-      case tree::NodeType::Directory:
-        out.type = "directory";
-        break;
-      case tree::NodeType::File:
-        out.type = "file";
-        // A size of 0 that is not complete is not known without reading the file.
-        if (entry->stat.complete || entry->stat.size > 0) out.size = entry->stat.size;
-        if (form == ListingForm::Json) out.etag = tag_of(snapshot, node.id(), {}, budget);
-        break;
-      case tree::NodeType::Symlink:
-        out.type = "symlink";
-        out.target = snapshot.tree->readlink(node.id()).value_or(std::string());
-        break;
-    }
-    if (form == ListingForm::Table && entry->stat.type != tree::NodeType::Symlink) add_facts(node.id(), out);
-    return out;
-  }
-
-  void add_facts(tree::NodeId node, ListedEntry& out) const {
-    const auto fact = [&](const char* name) {
-      return snapshot.tree->get_xattr(node, name, budget).value_or(std::string());
-    };
-    out.kind = fact("user.hdf5.kind");
-    out.shape = fact("user.hdf5.shape");
-    out.dtype = std::string(utf8_prefix(fact("user.hdf5.dtype"), kMaxShownType));
-    out.salvage = fact("user.hdf5.salvage");
-    out.error = fact("user.hdf5.error");
-  }
-};
-
 class ListingBody final : public GradualBody {
  public:
   ListingBody(std::shared_ptr<const Snapshot> snapshot, front::FoundNode directory, ListingPtr listing,
@@ -201,8 +152,7 @@ class ListingBody final : public GradualBody {
     if (next_ < listing_->size()) {
       // Clients keep what they are told, so what fails for a moment ends the listing.
       const MomentaryWatch watch;
-      const ListedEntry entry =
-          EntryMaker{*snapshot_, directory_, *listing_, read_, work.budget()}.make(next_, form_);
+      const ListedEntry entry = entry_at(next_, work.budget());
       if (watch.met() && !is_held_by_writer(*watch.met())) return fail(*watch.met());
       // If the request may not continue, the listing ends with an error: it must not look complete.
       if (!entry.error.empty()) H5_TRY(work.budget().check());
@@ -214,6 +164,48 @@ class ListingBody final : public GradualBody {
     out += text_.end();
     end();
     return {};
+  }
+
+  ListedEntry entry_at(std::size_t position, RequestBudget& budget) {
+    ListedEntry out;
+    out.name = listing_->name_at(position);
+    const auto entry =
+        snapshot_->tree->lookup_listed(directory_.node.id(), *listing_, position, read_, budget);
+    if (!entry) {
+      out.error = text_with_cure(entry.error());
+      return out;
+    }
+    const front::NodeReference node(snapshot_->tree, entry->node);
+    out.modified = entry->stat.mtime;
+    switch (entry->stat.type) {
+      case tree::NodeType::Directory:
+        out.type = "directory";
+        break;
+      case tree::NodeType::File:
+        out.type = "file";
+        // A size of 0 that is not complete is not known without reading the file.
+        if (entry->stat.complete || entry->stat.size > 0) out.size = entry->stat.size;
+        if (form_ == ListingForm::Json) out.etag = tag_of(*snapshot_, node.id(), {}, budget);
+        break;
+      case tree::NodeType::Symlink:
+        out.type = "symlink";
+        out.target = snapshot_->tree->readlink(node.id()).value_or(std::string());
+        break;
+    }
+    if (form_ == ListingForm::Table && entry->stat.type != tree::NodeType::Symlink)
+      add_facts(node.id(), out, budget);
+    return out;
+  }
+
+  void add_facts(tree::NodeId node, ListedEntry& out, RequestBudget& budget) const {
+    const auto fact = [&](const char* name) {
+      return snapshot_->tree->get_xattr(node, name, budget).value_or(std::string());
+    };
+    out.kind = fact("user.hdf5.kind");
+    out.shape = fact("user.hdf5.shape");
+    out.dtype = std::string(utf8_prefix(fact("user.hdf5.dtype"), kMaxShownType));
+    out.salvage = fact("user.hdf5.salvage");
+    out.error = fact("user.hdf5.error");
   }
 
   Status confirm() override { return std::exchange(read_, {}).confirm_unchanged(); }
