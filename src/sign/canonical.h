@@ -11,7 +11,6 @@ namespace h5mount::sign {
 
 inline constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
-std::string joined(const std::vector<std::string>& parts, std::string_view between);
 // Returns, for example, "20130524/us-east-1/s3/aws4_request".
 std::string scope_text(const Scope& scope);
 
