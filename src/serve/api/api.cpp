@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "../http/fields.h"
 #include "../http/representation.h"
 #include "h5mount/base/cures.h"
+#include "h5mount/base/text.h"
 #include "h5mount/text/json_writer.h"
 
 namespace h5mount::serve {

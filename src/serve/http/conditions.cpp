@@ -1,6 +1,7 @@
 #include "conditions.h"
 
 #include "fields.h"
+#include "h5mount/base/text.h"
 
 namespace h5mount::serve {
 namespace {

@@ -16,6 +16,7 @@
 #include "access_token.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
+#include "h5mount/serve/server.h"
 
 namespace h5mount::serve {
 namespace {

@@ -6,6 +6,7 @@
 #include "fields.h"
 #include "h5mount/base/cures.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/text.h"
 
 namespace h5mount::serve {
 namespace {

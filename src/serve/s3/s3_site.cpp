@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <ctime>
 
-#include "../http/fields.h"
 #include "../http/host.h"
 #include "../site/chunk_failure.h"
+#include "h5mount/base/text.h"
 #include "s3_object.h"
 
 namespace h5mount::serve {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "../http/message.h"
+
 namespace h5mount::serve {
 namespace {
 

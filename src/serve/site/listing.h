@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../http/body.h"
+#include "../source/source.h"
 #include "h5mount/front/path_walk.h"
 
 namespace h5mount::serve {

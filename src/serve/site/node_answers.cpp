@@ -6,7 +6,6 @@
 #include <ctime>
 
 #include "../http/conditions.h"
-#include "../http/fields.h"
 #include "../http/representation.h"
 #include "../http/url.h"
 #include "../source/file_body.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "../http/fields.h"
 #include "../http/representation.h"
 #include "../http/url.h"
 #include "assets.h"

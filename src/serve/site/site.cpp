@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "../api/api.h"
-#include "../http/fields.h"
 #include "../http/host.h"
 #include "../http/representation.h"
 #include "../http/url.h"
