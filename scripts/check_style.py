@@ -37,9 +37,10 @@ MAY_USE = {
     "store": ["tree"],
     "check": ["text", "dataset", "chunk", "object", "metadata", "format", "cache", "io"],
     "fuse": ["tree", "dataset"],
+    "survive": ["fuse", "tree", "dataset"],
     "front": ["tree", "text", "dataset", "sign"],
     "serve": ["front", "tree", "view", "text", "dataset", "object", "format", "sign"],
-    "cli": ["salvage", "remote", "sign", "serve", "store", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
+    "cli": ["salvage", "remote", "sign", "serve", "store", "fuse", "survive", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
 # Modules whose sources lie in folders: which others each folder may include besides itself; "" stands for the files that
 # are in none. Those may include every folder.
@@ -50,6 +51,29 @@ MAY_USE_FOLDERS = {
         "views": ["objects", "core"],
         "zarr": ["views", "objects", "core"],
         "forest": ["", "views", "objects", "core"],
+    },
+    "cli": {
+        "words": [],
+        "open": ["words"],
+        "mount": ["open", "words"],
+    },
+    "fuse": {
+        "loop": [],
+        "ops": ["loop"],
+        "listings": ["ops", "loop"],
+        "session": ["listings", "ops", "loop"],
+    },
+    "remote": {
+        "transport": [],
+        "aws": ["transport"],
+        "cache": [],
+    },
+    "serve": {
+        "http": [],
+        "source": ["http"],
+        "api": ["source", "http"],
+        "site": ["api", "source", "http"],
+        "s3": ["site", "source", "http"],
     },
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a C++ source that holds files: the definition of page_assets() of src/serve/assets.h.
+"""Writes a C++ source that holds files: the definition of page_assets() of src/serve/site/assets.h.
 
     embed_files.py OUTPUT FILE…
 """
@@ -18,7 +18,7 @@ def literals(data):
 def main():
     output, files = sys.argv[1], sys.argv[2:]
     with open(output, "w", encoding="ascii") as out:
-        out.write('#include "assets.h"\n\nnamespace h5mount::serve {\nnamespace {\n\nusing namespace std::literals;\n\n')
+        out.write('#include "site/assets.h"\n\nnamespace h5mount::serve {\nnamespace {\n\nusing namespace std::literals;\n\n')
         out.write("constexpr Asset kAssets[] = {\n")
         for file in files:
             with open(file, "rb") as source:

@@ -4,7 +4,7 @@
 #   scripts/fuzz.sh claiming-files COUNT [BUILD_DIRECTORY]   so many files that claim much, by number, in a build of
 #     its own without sanitizers, so that memory is that of users; findings are in BUILD_DIRECTORY-plain/findings
 #   scripts/fuzz.sh TARGET [SECONDS] [BUILD_DIRECTORY]
-#     TARGET: whole_file, fsck, salvage, messages, values, http, names, lines, claims; filter:NAME for one decoder (filter:
+#     TARGET: whole_file, fsck, salvage, messages, values, http, names, claims; filter:NAME for one decoder (filter:
 #     lzf, filter:blosc2-array); filters: every decoder for SECONDS each, and a table; canary: a deliberate bug, which
 #     must be found within SECONDS
 # Exit code 0 only where nothing was found and the canary, where it ran, was.
@@ -31,7 +31,7 @@ build=${3:-$here/build-fuzz}
 corpus=${H5MOUNT_CORPUS:-$here/../shared/corpus}
 coverage=$build-coverage
 canary_seconds=120
-all_targets="whole_file fsck salvage messages values http names lines claims"
+all_targets="whole_file fsck salvage messages values http names claims"
 export CXX="${CXX:-clang++-19}" CC="${CC:-clang-19}"
 
 case $target in
@@ -143,9 +143,9 @@ sources_of() {  # NAME
     salvage) echo salvage ;;
     messages) echo format ;;
     values) echo text ;;
-    http) echo serve/url.cpp serve/fields.cpp serve/byte_ranges.cpp serve/host.cpp serve/conditions.cpp ;;
+    http) echo serve/http/url.cpp serve/http/fields.cpp serve/http/byte_ranges.cpp serve/http/host.cpp \
+      serve/http/conditions.cpp serve/http/message.cpp serve/http/access_token.cpp ;;
     names) echo tree/names.cpp view/selection_text.cpp ;;
-    lines) echo tree/forest/catalogue_line.cpp ;;
     claims) echo view tree ;;
     filters) echo filter ;;
     bitshuffle) echo filter/bitshuffle.cpp filter/bit_transpose.cpp ;;

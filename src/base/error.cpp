@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 
 namespace h5mount {
 

@@ -63,7 +63,7 @@ Status run_copy(const FrontCommand& command, const object::FileSet* files,
   options.progress = shown ? &progress : nullptr;
   Status done;
   {
-    std::optional<ProgressLine> line;
+    std::optional<CopyProgressLine> line;
     if (shown) line.emplace(progress);
     done = front::copy(tree, options, failed);
   }

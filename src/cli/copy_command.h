@@ -1,9 +1,9 @@
 // --copy on a terminal: its progress, and the signals that stop it.
 #pragma once
 
-#include "command_line.h"
 #include "h5mount/front/copy.h"
 #include "h5mount/object/file_set.h"
+#include "words/command_line.h"
 
 namespace h5mount::cli {
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdio>
 
 #include "h5mount/base/thread.h"
 
@@ -11,12 +10,6 @@ namespace h5mount::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval{500};
-constexpr double kMib = 1 << 20;
-
-std::string amount(double done, double all, bool counted) {
-  return counted ? fmt::format("{:.1f} of {:.1f} MiB", done / kMib, all / kMib)
-                 : fmt::format("{:.1f} MiB", done / kMib);
-}
 
 std::string duration(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::ceil(seconds));
@@ -30,7 +23,7 @@ std::string progress_text(const front::CopyProgress& progress, std::chrono::dura
   const auto done = static_cast<double>(progress.bytes.load());
   const auto all = static_cast<double>(progress.all_bytes.load());
   const bool counted = progress.counted;
-  std::string out = amount(done, all, counted);
+  std::string out = bytes_text(done) + (counted ? " of " + bytes_text(all) : "");
   if (counted)
     out += fmt::format(", {} of {} files", progress.files.load(), progress.all_files.load());
   else if (progress.files > 0)  // an archive's are not counted
@@ -38,12 +31,12 @@ std::string progress_text(const front::CopyProgress& progress, std::chrono::dura
   // Files that already existed do not count for the rate.
   const double rate =
       (done - static_cast<double>(progress.kept_bytes.load())) / std::max(elapsed.count(), 1e-3);
-  out += fmt::format(", {:.1f} MiB/s", rate / kMib);
+  out += fmt::format(", {}/s", bytes_text(std::max(rate, 0.0)));
   if (counted && rate > 0 && all >= done) out += fmt::format(", {} left", duration((all - done) / rate));
   return out;
 }
 
-ProgressLine::ProgressLine(const front::CopyProgress& progress) : progress_(progress) {
+CopyProgressLine::CopyProgressLine(const front::CopyProgress& progress) : progress_(progress) {
   thread_ = start_thread("h5-progress", [this] {
     MutexLock lock(mutex_);
     auto next = std::chrono::steady_clock::now() + kInterval;
@@ -55,7 +48,7 @@ ProgressLine::ProgressLine(const front::CopyProgress& progress) : progress_(prog
   });
 }
 
-ProgressLine::~ProgressLine() {
+CopyProgressLine::~CopyProgressLine() {
   {
     const MutexLock lock(mutex_);
     ended_ = true;
@@ -63,13 +56,11 @@ ProgressLine::~ProgressLine() {
   ending_.notify_all();
   thread_.join();
   show();
-  std::fputc('\n', stderr);
+  line_.keep();
 }
 
-// Erases to the end of the line, because the text may have become shorter.
-void ProgressLine::show() {
-  std::fprintf(stderr, "\r%s\033[K",
-               progress_text(progress_, std::chrono::steady_clock::now() - start_).c_str());
+void CopyProgressLine::show() {
+  line_.show(progress_text(progress_, std::chrono::steady_clock::now() - start_));
 }
 
 }  // namespace h5mount::cli

@@ -7,24 +7,26 @@
 
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/front/copy.h"
+#include "open/progress_line.h"
 
 namespace h5mount::cli {
 
-// "12.3 of 64.0 MiB, 45 of 100 files, 120.0 MiB/s, 1:05 left"
+// "12.3 MiB of 64.0 MiB, 45 of 100 files, 120.0 MiB/s, 1:05 left"
 std::string progress_text(const front::CopyProgress& progress, std::chrono::duration<double> elapsed);
 
 // Rewrites the line on stderr until it is destroyed.
-class ProgressLine {
+class CopyProgressLine {
  public:
-  explicit ProgressLine(const front::CopyProgress& progress);
-  ~ProgressLine();
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
+  explicit CopyProgressLine(const front::CopyProgress& progress);
+  ~CopyProgressLine();
+  CopyProgressLine(const CopyProgressLine&) = delete;
+  CopyProgressLine& operator=(const CopyProgressLine&) = delete;
 
  private:
   void show();
 
   const front::CopyProgress& progress_;
+  ProgressLine line_{true};
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Mutex mutex_;
   Condition ending_;

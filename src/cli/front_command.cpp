@@ -11,14 +11,15 @@
 
 #include "copy_command.h"
 #include "copy_progress.h"
-#include "cures.h"
-#include "exit_codes.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/front/commands.h"
-#include "open_source.h"
-#include "path_hint.h"
+#include "open/advice.h"
+#include "open/make_tree.h"
+#include "open/open_source.h"
+#include "suggest_path.h"
+#include "words/exit_codes.h"
 
 namespace h5mount::cli {
 namespace {
@@ -46,7 +47,7 @@ Status save_metadata(const FrontCommand& command, const front::Context& context)
 // An archive of a far file takes long: a terminal shows how far it is, unless the archive itself goes there.
 Status run_tar(const FrontCommand& command, const front::Context& context) {
   front::CopyProgress progress;
-  std::optional<ProgressLine> line;
+  std::optional<CopyProgressLine> line;
   if (command.sources.far() && ::isatty(STDERR_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 0) {
     context.out.count_in(&progress.bytes);
     line.emplace(progress);
@@ -87,7 +88,8 @@ bool is_other_file(const std::string& path, const Error& error) {
 front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
                                       bool& any) {
   constexpr int kMaxHints = 4;
-  return [&tree, &file, &any, hints = 0, cures = Cures()](std::string_view path, const Error& error) mutable {
+  return [&tree, &file, &any, hints = 0, once = AdviceOnce()](std::string_view path,
+                                                              const Error& error) mutable {
     any = true;
     if (is_other_file(std::string(path), error)) {
       print_error("",
@@ -99,9 +101,10 @@ front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, c
     std::string place(path);
     if (!place.starts_with('/')) place.insert(place.begin(), '/');
     std::string words = error.text();
-    if (const std::string_view cure = cures.next(error); !cure.empty()) words += fmt::format("; {}", cure);
+    if (const std::string_view advice = once.next(error); !advice.empty())
+      words += fmt::format("; {}", advice);
     if (error.code() == ErrorCode::NotFound && ++hints <= kMaxHints)
-      if (const std::string hint = path_hint(tree, file, path, cures); !hint.empty()) words += "; " + hint;
+      if (const std::string hint = suggest_path(tree, file, path, once); !hint.empty()) words += "; " + hint;
     print_error("", file + ": " + (words.find(place) == std::string::npos ? place + ": " + words : words));
   };
 }
@@ -133,8 +136,8 @@ int run_front(const FrontCommand& command) {
   if (!done) {
     std::string words = done.error().text();
     const bool of_destination = !command.destination.empty() && words.starts_with(command.destination);
-    if (const std::string_view cure = cure_for_command(done.error()); !cure.empty())
-      words += fmt::format("; {}", cure);
+    if (const std::string_view advice = advice_for_command(done.error()); !advice.empty())
+      words += fmt::format("; {}", advice);
     print_error(of_destination ? "" : name, words);
   }
   return done && !any_failed ? 0 : kExitPartial;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "command_line.h"
+#include "words/command_line.h"
 
 namespace h5mount::cli {
 

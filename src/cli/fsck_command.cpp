@@ -13,18 +13,20 @@
 #include <optional>
 #include <thread>
 
-#include "cures.h"
-#include "fsck_words.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/log.h"
 #include "h5mount/check/check.h"
 #include "h5mount/front/checksums.h"
 #include "h5mount/remote/url.h"
-#include "h5mount/text/value_text.h"
-#include "mount_options.h"
-#include "open_source.h"
-#include "salvage_files.h"
-#include "salvage_reports.h"
+#include "h5mount/text/json_writer.h"
+#include "open/advice.h"
+#include "open/open_source.h"
+#include "open/progress_line.h"
+#include "open/salvage_files.h"
+#include "open/salvage_reports.h"
+#include "words/command_line.h"
+#include "words/exit_codes.h"
+#include "words/mount_options.h"
 
 namespace h5mount::cli {
 
@@ -64,81 +66,69 @@ std::string_view severity_name(check::Severity severity) {
   return "damage";
 }
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  text::append_json_string(text, out);
-  return out;
-}
-
-std::string bytes_text(double bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
-}
-
 // Prints findings as they are found, one line each, beside the progress. Threads: one at a time, except that
 // the checksums' findings come after the check.
 class Printer final : public check::Report {
  public:
-  Printer(const FsckCommand& command, Cures& cures, std::string source, std::uint64_t file_bytes)
+  Printer(const FsckCommand& command, AdviceOnce& advice, std::string source, std::uint64_t file_bytes)
       : command_(command),
-        cures_(cures),
+        advice_(advice),
         source_(std::move(source)),
         file_bytes_(file_bytes),
-        bar_(command.progress && command.progress_descriptor < 0 && ::isatty(STDERR_FILENO) == 1) {}
-  ~Printer() override { clear_bar(); }
-  Printer(const Printer&) = delete;
-  Printer& operator=(const Printer&) = delete;
+        bar_(command.progress && command.progress_descriptor < 0) {}
 
   void found(const check::Finding& finding) override {
-    clear_bar();
+    bar_.clear();
     g_code |= finding.severity == check::Severity::Damage      ? kFsckDamaged
               : finding.severity == check::Severity::Unchecked ? kFsckCouldNotRun
                                                                : kFsckClean;
     const std::string place = source_ + (finding.path.empty() ? "" : ":" + finding.path);
     if (command_.json)
-      print(fmt::format(R"({{"source":{},"path":{},"severity":"{}","code":"{}","why":{}}})",
-                        json_string(source_), json_string(finding.path), severity_name(finding.severity),
-                        error_code_name(finding.error.code()), json_string(finding.error.text())));
+      print_json([&](text::JsonWriter& json) {
+        json.member("path", finding.path).member("severity", severity_name(finding.severity));
+        json.member("code", error_code_name(finding.error.code())).member("why", finding.error.text());
+      });
     else if (finding.severity == check::Severity::Damage)
       print(fmt::format("{}: {}", escape_for_log(place), escape_for_log(finding.error.text())));
     else
       print(fmt::format("{}: {}: {}", escape_for_log(place), severity_name(finding.severity),
                         finding.error.text()));
     if (command_.json || command_.quiet || finding.severity == check::Severity::Note) return;
-    if (const std::string_view cure = cures_.next(finding.error); !cure.empty())
-      fmt::print(stderr, "fsck.h5: {}\n", cure);
+    if (const std::string_view advice = advice_.next(finding.error); !advice.empty())
+      fmt::print(stderr, "fsck.h5: {}\n", advice);
   }
 
   bool go_on(const check::Totals& so_far) override {
     if (g_interrupted.load()) return false;
+    if (bar_.due()) show_bar(so_far);
     const auto now = Clock::now();
-    if (!command_.progress || now - shown_ < std::chrono::milliseconds(200)) return true;
-    shown_ = now;
-    if (command_.progress_descriptor >= 0) {
-      const std::string line = fmt::format("1 {} {} {}\n", std::min(so_far.data_bytes, file_bytes_),
-                                           std::max<std::uint64_t>(file_bytes_, 1), source_);
-      (void)!::write(command_.progress_descriptor, line.data(), line.size());
-    } else if (bar_) {
-      show_bar(so_far);
-    }
+    if (command_.progress_descriptor < 0 || now - written_ < std::chrono::milliseconds(200)) return true;
+    written_ = now;
+    const std::string line = fmt::format("1 {} {} {}\n", std::min(so_far.data_bytes, file_bytes_),
+                                         std::max<std::uint64_t>(file_bytes_, 1), source_);
+    (void)!::write(command_.progress_descriptor, line.data(), line.size());
     return true;
   }
 
   // `files`: the number of files that the totals cover; 0: they are of the source itself.
   void summarise(const check::Totals& totals, std::uint64_t files = 0) {
-    clear_bar();
+    bar_.clear();
     if (command_.json) {
-      print(fmt::format(
-          R"({{"source":{},{}"objects":{},)"
-          R"("attributes":{},"chunks":{},"data_bytes":{},"unprotected_bytes":{},)"
-          R"("checksums":{},"unaccounted_bytes":{},"unaccounted_ranges":{},"largest_unaccounted":{},)"
-          R"("damage":{},"notes":{},"unchecked":{}}})",
-          json_string(source_), files > 0 ? fmt::format(R"("files":{},)", files) : "", totals.objects,
-          totals.attributes, totals.chunks, totals.data_bytes, totals.unprotected_bytes, totals.checksums,
-          totals.unaccounted.bytes, totals.unaccounted.ranges, largest_json(totals.unaccounted),
-          totals.damage, totals.notes, totals.unchecked));
+      print_json([&](text::JsonWriter& json) {
+        if (files > 0) json.member("files", files);
+        json.member("objects", totals.objects).member("attributes", totals.attributes);
+        json.member("chunks", totals.chunks).member("data_bytes", totals.data_bytes);
+        json.member("unprotected_bytes", totals.unprotected_bytes).member("checksums", totals.checksums);
+        json.member("unaccounted_bytes", totals.unaccounted.bytes);
+        json.member("unaccounted_ranges", totals.unaccounted.ranges);
+        json.key("largest_unaccounted").begin_array();
+        for (const auto& [offset, bytes] : totals.unaccounted.largest)
+          if (bytes > 0) json.begin_array().value(offset).value(bytes).end_array();
+        json.end_array();
+        json.member("damage", totals.damage)
+            .member("notes", totals.notes)
+            .member("unchecked", totals.unchecked);
+      });
     } else if (!command_.quiet) {
       print(fmt::format(
           "{}: {}{} objects, {} attributes, {} chunks, {} of data, {} metadata checksums verified; "
@@ -163,13 +153,16 @@ class Printer final : public check::Report {
       g_output_error.store(errno);
   }
 
-  // "[[offset,bytes],…]"
-  static std::string largest_json(const check::UnaccountedSpace& space) {
+  template <class AddMembers>
+  void print_json(const AddMembers& add_members) {
     std::string out;
-    for (const auto& range : space.largest)
-      if (range.bytes > 0) out += fmt::format("{}[{},{}]", out.empty() ? "" : ",", range.offset, range.bytes);
-    return "[" + out + "]";
+    text::JsonWriter json(out);
+    json.begin_object().member("source", source_);
+    add_members(json);
+    json.end_object();
+    print(out);
   }
+
   std::string unaccounted_text(const check::Totals& totals) const {
     const check::UnaccountedSpace& space = totals.unaccounted;
     std::string largest;
@@ -189,25 +182,18 @@ class Printer final : public check::Report {
     const double left = file_bytes_ > so_far.data_bytes && rate > 0
                             ? static_cast<double>(file_bytes_ - so_far.data_bytes) / rate
                             : 0;
-    fmt::print(stderr, "\r\033[K{}: {} objects, {} of {}, {}/s, {:.0f} s left", source_, so_far.objects,
-               bytes_text(static_cast<double>(so_far.data_bytes)),
-               bytes_text(static_cast<double>(file_bytes_)), bytes_text(rate), left);
-    bar_shown_ = true;
-  }
-  void clear_bar() {
-    if (!bar_shown_) return;
-    std::fputs("\r\033[K", stderr);
-    bar_shown_ = false;
+    bar_.show(fmt::format("{}: {} objects, {} of {}, {}/s, {:.0f} s left", source_, so_far.objects,
+                          bytes_text(static_cast<double>(so_far.data_bytes)),
+                          bytes_text(static_cast<double>(file_bytes_)), bytes_text(rate), left));
   }
 
   const FsckCommand& command_;
-  Cures& cures_;
+  AdviceOnce& advice_;
   const std::string source_;
   const std::uint64_t file_bytes_;
-  const bool bar_;
-  bool bar_shown_ = false;
+  ProgressLine bar_;
   const Clock::time_point began_ = Clock::now();
-  Clock::time_point shown_;
+  Clock::time_point written_;
 };
 
 int complain(const std::string& source, const Error& error) {
@@ -280,7 +266,7 @@ class Checker {
     sum_ = {};
     files_ = 0;
     const int code = check_below(*sources->many, path, {});
-    Printer(command_, cures_, path, 0).summarise(sum_, files_);
+    Printer(command_, advice_, path, 0).summarise(sum_, files_);
     return code;
   }
 
@@ -321,12 +307,12 @@ class Checker {
         return complain(source, files.error());
       }
       ++sum_.damage;
-      Printer(command_, cures_, source, 0).found({check::Severity::Damage, "", files.error()});
+      Printer(command_, advice_, source, 0).found({check::Severity::Damage, "", files.error()});
       return kFsckDamaged;
     }
     const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(kCacheBytes), workers_,
                                                *std::move(files)};
-    Printer printer(command_, cures_, source,
+    Printer printer(command_, advice_, source,
                     environment.files->main()->snapshot()->source()->stored_bytes());
     const std::vector<salvage::Report> reports = salvaging_.take();
     for (const salvage::Report& report : reports) tell_of_salvage(printer, report);
@@ -366,7 +352,7 @@ class Checker {
   const unsigned threads_;
   const std::shared_ptr<cache::WorkerPool> workers_;
   SalvageReports salvaging_;
-  Cures cures_;
+  AdviceOnce advice_;
   check::Totals sum_;  // of a directory's files
   std::uint64_t files_ = 0;
 };
@@ -390,7 +376,7 @@ Result<std::vector<std::string>> sources_of(const FsckCommand& command, std::vec
 
 int run_fsck(int count, const char* const* words) {
   std::optional<std::string> said;
-  const auto command = parse_fsck_words(count, words, said);
+  const auto command = parse_fsck_arguments(count, words, said);
   if (!command) {
     fmt::print(stderr, "fsck.h5: {}\n", command.error().text());
     return kFsckUsage;

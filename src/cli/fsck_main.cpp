@@ -5,7 +5,7 @@
 #include "fsck_command.h"
 #include "h5mount/base/malloc_limits.h"
 #include "h5mount/filter/plugins.h"
-#include "remote_files.h"
+#include "open/remote_files.h"
 
 int main(int count, char** words) {
   using namespace h5mount;

@@ -4,24 +4,24 @@
 #include <new>
 #include <system_error>
 
-#include "exit_codes.h"
 #include "front_command.h"
 #include "h5mount/base/malloc_limits.h"
 #include "h5mount/filter/plugins.h"
-#include "keeper.h"
-#include "mount_command.h"
-#include "open_source.h"
+#include "keeper_command.h"
+#include "mount/mount_command.h"
+#include "mount/unmount_command.h"
+#include "open/remote_files.h"
 #include "process_limits.h"
-#include "remote_files.h"
 #include "serve_command.h"
+#include "words/exit_codes.h"
 
 namespace {
 
 using namespace h5mount;
 using namespace h5mount::cli;
 
-int run(OwnWords own) {
-  const auto kept = KeptServer::find(own);
+int run(survive::OwnWords own) {
+  const auto keeper = survive::KeeperLink::find(own);
   const auto parsed = parse_command_line(own.count, own.words);
   hide_secrets(own.count, own.words);
   if (!parsed) {
@@ -41,10 +41,10 @@ int run(OwnWords own) {
     print_error("", "the option survive is for local files: another server would need the secrets of a URL");
     return kExitUsage;
   }
-  if (serve != nullptr) return survives && !kept ? run_keeper(*serve, own) : run_serve(*serve, kept);
+  if (serve != nullptr) return survives && !keeper ? run_keeper(*serve, own) : run_serve(*serve, keeper);
   const MountCommand& mount = *mounts;
-  if (mount.options.survive && !mount.check_only && !kept) return run_keeper(mount, own);
-  return run_mount(mount, kept);
+  if (mount.options.survive && !mount.check_only && !keeper) return run_keeper(mount, own);
+  return run_mount(mount, keeper);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ int run(OwnWords own) {
 int main(int count, char** words) {
   try {
     if (filter::is_plugin_helper(count, words)) return filter::run_plugin_helper(count, words);
-    tidy_descriptors(count, words, handed_descriptors({count, words}));
+    tidy_descriptors(count, words, survive::handed_descriptors({count, words}));
     limit_malloc();
     const int code = run({count, words});
     finish_remote();

@@ -12,17 +12,18 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "drop_rights.h"
-#include "exit_codes.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/remote/url.h"
 #include "h5mount/serve/server.h"
 #include "h5mount/sign/sha256.h"
-#include "keeper_messages.h"
-#include "open_source.h"
+#include "h5mount/survive/systemd.h"
+#include "mount/drop_rights.h"
+#include "open/make_tree.h"
+#include "open/open_source.h"
 #include "serve_socket.h"
 #include "serve_token.h"
+#include "words/exit_codes.h"
 
 namespace h5mount::cli {
 namespace {
@@ -236,9 +237,10 @@ bool drain(serve::Server& server, int signal, bool replaced, const sigset_t& end
 
 // Takes the socket that others made: a keeper's, or systemd's. `first`: whether no server has answered on it
 // before.
-Status take_socket(const std::optional<KeptServer>& kept, serve::ServerOptions& options, bool& first) {
-  if (!kept) return take_handed_socket(options);
-  H5_ASSIGN(const KeptServer::Socket socket, kept->receive_socket());
+Status take_socket(const std::optional<survive::KeeperLink>& keeper, serve::ServerOptions& options,
+                   bool& first) {
+  if (!keeper) return take_handed_socket(options);
+  H5_ASSIGN(const survive::KeeperLink::Socket socket, keeper->receive_socket());
   options.handed_socket = socket.descriptor;
   first = socket.first;
   return {};
@@ -246,7 +248,7 @@ Status take_socket(const std::optional<KeptServer>& kept, serve::ServerOptions& 
 
 }  // namespace
 
-int run_serve(const ServeCommand& command, const std::optional<KeptServer>& kept) {
+int run_serve(const ServeCommand& command, const std::optional<survive::KeeperLink>& keeper) {
   const LogLevel level = command.options.log_level.value_or(LogLevel::Warning);
   set_log_level(level);
   set_salvage_mode(command.options.salvage);
@@ -270,7 +272,7 @@ int run_serve(const ServeCommand& command, const std::optional<KeptServer>& kept
   }
   serve::ServerOptions server_options = place_of(command);
   bool first = true;
-  if (const Status taken = take_socket(kept, server_options, first); !taken) {
+  if (const Status taken = take_socket(keeper, server_options, first); !taken) {
     print_error("", taken.error().text());
     return kExitUsage;
   }
@@ -296,14 +298,14 @@ int run_serve(const ServeCommand& command, const std::optional<KeptServer>& kept
   }
   if (options.plugins.empty()) refuse_calls(command.sources.far());
   // Whoever reads the address may count on the keeper.
-  if (kept && !kept->tell_ready()) return kExitMountFailed;
-  if (!kept) notify_systemd("READY=1");
+  if (keeper && !keeper->tell_ready()) return kExitMountFailed;
+  if (!keeper) survive::notify_systemd("READY=1");
   if (first) fmt::print("{}{}\n", (*server)->url(), command.makes_token ? "?token=" + *token : "");
   std::fflush(stdout);
   int signal = 0;
   while (::sigwait(&endings, &signal) != 0) {
   }
-  const bool replaced = signal == SIGTERM && kept && kept->is_replaced();
+  const bool replaced = signal == SIGTERM && keeper && keeper->is_replaced();
   if (drain(**server, signal, replaced, endings)) return 0;
   print_error("", "ended before all answers were sent");
   std::_Exit(kExitPartial);

@@ -1,6 +1,6 @@
 #include "serve_socket.h"
 
-#include "keeper_messages.h"
+#include "h5mount/survive/keeper.h"
 
 namespace h5mount::cli {
 
@@ -14,7 +14,7 @@ serve::ServerOptions place_of(const ServeCommand& command) {
 
 Status take_handed_socket(serve::ServerOptions& options) {
   Status trouble;
-  for (const int descriptor : handed_sockets()) {
+  for (const int descriptor : survive::handed_sockets()) {
     const auto handed = serve::describe_listening(options, descriptor);
     if (handed) {
       options.handed_socket = descriptor;

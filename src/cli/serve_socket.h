@@ -1,8 +1,8 @@
 // The socket on which a server accepts connections, where others made it: systemd, or a keeper.
 #pragma once
 
-#include "command_line.h"
 #include "h5mount/serve/listener.h"
+#include "words/command_line.h"
 
 namespace h5mount::cli {
 

@@ -1,6 +1,6 @@
 #include "xattrs.h"
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 
 namespace h5mount::front {
 
@@ -38,7 +38,7 @@ std::optional<Error> trouble_with(tree::Tree& tree, const FoundNode& found) {
   } else if (const auto stored = tree.get_xattr(found.node.id(), "user.hdf5.storage_size"); !stored) {
     why = stored.error();
   }
-  const bool same = why && (is_about_bytes(why->code()) || text_with_cure(*why) == *words);
+  const bool same = why && (is_about_bytes(why->code()) || text_with_advice(*why) == *words);
   return same ? why : Error(ErrorCode::InvalidValue, *words);
 }
 

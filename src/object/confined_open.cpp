@@ -9,9 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <fstream>
-#include <sstream>
 #include <string_view>
+
+#include "h5mount/base/mount_table.h"
 
 namespace h5mount::object {
 namespace {
@@ -42,20 +42,6 @@ Error open_error(int why, const std::string& name) {
 Error on_own_mount(const std::string& name) {
   return Error(ErrorCode::AccessDenied,
                name + " lies on a mount of h5mount, which cannot be a source of one");
-}
-
-// The file system type of a mount, from the line of /proc/self/mountinfo whose first field is its number; the
-// type follows the field "-". Empty if it is unknown.
-std::string type_of_mount(std::uint64_t mount) {
-  std::ifstream table("/proc/self/mountinfo");
-  for (std::string line; std::getline(table, line);) {
-    std::istringstream fields(line);
-    std::uint64_t number = 0;
-    if (!(fields >> number) || number != mount) continue;
-    for (std::string field; fields >> field;)
-      if (field == "-") return fields >> field ? field : std::string();
-  }
-  return {};
 }
 
 // Tracks which mount a path walk is in, without a request to any file system.
@@ -192,8 +178,10 @@ Result<UniqueFd> resolve_beneath(const UniqueFd& directory, const std::string& r
 }  // namespace
 
 bool is_refused_mount(std::uint64_t mount, const RefusedTypes& refused) {
-  const std::string type = type_of_mount(mount);
-  return type.empty() || std::ranges::find(refused, type) != refused.end();
+  const auto mounts = read_mount_table();
+  const auto found = std::ranges::find(mounts, mount, &MountEntry::number);
+  return found == mounts.end() || found->type.empty() ||
+         std::ranges::find(refused, found->type) != refused.end();
 }
 
 Result<ConfinedDirectory> ConfinedDirectory::open(const std::string& path) {

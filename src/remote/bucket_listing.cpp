@@ -4,10 +4,10 @@
 #include <ctime>
 #include <thread>
 
-#include "answer.h"
+#include "aws/listing_xml.h"
 #include "h5mount/base/log.h"
-#include "listing_xml.h"
-#include "tries.h"
+#include "transport/answer.h"
+#include "transport/tries.h"
 
 namespace h5mount::remote {
 namespace {

@@ -5,13 +5,13 @@
 #include <list>
 #include <memory>
 
-#include "aws_identity.h"
-#include "credential_keeper.h"
-#include "disk_cache.h"
+#include "aws/aws_identity.h"
+#include "aws/credential_keeper.h"
+#include "cache/disk_cache.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/remote/remote.h"
-#include "host_secrets.h"
-#include "transfers.h"
+#include "transport/host_secrets.h"
+#include "transport/transfers.h"
 
 namespace h5mount::remote {
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "answer.h"
 #include "client.h"
 #include "h5mount/base/thread_annotations.h"
+#include "transport/answer.h"
 
 namespace h5mount::remote {
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <ctime>
 
-#include "answer.h"
 #include "far_object.h"
 #include "h5mount/base/foreign_format.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
-#include "tries.h"
+#include "transport/answer.h"
+#include "transport/tries.h"
 
 namespace h5mount::remote {
 namespace {

@@ -2,24 +2,17 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <strings.h>
 
 #include <algorithm>
 #include <ctime>
 #include <vector>
 
+#include "h5mount/base/text.h"
+
 namespace h5mount::remote {
 namespace {
 
 constexpr std::time_t kSettledSeconds = 60;
-
-bool equal_names(std::string_view one, std::string_view other) {
-  return one.size() == other.size() && ::strncasecmp(one.data(), other.data(), one.size()) == 0;
-}
-
-bool begins_with(std::string_view name, std::string_view prefix) {
-  return equal_names(name.substr(0, prefix.size()), prefix);
-}
 
 // The parameters by which the owner of an object lets others read it for a while. Short names count only
 // beside the signature that they belong to.
@@ -43,13 +36,15 @@ std::string_view name_of(std::string_view parameter) {
 
 void erase_signing(std::vector<std::string_view>& parameters, const Signing& signing) {
   const auto is_signature = [&](std::string_view parameter) {
-    return equal_names(name_of(parameter), signing.signature);
+    return equals_ignoring_case(name_of(parameter), signing.signature);
   };
   if (std::ranges::none_of(parameters, is_signature)) return;
   std::erase_if(parameters, [&](std::string_view parameter) {
     const std::string_view name = name_of(parameter);
-    return is_signature(parameter) || begins_with(name, "X-Amz-") || begins_with(name, "X-Goog-") ||
-           std::ranges::any_of(signing.names, [&](std::string_view one) { return equal_names(name, one); });
+    return is_signature(parameter) || starts_ignoring_case(name, "X-Amz-") ||
+           starts_ignoring_case(name, "X-Goog-") ||
+           std::ranges::any_of(signing.names,
+                               [&](std::string_view one) { return equals_ignoring_case(name, one); });
   });
 }
 
@@ -59,10 +54,8 @@ std::string unsigned_url(const Url& url) {
   const std::size_t query = url.target.find('?');
   std::vector<std::string_view> parameters;
   if (query != std::string::npos) {
-    for (std::string_view rest = std::string_view(url.target).substr(query + 1); !rest.empty();) {
-      parameters.push_back(rest.substr(0, rest.find('&')));
-      rest.remove_prefix(std::min(parameters.back().size() + 1, rest.size()));
-    }
+    for (std::string_view rest = std::string_view(url.target).substr(query + 1); !rest.empty();)
+      parameters.push_back(take_until(rest, '&'));
   }
   for (const Signing& signing : signings()) erase_signing(parameters, signing);
   return fmt::format("{}{}?{}", url.origin(), url.target.substr(0, query), fmt::join(parameters, "&"));

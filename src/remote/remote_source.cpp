@@ -4,9 +4,10 @@
 #include "bucket_listing.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/io/read_target.h"
-#include "late_curl.h"
 #include "object_identity.h"
 #include "segments.h"
+#include "transport/late_curl.h"
+#include "transport/wait_for.h"
 
 namespace h5mount::remote {
 namespace {
@@ -211,23 +212,14 @@ class CurlClient final : public Client, public std::enable_shared_from_this<Curl
 
   Result<std::shared_ptr<io::ByteSource>> open(const Url& url) override {
     const auto object = std::make_shared<FarObject>(parts_, url);
-    Mutex mutex;
-    Condition came;
-    std::optional<Result<std::string>> first;
-    fetch(object, 0, kFirstBytes, true, [&](Result<std::string> bytes) {
-      const MutexLock lock(mutex);
-      first = std::move(bytes);
-      came.notify_all();
-    });
-    MutexLock lock(mutex);
-    while (!first) came.wait(lock);
-    if (!*first) {
-      const Error& why = first->error();
+    auto first = wait_for<Result<std::string>>([&](auto done) { fetch(object, 0, kFirstBytes, true, done); });
+    if (!first) {
+      const Error& why = first.error();
       const bool told = why.code() == ErrorCode::NotFound || why.code() == ErrorCode::AccessDenied ||
                         why.code() == ErrorCode::BadSignature;
       return fail(Error(told ? why.code() : ErrorCode::Io, why.text()));
     }
-    return std::make_shared<RemoteSource>(shared_from_this(), object, **std::move(first));
+    return std::make_shared<RemoteSource>(shared_from_this(), object, *std::move(first));
   }
 
   Result<ListedPage> list(const Url& prefix, const ListQuery& query) override {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "disk_object.h"
+#include "cache/disk_object.h"
 #include "far_object.h"
 
 namespace h5mount::remote {

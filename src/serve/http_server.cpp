@@ -6,13 +6,14 @@
 #include <cstring>
 #include <thread>
 
-#include "exchange.h"
 #include "h5mount/base/thread.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/base/watchdog.h"
 #include "h5mount/serve/listener.h"
-#include "late_microhttpd.h"
-#include "s3_site.h"
+#include "http/exchange.h"
+#include "http/late_microhttpd.h"
+#include "s3/s3_site.h"
+#include "site/site.h"
 
 namespace h5mount::serve {
 namespace {
@@ -53,20 +54,18 @@ struct Answerer {
   std::function<Answer(const Request&, RequestWork&)> answer;
   FailedAnswer failed;
 };
-Answerer answerer(const ServerOptions& options, const Listener& listener, std::vector<Source> sources) {
-  if (options.s3) {
-    auto site = std::make_shared<S3Site>(*options.s3, listener.loopback, std::move(sources));
-    return {[site](const Request& request, RequestWork& work) { return site->answer(request, work); },
-            [site](const Request& request, const Answer& instead_of, const Error& error) {
-              return site->failed(request, instead_of, error);
-            }};
-  }
-  auto site = std::make_shared<Site>(
-      SiteOptions{options.cors_origin, listener.loopback, options.token, listener.port}, std::move(sources));
+template <class AnySite>
+Answerer answerer_of(std::shared_ptr<AnySite> site) {
   return {[site](const Request& request, RequestWork& work) { return site->answer(request, work); },
           [site](const Request& request, const Answer& instead_of, const Error& error) {
             return site->failed(request, instead_of, error);
           }};
+}
+Answerer answerer(const ServerOptions& options, const Listener& listener, std::vector<Source> sources) {
+  if (options.s3)
+    return answerer_of(std::make_shared<S3Site>(*options.s3, listener.loopback, std::move(sources)));
+  return answerer_of(std::make_shared<Site>(
+      SiteOptions{options.cors_origin, listener.loopback, options.token, listener.port}, std::move(sources)));
 }
 
 Status check_readers(const ServerOptions& options, const Listener& listener) {

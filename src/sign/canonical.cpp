@@ -1,5 +1,7 @@
 #include "canonical.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "h5mount/base/text.h"
@@ -32,7 +34,7 @@ std::string canonical_query(const Fields& query) {
   std::ranges::sort(encoded);
   std::vector<std::string> parts;
   for (const auto& [name, value] : encoded) parts.push_back(name + '=' + value);
-  return joined(parts, "&");
+  return fmt::format("{}", fmt::join(parts, "&"));
 }
 
 // Makes one line of all headers of that name, with their values in their order.
@@ -41,19 +43,10 @@ std::string canonical_header(const Fields& headers, std::string_view name) {
   for (const auto& [other, value] : headers) {
     if (equals_ignoring_case(other, name)) values.push_back(trimmed(value));
   }
-  return std::string(name) + ':' + joined(values, ",") + '\n';
+  return fmt::format("{}:{}\n", name, fmt::join(values, ","));
 }
 
 }  // namespace
-
-std::string joined(const std::vector<std::string>& parts, std::string_view between) {
-  std::string out;
-  for (const std::string& part : parts) {
-    if (&part != parts.data()) out += between;
-    out += part;
-  }
-  return out;
-}
 
 const std::string* find_field(const Fields& fields, std::string_view name) {
   for (const auto& [other, value] : fields) {
@@ -71,12 +64,12 @@ std::string canonical_request(const Request& request, const std::vector<std::str
   std::string out =
       request.method + '\n' + encode_path(request.path) + '\n' + canonical_query(request.query) + '\n';
   for (const std::string& name : names) out += canonical_header(request.headers, name);
-  return out + '\n' + joined(names, ";") + '\n' + std::string(payload_hash);
+  return fmt::format("{}\n{}\n{}", out, fmt::join(names, ";"), payload_hash);
 }
 
 std::string signature_of(std::string_view canonical, const Scope& scope, std::string_view secret_key) {
   const std::string text =
-      joined({std::string(kAlgorithm), scope.time, scope_text(scope), sha256_hex(canonical)}, "\n");
+      fmt::format("{}\n{}\n{}\n{}", kAlgorithm, scope.time, scope_text(scope), sha256_hex(canonical));
   std::string key = hmac_sha256("AWS4" + std::string(secret_key), scope.time.substr(0, 8));
   for (std::string_view part : {std::string_view(scope.region), std::string_view(scope.service),
                                 std::string_view("aws4_request"), std::string_view(text)}) {

@@ -11,10 +11,6 @@ namespace h5mount::sign {
 
 inline constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
-std::string joined(const std::vector<std::string>& parts, std::string_view between);
-// The value of the first header or query parameter of that name, in any case; null if there is none.
-const std::string* find_field(const Fields& fields, std::string_view name);
-
 // Returns, for example, "20130524/us-east-1/s3/aws4_request".
 std::string scope_text(const Scope& scope);
 

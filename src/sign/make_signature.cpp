@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "canonical.h"
 #include "h5mount/base/text.h"
@@ -45,9 +45,9 @@ Result<Fields> sign_headers(const Request& request, const Credentials& credentia
   const std::vector<std::string> names = header_names(whole.headers);
   const std::string signature =
       signature_of(canonical_request(whole, names, payload_hash), scope, credentials.secret_key);
-  added.emplace_back("Authorization",
-                     fmt::format("{} Credential={}/{},SignedHeaders={},Signature={}", kAlgorithm,
-                                 credentials.access_key, scope_text(scope), joined(names, ";"), signature));
+  added.emplace_back("Authorization", fmt::format("{} Credential={}/{},SignedHeaders={},Signature={}",
+                                                  kAlgorithm, credentials.access_key, scope_text(scope),
+                                                  fmt::join(names, ";"), signature));
   return added;
 }
 
@@ -61,7 +61,7 @@ Result<std::string> presign(const Request& request, const Credentials& credentia
   query.emplace_back("X-Amz-Credential", credentials.access_key + '/' + scope_text(scope));
   query.emplace_back("X-Amz-Date", scope.time);
   query.emplace_back("X-Amz-Expires", std::to_string(seconds));
-  query.emplace_back("X-Amz-SignedHeaders", joined(names, ";"));
+  query.emplace_back("X-Amz-SignedHeaders", fmt::format("{}", fmt::join(names, ";")));
   if (!credentials.session_token.empty()) {
     query.emplace_back("X-Amz-Security-Token", credentials.session_token);
   }

@@ -6,20 +6,24 @@ namespace h5mount::store {
 
 namespace {
 
-// The lines of a file are in rows of a bounded size, so that no large one is in memory at once.
-constexpr const char* kSchema =
-    "CREATE TABLE IF NOT EXISTS part(identity INTEGER, stamp INTEGER, size INTEGER, maker INTEGER, "
-    "number INTEGER, last INTEGER, text BLOB, sum INTEGER, source INTEGER, PRIMARY KEY(identity, maker, "
-    "number)) "
-    "WITHOUT ROWID";
+// Another number means another table: a database that has it is made anew. Those before 2 had none.
+constexpr const char* kMakeTable =
+    "BEGIN IMMEDIATE; "
+    "CREATE TABLE IF NOT EXISTS row(identity INTEGER, stamp INTEGER, bytes INTEGER, maker INTEGER, "
+    "number INTEGER, last INTEGER, sum INTEGER, source INTEGER, size INTEGER, mtime INTEGER, path BLOB, "
+    "kind BLOB, shape BLOB, dtype BLOB, attributes BLOB, value BLOB, error BLOB, more BLOB, "
+    "PRIMARY KEY(identity, maker, number)) WITHOUT ROWID; "
+    "PRAGMA user_version = 2; COMMIT";
+constexpr std::string_view kVersion = "2,";
+constexpr const char* kVersionAndTables =
+    "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version";
 constexpr const char* kFind =
-    "SELECT number, last, text, sum FROM part WHERE identity = ?1 AND stamp = ?2 AND size = ?3 AND maker = "
-    "?4 "
-    "ORDER BY number";
-constexpr const char* kRemove = "DELETE FROM part WHERE identity = ?1 AND maker = ?2";
-constexpr const char* kAdd = "INSERT INTO part VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-constexpr const char* kFiles = "SELECT identity FROM part WHERE source = ?1 AND maker = ?2 AND number = 0";
-constexpr const char* kRemoveOthers = "DELETE FROM part WHERE source <> ?1 OR maker <> ?2";
+    "SELECT * FROM row WHERE identity = ?1 AND stamp = ?2 AND bytes = ?3 AND maker = ?4 ORDER BY number";
+constexpr const char* kRemove = "DELETE FROM row WHERE identity = ?1 AND maker = ?2";
+constexpr const char* kAdd =
+    "INSERT INTO row VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
+constexpr const char* kFiles = "SELECT identity FROM row WHERE source = ?1 AND maker = ?2 AND number = 0";
+constexpr const char* kRemoveOthers = "DELETE FROM row WHERE source <> ?1 OR maker <> ?2";
 
 constexpr int kBusyMilliseconds = 500;
 constexpr std::uint64_t kPageBytes = 4096;  // as SQLite makes them
@@ -55,6 +59,19 @@ void Database::roll_back() {
   if (sqlite3_get_autocommit(handle_) == 0) run("ROLLBACK");
 }
 
+// Whether the table is there; an empty database gets it.
+bool Database::has_schema() {
+  std::string found;
+  const auto take = [](void* to, int, char** values, char**) {
+    *static_cast<std::string*>(to) = std::string(values[0]) + "," + values[1];
+    return 0;
+  };
+  if (!succeeds(sqlite3_exec(handle_, kVersionAndTables, take, &found, nullptr))) return false;
+  if (found == "0,0") return run(kMakeTable);
+  if (!found.starts_with(kVersion)) damaged_ = true;
+  return !damaged_;
+}
+
 bool Database::open(const std::string& file, std::uint64_t most_bytes) {
   close();
   damaged_ = false;
@@ -62,7 +79,7 @@ bool Database::open(const std::string& file, std::uint64_t most_bytes) {
   bool good = succeeds(sqlite3_open_v2(file.c_str(), &handle_, flags, nullptr));
   if (good) {
     sqlite3_busy_timeout(handle_, kBusyMilliseconds);
-    sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kMaxPartBytes + 4096);
+    sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, tree::kMaxRowBytes + 4096);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
@@ -73,7 +90,7 @@ bool Database::open(const std::string& file, std::uint64_t most_bytes) {
     const std::uint64_t pages = std::max<std::uint64_t>(most_bytes / kPageBytes, 1);
     good = good && run(("PRAGMA max_page_count = " + std::to_string(pages)).c_str());
   }
-  good = good && run(kSchema);
+  good = good && has_schema();
   const auto prepare = [&](const char* text, sqlite3_stmt*& statement) {
     return succeeds(sqlite3_prepare_v3(handle_, text, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
   };

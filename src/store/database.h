@@ -7,9 +7,24 @@
 #include <string>
 #include <string_view>
 
+#include "h5mount/tree/catalogue_row.h"
+
 namespace h5mount::store {
 
-inline constexpr int kMaxPartBytes = 1 << 20;
+// The columns of a row in the table; those of the row itself follow in the order of tree::kCatalogueTexts.
+enum Column : std::uint8_t {
+  Identity,
+  Stamp,
+  Bytes,
+  Maker,
+  Number,
+  Last,
+  Sum,
+  Source,
+  Size,
+  Mtime,
+  FirstText
+};
 
 // A prepared statement, reset when it goes out of scope. Parameters are numbered from 1, columns from 0.
 class Query {
@@ -29,7 +44,7 @@ class Query {
     return *this;
   }
   // The bytes must outlive the query.
-  Query& bind(int at, std::string_view bytes) {
+  Query& bind(int at, const std::string& bytes) {
     sqlite3_bind_blob64(statement_, at, bytes.data(), bytes.size(), SQLITE_STATIC);
     return *this;
   }
@@ -71,18 +86,19 @@ class Database {
   // Rolls back a transaction, unless SQLite has ended it itself, as it does if there is no room.
   void roll_back();
 
-  // The parts of (1 identity, 2 stamp, 3 size, 4 maker) in order: 0 number, 1 last, 2 text, 3 sum.
+  // The rows of (1 identity, 2 stamp, 3 bytes, 4 maker) in order, with the columns of the table.
   Query find() { return {find_, damaged_}; }
   Query remove() { return {remove_, damaged_}; }  // those of (1 identity, 2 maker)
-  // (1 identity, 2 stamp, 3 size, 4 maker, 5 number, 6 last, 7 text, 8 sum, 9 source)
+  // A row; parameters as the columns, each one higher.
   Query add() { return {add_, damaged_}; }
   // 0 identity, of the files of (1 source, 2 maker).
   Query files() { return {files_, damaged_}; }
-  // Removes the parts that are not of (1 source, 2 maker).
+  // Removes the rows that are not of (1 source, 2 maker).
   Query remove_others() { return {remove_others_, damaged_}; }
 
  private:
   bool succeeds(int code);
+  bool has_schema();
 
   sqlite3* handle_ = nullptr;
   bool damaged_ = false;

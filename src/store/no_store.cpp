@@ -1,5 +1,5 @@
 // The store in a build without SQLite: it cannot be opened.
-#include "h5mount/store/line_store.h"
+#include "h5mount/store/catalogue_store.h"
 
 namespace h5mount::store {
 
@@ -7,7 +7,7 @@ bool can_store() {
   return false;
 }
 
-Result<std::shared_ptr<tree::LineStore>> open_line_store(const std::string&, const StoreUse&) {
+Result<std::shared_ptr<tree::CatalogueStore>> open_catalogue_store(const std::string&, const StoreUse&) {
   return fail(
       {ErrorCode::UnsupportedFeature, "this h5mount was built without SQLite, which catalogue= needs"});
 }

@@ -8,7 +8,7 @@
 #include "core/node_table.h"
 #include "core/open_nodes.h"
 #include "core/served_file.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/io/told_changes.h"
@@ -123,7 +123,7 @@ class FileTree : public SourceTree {
     auto value = unchanged(*found, found->get_xattr(name, budget));
     // If the file is a different one by now, nothing else can be asked about it.
     if (!value && value.error().code() == ErrorCode::Stale && name == "user.hdf5.error")
-      return text_with_cure(value.error());
+      return text_with_advice(value.error());
     return value;
   }
 
@@ -373,8 +373,8 @@ Result<std::shared_ptr<SourceTree>> make_file_tree(const dataset::ReadEnvironmen
   return std::make_shared<FileTree>(context, main, make_root_node(main, std::move(hidden)), place);
 }
 
-Status SourceTree::append_lines(const dataset::ReadEnvironment& environment, const TreeOptions& options,
-                                TextSink& out, RequestBudget& budget, PassingFacts& facts) {
+Status SourceTree::read_rows(const dataset::ReadEnvironment& environment, const TreeOptions& options,
+                             const TakeCatalogueRow& take, RequestBudget& budget, PassingFacts& facts) {
   dataset::ReadEnvironment shown = environment;
   if (environment.files->may_be_salvaged()) {  // all of it is wanted
     const auto salvaged = environment.files->salvaged([&] { return budget.check().has_value(); });
@@ -384,7 +384,7 @@ Status SourceTree::append_lines(const dataset::ReadEnvironment& environment, con
   }
   const ViewContextPtr context = make_context(shown, options, 0);
   H5_ASSIGN(const ServedFilePtr main, serve_main(context, budget));
-  H5_TRY(append_catalogue_lines(main, absent_views_of_group, out, budget, facts));
+  H5_TRY(read_catalogue_rows(main, absent_views_of_group, take, budget, facts));
   facts.others = facts.others || main->followed().following();
   return main->followed().confirm_unchanged();
 }

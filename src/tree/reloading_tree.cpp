@@ -5,9 +5,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/tree/forwarding_tree.h"
 #include "source_tree.h"
 
 namespace h5mount::tree {
@@ -16,67 +17,32 @@ namespace {
 // The node ids of two trees are disjoint: each tree has 2^44 ids of its own.
 constexpr unsigned kNodeBits = 44;
 
-class ReloadingTree final : public Tree, public std::enable_shared_from_this<ReloadingTree> {
+class ReloadingTree final : public ForwardingTree<Tree, SourceTree>,
+                            public std::enable_shared_from_this<ReloadingTree> {
  public:
   ReloadingTree(std::shared_ptr<SourceTree> first, SourceOpener again)
-      : Tree(first->counters()), again_(std::move(again)), current_(std::move(first)) {}
+      : ForwardingTree(first->counters()), again_(std::move(again)), current_(std::move(first)) {}
 
   Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
-    H5_ASSIGN(const auto tree, usable());
-    auto found = tree->lookup(parent, name, budget);
-    if (found && parent == kRootNode) remember(tree, name);
+    H5_ASSIGN(const Target to, target_of(parent, budget));
+    auto found = to.tree->lookup(parent, name, budget);
+    if (found && parent == kRootNode) remember(to.tree, name);
     return found;
   }
   Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
                               FilesRead& read, RequestBudget& budget) override {
-    H5_ASSIGN(const auto tree, usable());
-    auto found = tree->lookup_listed(parent, listing, position, read, budget);
-    if (found && parent == kRootNode) remember(tree, listing.name_at(position));
+    H5_ASSIGN(const Target to, target_of(parent, budget));
+    auto found = to.tree->lookup_listed(parent, listing, position, read, budget);
+    if (found && parent == kRootNode) remember(to.tree, listing.name_at(position));
     return found;
   }
   void forget(NodeId id, std::uint64_t count) override { current()->forget(id, count); }
-  Result<NodeStat> stat(NodeId id, StatDepth depth, RequestBudget& budget) override {
-    H5_ASSIGN(const auto tree, usable());
-    return tree->stat(id, depth, budget);
-  }
-  Result<std::string> readlink(NodeId id) override {
-    H5_ASSIGN(const auto tree, usable());
-    return tree->readlink(id);
-  }
-  Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id, RequestBudget& budget) override {
-    H5_ASSIGN(const auto tree, usable());
-    return tree->open_directory(id, budget);
-  }
-  Result<std::shared_ptr<OpenNode>> open(NodeId id, RequestBudget& budget) override {
-    H5_ASSIGN(const auto tree, usable());
-    return tree->open(id, budget);
-  }
-  Result<std::vector<std::string>> list_xattrs(NodeId id, RequestBudget& budget) override {
-    H5_ASSIGN(const auto tree, usable());
-    return tree->list_xattrs(id, budget);
-  }
   Result<std::string> get_xattr(NodeId id, std::string_view name, RequestBudget& budget) override {
-    const auto tree = usable();
-    if (!tree && name == "user.hdf5.error") return text_with_cure(tree.error());
-    if (!tree) return fail(tree.error());
-    return (*tree)->get_xattr(id, name, budget);
-  }
-  Result<std::optional<FileOfNode>> file_of(NodeId id, RequestBudget& budget) override {
-    H5_ASSIGN(const auto tree, usable());
-    return tree->file_of(id, budget);
-  }
-  Result<std::shared_ptr<const FileObject>> root_object(NodeId id, RequestBudget& budget) override {
-    H5_ASSIGN(const auto tree, usable());
-    return tree->root_object(id, budget);
+    const auto to = target_of(id, budget);
+    if (!to && name == "user.hdf5.error") return text_with_advice(to.error());
+    return ForwardingTree::get_xattr(id, name, budget);
   }
   void report(NodeId id, const Error& error) override { current()->report(id, error); }
-  bool follows(NodeId id) override { return current()->follows(id); }
-  bool lasts(NodeId id) override { return current()->lasts(id); }
-  Result<std::vector<NodeSource>> sources_of(NodeId id, RequestBudget& budget) override {
-    H5_ASSIGN(const auto tree, usable());
-    return tree->sources_of(id, budget);
-  }
-  std::string_view media_type(NodeId id) override { return current()->media_type(id); }
   std::vector<std::string> watchable() const override { return current()->watchable(); }
   FileStat statfs() const override { return current()->statfs(); }
   bool reloads() const override { return true; }
@@ -157,7 +123,7 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
   // open files are served: the name no longer means the old file.
   std::shared_ptr<SourceTree> open_again() {
     auto made = make_next();
-    const std::string why = made ? std::string() : text_with_cure(made.error());
+    const std::string why = made ? std::string() : text_with_advice(made.error());
     bool begins = false;
     {
       const MutexLock lock(mutex_);
@@ -170,9 +136,9 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
     return made ? *std::move(made) : nullptr;
   }
 
-  Result<std::shared_ptr<SourceTree>> usable() const {
+  Result<Target> target_of(NodeId id, RequestBudget&) override {
     const MutexLock lock(mutex_);
-    if (why_unusable_.empty()) return current_;
+    if (why_unusable_.empty()) return Target{current_, id};
     return fail(
         Error(ErrorCode::Stale, "the file was replaced, and the new one cannot be used: " + why_unusable_));
   }

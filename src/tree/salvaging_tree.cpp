@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/tree/forwarding_tree.h"
 #include "salvage_job.h"
 #include "source_tree.h"
 
@@ -47,11 +48,12 @@ class SalvagedListing final : public DirectoryListing {
   const std::shared_ptr<const DirectoryListing> inner;
 };
 
-class SalvagingTree final : public SourceTree, public std::enable_shared_from_this<SalvagingTree> {
+class SalvagingTree final : public ForwardingTree<SourceTree>,
+                            public std::enable_shared_from_this<SalvagingTree> {
  public:
   SalvagingTree(std::shared_ptr<SourceTree> own, const SourcePlace& place, SalvageJob::Make make,
                 const object::FileSet& files)
-      : SourceTree(own->counters()),
+      : ForwardingTree(own->counters()),
         own_(std::move(own)),
         place_(place),
         local_(!files.main()->followed->source()->far()),
@@ -104,10 +106,6 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
   Result<NodeStat> stat(NodeId id, StatDepth depth, RequestBudget& budget) override {
     return tried(id, budget, [&](Tree& tree, NodeId node) { return tree.stat(node, depth, budget); });
   }
-  Result<std::string> readlink(NodeId id) override {
-    const Where where = find(id);
-    return where.tree->readlink(where.node);
-  }
   // A listing of a damaged directory leaves out what cannot be read, so the twin's listing is used if there
   // is one.
   Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id, RequestBudget& budget) override {
@@ -128,10 +126,6 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
     const auto get = [&](Tree& tree, NodeId node) { return tree.get_xattr(node, name, budget); };
     return name == kRemark || job_.result() ? answered(id, budget, get) : tried(id, budget, get);
   }
-  Result<std::optional<FileOfNode>> file_of(NodeId id, RequestBudget& budget) override {
-    const Where where = find(id);
-    return where.tree->file_of(where.node, budget);
-  }
   // Callers that use HDF5's own names get no nodes, and so no twins: everything they are shown is of one
   // file.
   Result<std::shared_ptr<const FileObject>> root_object(NodeId, RequestBudget& budget) override {
@@ -146,20 +140,8 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
     const Where where = find(id);
     where.tree->report(where.node, error);
   }
-  bool follows(NodeId id) override {
-    const Where where = find(id);
-    return where.tree->follows(where.node);
-  }
-  bool lasts(NodeId id) override {
-    const Where where = find(id);
-    return where.tree->lasts(where.node);
-  }
   Result<std::vector<NodeSource>> sources_of(NodeId id, RequestBudget& budget) override {
     return tried(id, budget, [&](Tree& tree, NodeId node) { return tree.sources_of(node, budget); });
-  }
-  std::string_view media_type(NodeId id) override {
-    const Where where = find(id);
-    return where.tree->media_type(where.node);
   }
   FileStat statfs() const override { return own_->statfs(); }
   State state() override { return own_->state(); }
@@ -231,6 +213,8 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
       if (auto salvaged = job_.result()) return {std::move(salvaged), id, false};
     return {own_, id, true};
   }
+
+  Result<Target> target_of(NodeId id, RequestBudget&) override { return Target{find(id).tree, id}; }
 
   // Asks the node itself first, if possible.
   template <class Ask>

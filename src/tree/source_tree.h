@@ -20,10 +20,10 @@ class SourceTree : public Tree {
   static Result<std::shared_ptr<SourceTree>> make(const dataset::ReadEnvironment& environment,
                                                   const TreeOptions& options, const SourcePlace& place);
 
-  // A file's part of a catalogue (append_catalogue_lines), made without a tree of the file. Fails with Stale
+  // A file's part of a catalogue (read_catalogue_rows), made without a tree of the file. Fails with Stale
   // if the file was written meanwhile.
-  static Status append_lines(const dataset::ReadEnvironment& environment, const TreeOptions& options,
-                             TextSink& out, RequestBudget& budget, PassingFacts& facts);
+  static Status read_rows(const dataset::ReadEnvironment& environment, const TreeOptions& options,
+                          const TakeCatalogueRow& take, RequestBudget& budget, PassingFacts& facts);
 
   enum class State : std::uint8_t {
     Current,     // the name leads to it, and it is unchanged

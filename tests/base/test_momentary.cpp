@@ -6,7 +6,7 @@
 #include <new>
 #include <thread>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/once_value.h"
 #include "h5mount/base/thread.h"
 

@@ -1,4 +1,4 @@
-#include "command_line.h"
+#include "words/command_line.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "drop_rights.h"
+#include "mount/drop_rights.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

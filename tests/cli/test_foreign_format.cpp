@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "near_miss.h"
+#include "words/suggest.h"
 
 namespace h5mount::cli {
 namespace {
@@ -54,12 +54,12 @@ TEST(ForeignFormat, EmptyFilesAndZeros) {
 
 TEST(NearMiss, TheNearestOrNone) {
   constexpr std::string_view kNames[] = {"cache_size", "force", "uid"};
-  EXPECT_EQ(near_miss("cachesize", kNames), "cache_size");
-  EXPECT_EQ(near_miss("FORCED", kNames), "force");
-  EXPECT_EQ(near_miss("uis", kNames), "uid");
-  EXPECT_EQ(near_miss("uxx", kNames), "");
-  EXPECT_EQ(near_miss("", kNames), "");
-  EXPECT_EQ(near_miss("threads", kNames), "");
+  EXPECT_EQ(suggestion("cachesize", kNames), "cache_size");
+  EXPECT_EQ(suggestion("FORCED", kNames), "force");
+  EXPECT_EQ(suggestion("uis", kNames), "uid");
+  EXPECT_EQ(suggestion("uxx", kNames), "");
+  EXPECT_EQ(suggestion("", kNames), "");
+  EXPECT_EQ(suggestion("threads", kNames), "");
 }
 
 }  // namespace

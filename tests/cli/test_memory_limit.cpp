@@ -1,5 +1,5 @@
 // The limit of memory in trees of /proc and /sys as systems with either version of control groups have them.
-#include "memory_limit.h"
+#include "open/memory_limit.h"
 
 #include <gtest/gtest.h>
 

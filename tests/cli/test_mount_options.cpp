@@ -1,4 +1,4 @@
-#include "mount_options.h"
+#include "words/mount_options.h"
 
 #include <gtest/gtest.h>
 

@@ -183,5 +183,5 @@ class CopyTest(ProgramTest):
 
     def test_progress_is_shown_on_terminals_only(self):
         terminal = run('script', '-qec', '$H5MOUNT --copy f.h5 / x', '/dev/null')
-        assert 'MiB/s' in terminal.stdout and 'files' in terminal.stdout, terminal
+        assert 'iB/s' in terminal.stdout and 'files' in terminal.stdout, terminal
         assert copy('f.h5', '/', 'y').stderr == ''

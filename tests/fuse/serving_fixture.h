@@ -16,7 +16,7 @@
 #include <mutex>
 #include <thread>
 
-#include "serving_loop.h"
+#include "../../src/fuse/loop/serving_loop.h"
 
 namespace h5mount::fuse {
 

@@ -1,4 +1,4 @@
-#include "client_affinity.h"
+#include "../../src/fuse/loop/client_affinity.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // What /proc says of a thread that made a request.
-#include "client_state.h"
+#include "../../src/fuse/loop/client_state.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // Which listings bring attributes.
-#include "listing_advice.h"
+#include "../../src/fuse/ops/listing_advice.h"
 
 #include <dirent.h>
 #include <fcntl.h>

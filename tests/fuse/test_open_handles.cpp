@@ -1,4 +1,4 @@
-#include "open_handles.h"
+#include "../../src/fuse/ops/open_handles.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,7 @@ namespace h5mount::fuse {
 namespace {
 
 struct Handle final : OpenHandle {
-  explicit Handle(int& count) : OpenHandle(tree::kRootNode), open(count) { ++open; }
-  HandleKind kind() const override { return HandleKind::File; }
+  explicit Handle(int& count) : OpenHandle(HandleKind::File, tree::kRootNode), open(count) { ++open; }
   ~Handle() override { --open; }
   int& open;
 };

@@ -3,7 +3,7 @@
 #include <future>
 #include <mutex>
 
-#include "page_prefetch.h"
+#include "../../src/fuse/ops/page_prefetch.h"
 
 namespace h5mount::fuse {
 namespace {

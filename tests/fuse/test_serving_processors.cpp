@@ -3,8 +3,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "../../src/fuse/loop/wait_choice.h"
 #include "serving_fixture.h"
-#include "wait_choice.h"
 
 namespace h5mount::fuse {
 namespace {

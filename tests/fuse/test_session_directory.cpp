@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "../../src/fuse/directory_listings.h"
+#include "../../src/fuse/listings/directory_listings.h"
 #include "session_fixture.h"
 
 namespace h5mount::test {

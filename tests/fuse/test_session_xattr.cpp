@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/xattr.h>
 
+#include "../../src/fuse/ops/xattr_answers.h"
 #include "session_fixture.h"
-#include "xattr_answers.h"
 
 namespace h5mount::test {
 namespace {

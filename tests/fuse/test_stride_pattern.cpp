@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "stride_pattern.h"
+#include "../../src/fuse/ops/stride_pattern.h"
 
 namespace h5mount::fuse {
 namespace {

@@ -1,4 +1,4 @@
-#include "wait_choice.h"
+#include "../../src/fuse/loop/wait_choice.h"
 
 #include <gtest/gtest.h>
 

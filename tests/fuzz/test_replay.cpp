@@ -9,7 +9,6 @@
 #include "h5mount/base/checksum.h"
 #include "h5mount/base/log.h"
 #include "h5mount/salvage/salvage.h"
-#include "line_input.h"
 #include "memory_peak.h"
 #include "mutator.h"
 #include "name_input.h"
@@ -203,16 +202,6 @@ TEST(Names, ReplayOfSeededChanges) {
                                           std::string(120, '\xc3') + "\xa9~0123456789abcdef",
                                           std::string(90, '/') + "@"};
   for_each_change(seeds, "%25F0@/.,:-~\n", take_names);
-}
-
-TEST(CatalogueLines, ReplayOfSeededChanges) {
-  std::vector<std::string> seeds;
-  for (const auto& path : files_below(source_root() / "tests/fuzz/seeds/lines", 1U << 20)) {
-    const std::vector<std::byte> bytes = read_whole_file(path);
-    seeds.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-  ASSERT_FALSE(seeds.empty());
-  for_each_change(seeds, "{}[]\",:\\u0aeE+-.\n", take_line);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ bool is_mounted(const std::filesystem::path& place);
 bool wait_until_gone(const std::filesystem::path& place);
 
 // Waits until the program has seen that its mount answers: its socket for umount is there
-// (src/cli/release_notice.h). One that is killed before may wait for its own answer for ever.
+// (src/cli/mount/release_notice.h). One that is killed before may wait for its own answer for ever.
 bool wait_until_serving(const std::filesystem::path& place);
 
 bool can_mount();

@@ -145,6 +145,20 @@ class CatalogueTest(ManyFilesCase):
             f.seek(-4, 2)
             assert f.read() == b'PAR1'
 
+    def test_an_object_with_too_many_attributes_says_so(self):
+        with h5py.File('src/large.h5', 'w', libver='latest') as f:
+            for i in range(3):
+                f.attrs['a%d' % i] = np.ones(4 << 20, 'u1')  # 8 MiB of text
+            f['after'] = 1
+        mnt = self.mount('src')
+        for found in (lines_of(read(mnt + LINES)), rows_of(read(mnt + TABLE))):
+            root, after = [row for row in found if row['file'] == 'large.h5']
+            held = root['attributes'] if isinstance(root['attributes'], dict) else json.loads(root['attributes'])
+            assert len(held) == 1 and 'metadata.jsonl of the file has them' in root['error'], root['error']
+            assert after['path'] == '/after' and after.get('error') is None
+        own = lines_of(read(mnt + 'large.h5/.h5/metadata.jsonl'))
+        assert sorted(own[0]['attributes']) == ['a0', 'a1', 'a2']
+
     def test_its_size_is_that_of_its_bytes_before_anybody_opens_it(self):
         mnt = self.mount('src')
         assert inside(mnt, 'ls .h5 >/dev/null').returncode == 0 and status(mnt)['catalogue_files_opened'] == '0'
@@ -198,7 +212,7 @@ class CatalogueTest(ManyFilesCase):
 
         def files():
             table = sqlite3.connect('store/catalogue.sqlite')
-            return table.execute('SELECT count(DISTINCT identity) FROM part').fetchone()[0]
+            return table.execute('SELECT count(DISTINCT identity) FROM row').fetchone()[0]
 
         read(mnt + LINES)
         assert files() == 4
@@ -248,14 +262,14 @@ class CatalogueTest(ManyFilesCase):
                 ('cut', lambda: os.truncate(store, 5000)), ('empty', lambda: os.truncate(store, 0)),
                 ('random bytes', lambda: overwrite(os.urandom(4096), 4096)),
                 ('removed', lambda: os.remove(store)),
-                ('another table', lambda: execute(['DROP TABLE part'], ['CREATE TABLE part(x)'])),
-                ('lies', lambda: execute(['UPDATE part SET text = ?', (b'lies',)])),
-                ('zeros', lambda: execute(['UPDATE part SET text = zeroblob(900000)']))):
+                ('another table', lambda: execute(['DROP TABLE row'], ['CREATE TABLE row(x)'])),
+                ('lies', lambda: execute(['UPDATE row SET value = ?', (b'lies',)])),
+                ('zeros', lambda: execute(['UPDATE row SET attributes = zeroblob(900000)']))):
             damage()
             assert lines(*options) == without, name
             assert lines(*options) == without, name
             table = sqlite3.connect(store)
-            assert table.execute('SELECT count(*) FROM part').fetchone()[0] == 4, name
+            assert table.execute('SELECT count(DISTINCT identity) FROM row').fetchone()[0] == 4, name
             table.close()
 
     def test_a_directory_where_others_may_write_is_refused(self):

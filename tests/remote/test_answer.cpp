@@ -1,7 +1,7 @@
 // What answers mean, by their status and fields.
 #include <gtest/gtest.h>
 
-#include "answer.h"
+#include "transport/answer.h"
 
 namespace h5mount::remote {
 namespace {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <random>
 
-#include "disk_object.h"
+#include "cache/disk_object.h"
 #include "far_server.h"
 #include "h5mount/remote/remote.h"
 #include "h5mount/sign/sha256.h"

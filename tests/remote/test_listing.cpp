@@ -1,7 +1,7 @@
 // Pages of a bucket's keys: what is read of them, and what is no such page.
 #include <gtest/gtest.h>
 
-#include "listing_xml.h"
+#include "aws/listing_xml.h"
 
 namespace h5mount::remote {
 namespace {

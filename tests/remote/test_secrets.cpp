@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "host_secrets.h"
-#include "netrc.h"
+#include "transport/host_secrets.h"
+#include "transport/netrc.h"
 
 namespace h5mount::remote {
 namespace {

@@ -1,8 +1,6 @@
-#include "access_token.h"
+#include "http/access_token.h"
 
 #include <gtest/gtest.h>
-
-#include "url.h"
 
 namespace h5mount::serve {
 namespace {
@@ -12,9 +10,8 @@ const std::string kToken = "0123456789abcdefghij";
 unsigned status_for(const std::string& target, std::vector<Header> headers,
                     const std::string& token = kToken) {
   const Request request{"GET", target, std::move(headers)};
-  const auto parsed = parse_target(request.target);
-  EXPECT_TRUE(parsed) << target;
-  const auto instead = AccessToken(token, 80).answer_instead(request, *parsed);
+  EXPECT_TRUE(request.target) << target;
+  const auto instead = AccessToken(token, 80).answer_instead(request);
   return instead ? instead->status : 200;
 }
 

@@ -1,4 +1,4 @@
-#include "byte_ranges.h"
+#include "http/byte_ranges.h"
 
 #include <gtest/gtest.h>
 

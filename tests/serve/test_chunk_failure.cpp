@@ -1,5 +1,5 @@
 // What of a store is a chunk's key, and what its readers are answered.
-#include "chunk_failure.h"
+#include "site/chunk_failure.h"
 
 #include <gtest/gtest.h>
 

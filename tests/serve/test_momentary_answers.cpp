@@ -2,9 +2,9 @@
 // damaged or of another size because of it, and the next request gets what it would have got.
 #include <regex>
 
-#include "s3_site.h"
+#include "s3/s3_site.h"
 #include "server_fixture.h"
-#include "site.h"
+#include "site/site.h"
 #include "support/fails_once.h"
 
 namespace h5mount::serve {

@@ -1,4 +1,4 @@
-#include "request_work.h"
+#include "http/request_work.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <regex>
 
-#include "s3_site.h"
+#include "s3/s3_site.h"
 #include "server_fixture.h"
 
 namespace h5mount::serve {

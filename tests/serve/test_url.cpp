@@ -1,4 +1,4 @@
-#include "url.h"
+#include "http/url.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,8 @@
 #include <cstring>
 #include <set>
 
-#include "assets.h"
+#include "h5mount/base/uri.h"
+#include "site/assets.h"
 
 namespace h5mount::serve {
 namespace {
@@ -33,7 +34,7 @@ TEST(Url, EveryByteOfANameComesBack) {
   for (int byte = 1; byte < 256; ++byte) {
     if (byte == '/') continue;
     const std::string name(3, static_cast<char>(byte));
-    const std::string encoded = encode_segment(name);
+    const std::string encoded = encode_component(name);
     for (const char c : encoded)
       EXPECT_TRUE(std::isalnum(static_cast<unsigned char>(c)) || std::strchr("-._~%", c)) << c;
     EXPECT_EQ(decode_path("/" + encoded), "/" + name);
@@ -85,11 +86,16 @@ TEST(Assets, AreEmbeddedAndNameNoOtherServer) {
 }
 
 TEST(Url, Queries) {
-  EXPECT_EQ(query_parameter("list", "list"), "");
-  EXPECT_EQ(query_parameter("a=1&list=2", "list"), "2");
-  EXPECT_EQ(query_parameter("lists", "list"), std::nullopt);
-  EXPECT_EQ(query_parameter("&&=&x==", "x"), "=");
-  EXPECT_EQ(query_parameter("", "x"), std::nullopt);
+  EXPECT_EQ(Query("list").get("list"), "");
+  EXPECT_EQ(Query("a=1&list=2&list=3").get("list"), "2");
+  EXPECT_EQ(Query("a=1&list=2&list=3").all("list"), (std::vector<std::string>{"2", "3"}));
+  EXPECT_EQ(Query("lists").get("list"), std::nullopt);
+  EXPECT_EQ(Query("&&=&x==").get("x"), "=");
+  EXPECT_EQ(Query("").get("x"), std::nullopt);
+  EXPECT_EQ(Query("li%73t=a+b%2B%2Fc%zz%").get("list"), "a b+/c%zz%");
+  EXPECT_TRUE(Query("flatten").is_true("flatten"));
+  EXPECT_FALSE(Query("flatten=False").is_true("flatten"));
+  EXPECT_EQ(without_parameter("a&%74oken=x&b=2&token", "token"), "a&b=2");
 }
 
 TEST(Url, NamesAreNeverMarkup) {
@@ -106,10 +112,11 @@ TEST(Url, EveryShortTextIsSafe) {
   std::size_t decoded = 0;
   const auto extend = [&](auto& self, std::size_t left) -> void {
     if (const auto target = parse_target(text)) {
-      (void)query_parameter(target->query, "f");
+      (void)target->parameters.get("f");
       if (const auto path = decode_path(target->path)) {
         ++decoded;
-        ASSERT_TRUE(without_dot_segments(*path).starts_with('/')) << text;
+        ASSERT_EQ(target->place, without_dot_segments(*path)) << text;
+        ASSERT_TRUE(target->place->starts_with('/')) << text;
         ASSERT_EQ(std::ranges::count(*path, '/'), std::ranges::count(target->path, '/')) << text;
       }
     }

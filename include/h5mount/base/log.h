@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/error.h"
 
 namespace h5mount {
@@ -63,7 +63,7 @@ void log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
 void log_exception(std::string_view who) noexcept;
 
 inline void log_error(const Error& error) {
-  log_line(LogLevel::Error, text_with_cure(error));
+  log_line(LogLevel::Error, text_with_advice(error));
 }
 
 }  // namespace h5mount

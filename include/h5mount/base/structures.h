@@ -1,4 +1,4 @@
-// Names of structures of the format, as errors tell them (Error::structure): those of which `cure_of` knows
+// Names of structures of the format, as errors tell them (Error::structure): those of which `advice_on` knows
 // what can be done about damage to them. A decoder names its structure by these, so that a name that changes
 // changes with the advice.
 #pragma once

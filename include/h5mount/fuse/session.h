@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "h5mount/fuse/kept_mount.h"
+#include "h5mount/fuse/handover.h"
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::fuse {
@@ -50,9 +50,9 @@ struct SessionOptions {
   // Called once, by another thread, when the kernel sends no further requests: `serve` returns when those
   // that run have ended, which may wait for a source that hangs. May be null.
   std::function<void()> on_disconnect = nullptr;
-  // Set for a mount that survives this process, and that its keeper unmounts; null: the mount ends with this
+  // Set for a mount that survives this process, and that another one unmounts; null: the mount ends with this
   // process.
-  std::shared_ptr<KeptMount> kept = nullptr;
+  std::shared_ptr<Handover> handover = nullptr;
 };
 
 class Session {

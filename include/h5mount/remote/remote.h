@@ -7,7 +7,7 @@
 // alive.
 //
 // Opening an object starts that thread, so a mount opens URLs in the process that serves, after it has given
-// up its rights (cli/mount_command.cpp).
+// up its rights (cli/mount/mount_command.cpp).
 //
 // Sockets are in the process that decodes. The other way is a process that fetches, with network and
 // credentials, which decodes no byte, beside one that decodes and has neither, joined by a socket pair and

@@ -23,7 +23,7 @@
 // and the bytes that are made, at most kMadeAnyway and kMadePerFileByte for each byte of the file. Threads:
 // `salvage_source` starts its own and ends them.
 //
-// Which damage it helps with, so that an error names the option, is told in base/cures.cpp.
+// Which damage it helps with, so that an error names the option, is told in base/advice.cpp.
 #pragma once
 
 #include <cstdint>

@@ -29,6 +29,9 @@ struct Request {
   Fields headers;
 };
 
+// The value of the first header or query parameter of that name, in any case; null if there is none.
+const std::string* find_field(const Fields& fields, std::string_view name);
+
 // The scope that a signing key is derived for. `time` is "20130524T000000Z".
 struct Scope {
   std::string time;

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "h5mount/object/source_directory.h"
-#include "h5mount/tree/line_store.h"
+#include "h5mount/tree/catalogue_store.h"
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::tree {
@@ -163,7 +163,7 @@ struct ForestOptions {
   // Any user may read the catalogue: a file that others may not read in the source is an error in it. The
   // kernel checks everything else.
   bool catalogue_for_others = false;
-  std::shared_ptr<LineStore> remembered = nullptr;  // lines of the catalogue; null: nothing is
+  std::shared_ptr<CatalogueStore> remembered = nullptr;  // lines of the catalogue; null: nothing is
 };
 
 class Forest : public Tree {

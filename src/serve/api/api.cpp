@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "../fields.h"
-#include "../representation.h"
-#include "h5mount/base/cures.h"
+#include "../http/representation.h"
+#include "h5mount/base/advice.h"
+#include "h5mount/base/text.h"
 #include "h5mount/text/json_writer.h"
 
 namespace h5mount::serve {
@@ -81,7 +81,7 @@ Answer api_refusal(const Error& error) {
   const bool of_query = (error.code() == ErrorCode::InvalidValue && error.structure().empty()) ||
                         error.code() == ErrorCode::BudgetExceeded;
   const unsigned status = of_query ? kUnprocessable : error_answer(error).status;
-  Answer out = api_refusal(status, text_with_cure(error));
+  Answer out = api_refusal(status, text_with_advice(error));
   if (status == 503) out.add("Retry-After", "1");
   return out;
 }
@@ -95,7 +95,7 @@ Answer answer_api(std::string_view endpoint, const ApiRequest& request) {
   return plain_answer(404, "no such endpoint");
 }
 
-Result<LinkResolution> link_resolution(const ApiQuery& query) {
+Result<LinkResolution> link_resolution(const Query& query) {
   const auto given = query.get("resolve_links");
   if (!given || equals_ignoring_case(*given, "only_valid")) return LinkResolution::OnlyValid;
   if (equals_ignoring_case(*given, "true") || equals_ignoring_case(*given, "all")) return LinkResolution::All;
@@ -140,7 +140,13 @@ Result<Entity> find_entity(const ApiRequest& request, const tree::FileObjectPtr&
   return fail(
       {object.error().code() == ErrorCode::AccessDenied ? ErrorCode::AccessDenied : ErrorCode::NotFound,
        fmt::format("Cannot resolve {} at {} of {}: {}", link_words(*out.link), path, request.file,
-                   text_with_cure(object.error()))});
+                   text_with_advice(object.error()))});
+}
+
+Status confirm_unchanged(const tree::FileObject& object) {
+  tree::FilesRead read;
+  object.add_to(read);
+  return read.confirm_unchanged();
 }
 
 Result<Entity> find_object(const ApiRequest& request) {

@@ -8,16 +8,15 @@
 #include <string>
 #include <string_view>
 
-#include "../message.h"
-#include "../source.h"
+#include "../http/message.h"
+#include "../source/source.h"
 #include "h5mount/tree/file_object.h"
-#include "query.h"
 
 namespace h5mount::serve {
 
 struct ApiRequest {
   const Request& request;
-  const ApiQuery& query;
+  const Query& query;
   std::shared_ptr<const Snapshot> snapshot;
   std::string file;   // the file's name, for messages
   std::string place;  // path of the file's root on the server: empty, or `NAME/`, encoded
@@ -50,7 +49,7 @@ Error refused(std::string message);
 
 enum class LinkResolution { None, OnlyValid, All };
 // Reads the parameter `resolve_links`.
-Result<LinkResolution> link_resolution(const ApiQuery& query);
+Result<LinkResolution> link_resolution(const Query& query);
 
 // The object that a path leads to, or a link that is not resolved.
 struct Entity {
@@ -67,6 +66,8 @@ Result<tree::FileObjectPtr> follow_shown(const Snapshot& snapshot, const tree::F
 // Whether a link whose target cannot be had, with that error, is described as a link. What fails for a moment
 // fails the request: clients keep what they are told.
 bool is_shown_as_link(const Error& error);
+// Fails if the files that the object was read from have changed meanwhile.
+Status confirm_unchanged(const tree::FileObject& object);
 // The object that the parameter `path` names.
 Result<Entity> find_object(const ApiRequest& request);
 Result<Entity> find_dataset(const ApiRequest& request);

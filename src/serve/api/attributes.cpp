@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "../gradual_body.h"
+#include "../http/gradual_body.h"
 #include "element_text.h"
 #include "entity_json.h"
 
@@ -64,11 +64,7 @@ class AttributesBody final : public GradualBody {
     return {};
   }
 
-  Status confirm() override {
-    tree::FilesRead read;
-    object_->add_to(read);
-    return read.confirm_unchanged();
-  }
+  Status confirm() override { return confirm_unchanged(*object_); }
 
   const tree::FileObjectPtr object_;
   const std::vector<object::Attribute> attributes_;

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../answer_memory.h"
-#include "../gradual_body.h"
+#include "../http/answer_memory.h"
+#include "../http/gradual_body.h"
 #include "numbers.h"
 #include "reduce.h"
 
@@ -65,11 +65,7 @@ class ElementsBody final : public GradualBody {
     if (offset_ == all) end();
     return {};
   }
-  Status confirm() override {
-    tree::FilesRead read;
-    data_.object->add_to(read);
-    return read.confirm_unchanged();
-  }
+  Status confirm() override { return confirm_unchanged(*data_.object); }
 
   const Data data_;
   ElementText text_;
@@ -117,9 +113,7 @@ class ComputedBody final : public Body {
     H5_TRY(noted(data_, offset_, file_->read(offset_, length, {&pattern_, work.budget()}, pieces)));
     if (pieces.total() != length) return fail({ErrorCode::Stale, "the dataset became shorter"});
     H5_TRY(dataset::copy_pieces(pieces.list(), out.first(static_cast<std::size_t>(length))));
-    tree::FilesRead read;
-    data_.object->add_to(read);
-    H5_TRY(read.confirm_unchanged());
+    H5_TRY(confirm_unchanged(*data_.object));
     offset_ += length;
     return static_cast<std::size_t>(length);
   }

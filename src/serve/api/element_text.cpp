@@ -52,26 +52,44 @@ FlatType flat_type(format::DatatypePtr type, std::vector<std::uint64_t> dims) {
   return {std::move(type), std::move(dims)};
 }
 
+std::optional<NumberKind> number_kind(const format::Datatype& given) {
+  const format::Datatype* type = &given;
+  while (type->cls == format::DatatypeClass::Array || type->cls == format::DatatypeClass::Enum)
+    type = type->base.get();
+  if (text::complex_part(*type) != nullptr) return std::nullopt;
+  if (type->cls == format::DatatypeClass::Float) {
+    if (type->size == 4) return NumberKind::F32;
+    return type->size == 8 ? std::optional(NumberKind::F64) : std::nullopt;
+  }
+  const bool is_signed = type->is_signed;
+  switch (type->size) {
+    case 1:
+      return is_signed ? NumberKind::I8 : NumberKind::U8;
+    case 2:
+      return is_signed ? NumberKind::I16 : NumberKind::U16;
+    case 4:
+      return is_signed ? NumberKind::I32 : NumberKind::U32;
+    case 8:
+      return is_signed ? NumberKind::I64 : NumberKind::U64;
+    default:
+      return std::nullopt;
+  }
+}
+
 ElementText::Writer ElementText::writer_of(const format::Datatype& type) {
   if (!is_processors_order(type)) return nullptr;
-  if (is_plain_integer(type)) {
-    switch (type.size) {
-      case 1:
-        return type.is_signed ? &write_integer<std::int8_t> : &write_integer<std::uint8_t>;
-      case 2:
-        return type.is_signed ? &write_integer<std::int16_t> : &write_integer<std::uint16_t>;
-      case 4:
-        return type.is_signed ? &write_integer<std::int32_t> : &write_integer<std::uint32_t>;
-      case 8:
-        return type.is_signed ? &write_integer<std::int64_t> : &write_integer<std::uint64_t>;
-      default:
-        return nullptr;
-    }
-  }
-  if (type.cls != DatatypeClass::Float) return nullptr;
-  if (type.size == 4 && type.mantissa_size == 23 && type.exponent_size == 8) return &write_real<float>;
-  if (type.size == 8 && type.mantissa_size == 52 && type.exponent_size == 11) return &write_real<double>;
-  return nullptr;
+  const bool as_stored = type.cls == DatatypeClass::Float
+                             ? (type.size == 4 && type.mantissa_size == 23 && type.exponent_size == 8) ||
+                                   (type.size == 8 && type.mantissa_size == 52 && type.exponent_size == 11)
+                             : is_plain_integer(type);
+  const auto kind = as_stored ? number_kind(type) : std::nullopt;
+  if (!kind) return nullptr;
+  return with_number(*kind, []<class Number>(Number) -> Writer {
+    if constexpr (std::is_floating_point_v<Number>)
+      return &write_real<Number>;
+    else
+      return &write_integer<Number>;
+  });
 }
 
 ElementText::ElementText(Form form, FlatType array)

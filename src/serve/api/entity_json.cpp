@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "type_json.h"
 
 namespace h5mount::serve {
@@ -162,7 +162,7 @@ void write_link(const format::Link& link, std::string_view name, JsonWriter& jso
 }
 
 void write_damaged(const Error& error, std::string_view name, JsonWriter& json) {
-  json.begin_object().member("kind", "other").member("name", name).member("error", text_with_cure(error));
+  json.begin_object().member("kind", "other").member("name", name).member("error", text_with_advice(error));
   json.end_object();
 }
 

@@ -1,7 +1,7 @@
 // An object, a link or an attribute as h5grove describes it, without values. Threads: any.
 #pragma once
 
-#include "../answer_memory.h"
+#include "../http/answer_memory.h"
 #include "api.h"
 #include "h5mount/text/json_writer.h"
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "../gradual_body.h"
+#include "../http/gradual_body.h"
 #include "entity_json.h"
 
 namespace h5mount::serve {
@@ -123,9 +123,7 @@ Result<Answer> answer_one(const ApiRequest& request, const Entity& entity) {
   bool damaged = false;
   H5_TRY(write_object(*entity.object, last_name(entity.path), json, request.budget(), damaged));
   json.end_object();
-  tree::FilesRead read;
-  entity.object->add_to(read);
-  H5_TRY(read.confirm_unchanged());
+  H5_TRY(confirm_unchanged(*entity.object));
   return described(request, make_text_body(std::move(out)), kJson,
                    is_own(*entity.object, OwnPart::Description, request.budget()));
 }

@@ -6,30 +6,6 @@
 
 namespace h5mount::serve {
 
-std::optional<NumberKind> number_kind(const format::Datatype& given) {
-  const format::Datatype* type = &given;
-  while (type->cls == format::DatatypeClass::Array || type->cls == format::DatatypeClass::Enum)
-    type = type->base.get();
-  if (text::complex_part(*type) != nullptr) return std::nullopt;
-  if (type->cls == format::DatatypeClass::Float) {
-    if (type->size == 4) return NumberKind::F32;
-    return type->size == 8 ? std::optional(NumberKind::F64) : std::nullopt;
-  }
-  const bool is_signed = type->is_signed;
-  switch (type->size) {
-    case 1:
-      return is_signed ? NumberKind::I8 : NumberKind::U8;
-    case 2:
-      return is_signed ? NumberKind::I16 : NumberKind::U16;
-    case 4:
-      return is_signed ? NumberKind::I32 : NumberKind::U32;
-    case 8:
-      return is_signed ? NumberKind::I64 : NumberKind::U64;
-    default:
-      return std::nullopt;
-  }
-}
-
 Status spend_on_all(const dataset::DatasetReader& reader, RequestBudget& budget) {
   // Of many runs only the first are looked at: the others count as if they were written.
   constexpr unsigned kMaxRuns = 4096;

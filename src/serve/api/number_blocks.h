@@ -7,38 +7,6 @@
 
 namespace h5mount::serve {
 
-enum class NumberKind : std::uint8_t { I8, I16, I32, I64, U8, U16, U32, U64, F32, F64 };
-// The kind of elements in NumberForm::Safe; nullopt for complex numbers and arrays.
-std::optional<NumberKind> number_kind(const format::Datatype& type);
-
-// Calls `use` with a value of the C++ type; only the type of the value has meaning.
-template <class Use>
-auto with_number(NumberKind kind, Use use) {
-  switch (kind) {
-    case NumberKind::I8:
-      return use(std::int8_t{});
-    case NumberKind::I16:
-      return use(std::int16_t{});
-    case NumberKind::I32:
-      return use(std::int32_t{});
-    case NumberKind::I64:
-      return use(std::int64_t{});
-    case NumberKind::U8:
-      return use(std::uint8_t{});
-    case NumberKind::U16:
-      return use(std::uint16_t{});
-    case NumberKind::U32:
-      return use(std::uint32_t{});
-    case NumberKind::U64:
-      return use(std::uint64_t{});
-    case NumberKind::F32:
-      return use(float{});
-    case NumberKind::F64:
-      break;
-  }
-  return use(double{});
-}
-
 inline constexpr std::uint64_t kStepsPerRun = 500;
 
 // Charges a step for each byte of `reader`'s elements that must be read. Fails at once, with BudgetExceeded,

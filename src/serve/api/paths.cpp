@@ -1,9 +1,9 @@
 #include <array>
 #include <set>
 
-#include "../gradual_body.h"
+#include "../http/gradual_body.h"
 #include "api.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/text/json_writer.h"
 
 namespace h5mount::serve {
@@ -75,15 +75,11 @@ class PathsBody final : public GradualBody {
     H5_ASSIGN(const format::Link link, level.group->find_link(name, budget));
     const auto object = follow_shown(*snapshot_, *level.group, link, budget);
     if (object || is_passing(object.error())) return object ? Status() : fail(object.error());
-    return fail(
-        {ErrorCode::NotFound, "Cannot resolve the link at " + path_ + ": " + text_with_cure(object.error())});
+    return fail({ErrorCode::NotFound,
+                 "Cannot resolve the link at " + path_ + ": " + text_with_advice(object.error())});
   }
 
-  Status confirm() override {
-    tree::FilesRead read;
-    base_.object->add_to(read);
-    return read.confirm_unchanged();
-  }
+  Status confirm() override { return confirm_unchanged(*base_.object); }
 
   const std::shared_ptr<const Snapshot> snapshot_;
   const Entity base_;

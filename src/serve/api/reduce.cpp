@@ -1,11 +1,11 @@
 #include "reduce.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
-#include "../answer_memory.h"
+#include "../http/answer_memory.h"
+#include "h5mount/base/text.h"
 #include "h5mount/dataset/converted_dataset.h"
 #include "h5mount/dataset/open_dataset.h"
 #include "number_blocks.h"
@@ -22,14 +22,12 @@ std::uint64_t part_begin(std::uint64_t part, std::uint64_t parts, std::uint64_t 
   return static_cast<std::uint64_t>(static_cast<Wide>(part) * count / parts);
 }
 
-std::optional<std::vector<std::uint64_t>> points_of(const ApiQuery& query) {
+std::optional<std::vector<std::uint64_t>> points_of(const Query& query) {
   const std::string text = query.get("points").value_or("");
   std::vector<std::uint64_t> out;
-  for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
-    const auto read = std::from_chars(at, end, out.emplace_back());
-    if (read.ec != std::errc() || (read.ptr != end && *read.ptr != ',') || out.back() == 0)
-      return std::nullopt;
-    at = read.ptr;
+  for (std::string_view rest = text; !rest.empty();) {
+    out.push_back(parse_whole<std::uint64_t>(take_until(rest, ',')).value_or(0));
+    if (out.back() == 0) return std::nullopt;
   }
   return out;
 }

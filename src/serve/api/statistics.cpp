@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "../answer_memory.h"
+#include "../http/answer_memory.h"
 #include "h5mount/text/json_writer.h"
 #include "h5mount/text/shortest_float.h"
 #include "number_blocks.h"
@@ -136,9 +136,7 @@ Result<Answer> answer_statistics(const ApiRequest& request) {
   });
   if (!done && !is_passing(done.error())) dataset.object->note_failure(dataset.path, 0, done.error());
   H5_TRY(done);
-  tree::FilesRead read;
-  dataset.object->add_to(read);
-  H5_TRY(read.confirm_unchanged());
+  H5_TRY(confirm_unchanged(*dataset.object));
   return described(request, make_text_body(std::move(text)), "application/json", own);
 }
 

@@ -2,9 +2,9 @@
 // and what salvage did for the object.
 #include <fmt/format.h>
 
-#include "../page_answers.h"
-#include "../url.h"
+#include "../source/object_path.h"
 #include "api.h"
+#include "h5mount/base/uri.h"
 #include "h5mount/front/path_walk.h"
 #include "h5mount/text/json_writer.h"
 #include "h5mount/tree/hidden_entries.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
 
@@ -43,7 +43,7 @@ std::vector<HardLink> sorted_hard_links(const metadata::FileMetadataPtr& file, c
       nullptr);
   if (!listed)
     log_once(LogLevel::Warning, fmt::format("{}: walk over hard links: {}", file->source()->name(),
-                                            text_with_cure(listed.error())));
+                                            text_with_advice(listed.error())));
   std::ranges::sort(links, {}, &HardLink::name);
   return links;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/momentary.h"
@@ -155,7 +155,7 @@ void ServedFile::report(std::string_view path, const Error& error) const {
       error.structure().empty()
           ? std::string()
           : fmt::format("{}: {}: {}.{} {:#x}", file, path, error.structure(), error.field(), error.offset());
-  log_once(level_of(error), fmt::format("{}: {}: {}", file, path, text_with_cure(error)),
+  log_once(level_of(error), fmt::format("{}: {}: {}", file, path, text_with_advice(error)),
            metadata()->number(), cause);
 }
 

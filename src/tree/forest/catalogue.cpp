@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "../core/open_files.h"
-#include "catalogue_line.h"
 #include "h5mount/base/long_work.h"
-#include "h5mount/text/value_text.h"
 #include "h5mount/view/parquet_rows.h"
 
 namespace h5mount::tree {
@@ -15,27 +12,6 @@ namespace h5mount::tree {
 namespace {
 
 using view::ParquetRows;
-
-// Passes the lines of a file part by part. `begins`: this is the first part of a line. A part has a newline
-// only at its end.
-template <class Take>
-Status for_each_part(const Spool& lines, Take&& take) {
-  constexpr std::uint64_t kPart = 256U << 10;
-  bool begins = true;
-  std::string text;
-  for (std::uint64_t at = 0; at < lines.size(); at += text.size()) {
-    text.clear();
-    H5_TRY(lines.read(at, kPart, text));
-    for (std::string_view rest = text; !rest.empty();) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
-      const std::string_view part = rest.substr(0, end);
-      H5_TRY(take(part, begins));
-      begins = part.ends_with('\n');
-      rest.remove_prefix(end);
-    }
-  }
-  return {};
-}
 
 void add_bytes(std::string bytes, dataset::Pieces& out) {
   const auto owned = std::make_shared<const std::string>(std::move(bytes));
@@ -104,13 +80,10 @@ class OpenLines final : public OpenWithoutHoles {
     return Made{text_size(), false};
   }
   Status add_lines() {
-    std::string head = R"({"file":)";
-    text::append_json_string(file_.path, head);
-    head += ',';
-    return for_each_part(file_.lines, [&](std::string_view part, bool begins) -> Status {
+    return file_.rows.for_each([&](const CatalogueRow& row) -> Status {
+      const std::string line = row_line(file_.path, row);
       const MutexLock lock(text_mutex_);
-      if (begins) H5_TRY(text_.append(head));
-      return text_.append(part.substr(begins ? 1 : 0));
+      return text_.append(line);
     });
   }
   std::uint64_t text_size() {
@@ -166,53 +139,20 @@ const std::vector<ParquetRows::Column>& table_columns() {
   return columns;
 }
 
-// The path in UTF-8: bytes that are not UTF-8 are written as JSON writes them.
-std::string utf8_path(std::string_view path) {
-  std::string json;
-  text::append_json_string(path, json);
-  return unescaped(json);
-}
-
-ParquetRows::Cell number_cell(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || trouble != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
-ParquetRows::Cell json_cell(std::string_view text) {
-  return text.empty() ? ParquetRows::Cell() : ParquetRows::Cell(text);
-}
-
-// The value that a JSON text stands for. `held` keeps its bytes.
-ParquetRows::Cell text_cell(std::string_view text, std::string& held) {
-  if (!text.starts_with('"')) return json_cell(text);
-  held = unescaped(text);
-  return std::string_view(held);
-}
-
-Status add_row(const std::string& file, std::string_view text, ParquetRows& rows) {
-  CatalogueLine line = take_apart(text).value_or(CatalogueLine{});
-  std::string path, kind, dtype, error;
-  if (!line.whole && line.error.empty())
-    line.error = R"("more attributes than a row of the table holds: metadata.jsonl has them")";
-  const std::array<ParquetRows::Cell, 10> cells = {
-      std::string_view(file),      text_cell(line.path, path),   text_cell(line.kind, kind),
-      json_cell(line.shape),       text_cell(line.dtype, dtype), number_cell(line.size),
-      number_cell(line.mtime),     json_cell(line.attributes),   json_cell(line.value),
-      text_cell(line.error, error)};
-  return rows.add(cells);
-}
-
 Status add_rows(const CatalogueWalk::File& file, ParquetRows& rows) {
-  const std::string path = utf8_path(file.path);
-  std::string line;
-  return for_each_part(file.lines, [&](std::string_view part, bool begins) -> Status {
-    if (begins) line.clear();
-    const bool ends = part.ends_with('\n');
-    if (ends) part.remove_suffix(1);
-    line += part.substr(0, kMaxLineBytes - line.size());
-    return ends ? add_row(path, line, rows) : Status{};
+  const std::string path = utf8_text(file.path);
+  return file.rows.for_each([&](const CatalogueRow& row) {
+    const auto text = [](const std::string& bytes) {
+      return bytes.empty() ? ParquetRows::Cell() : ParquetRows::Cell(std::string_view(bytes));
+    };
+    const auto number = [](std::int64_t value) {
+      return value == CatalogueRow::kNone ? ParquetRows::Cell() : ParquetRows::Cell(value);
+    };
+    const std::string own = utf8_text(row.path), dtype = utf8_text(row.dtype), error = utf8_text(row.error);
+    const std::array<ParquetRows::Cell, 10> cells = {
+        text(path),       text(own),         text(row.kind),       text(row.shape), text(dtype),
+        number(row.size), number(row.mtime), text(row.attributes), text(row.value), text(error)};
+    return rows.add(cells);
   });
 }
 

@@ -1,9 +1,7 @@
 // Catalogue: metadata.jsonl and catalogue.parquet of a forest: what all its files hold, one line or row for
 // each object. Files are opened one after the other; the text made from them is kept on disk (spool.h) as
 // long as somebody has it open, so that it is the result of one pass, whatever its length and wherever it is
-// read. Making it twice, to measure it first, would open every file twice and mix two states. Rows are the
-// lines taken apart. Lines are made and remembered without the key `file`, which metadata.jsonl puts in
-// front: the same file may lie elsewhere tomorrow. Threads: any.
+// read. Making it twice, to measure it first, would open every file twice and mix two states. Threads: any.
 #pragma once
 
 #include <atomic>

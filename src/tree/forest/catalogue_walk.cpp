@@ -4,13 +4,11 @@
 #include <utility>
 
 #include "../core/inode_numbers.h"
-#include "catalogue_line.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/object/file_set.h"
-#include "h5mount/text/value_text.h"
 #include "h5mount/tree/names.h"
 
 namespace h5mount::tree {
@@ -29,58 +27,16 @@ std::string below(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
 }
 
-// The most that the store remembers of one file. A file with more lines, or longer ones, is read again each
-// time.
+// The most that the store remembers of one file, in bytes. A file with more rows is read again each time.
 constexpr std::uint64_t kMaxRemembered = 64U << 20;
-constexpr std::size_t kPartBytes = 256U << 10;
 
-// Values may share what they refer to, so the lines of a small file could be endless.
-constexpr std::uint64_t kLinesOfAnyFile = 16U << 20, kLinesPerFileByte = 16;
+// Bytes. Values may share what they refer to, so the rows of a small file could be endless.
+constexpr std::uint64_t kRowsOfAnyFile = 16U << 20, kRowsPerFileByte = 16;
 
-class BoundedLines final : public TextSink {
- public:
-  BoundedLines(Spool& out, std::uint64_t file_bytes)
-      : out_(out), most_(kLinesOfAnyFile + kLinesPerFileByte * std::min(file_bytes, kMaxFileBytes)) {}
-  Status append(std::string_view bytes) override {
-    if (bytes.size() <= left()) return out_.append(bytes);
-    return fail({ErrorCode::TooLarge, "more metadata than a file of this size can sensibly have"});
-  }
-  std::uint64_t left() const override { return most_ - std::min(most_, out_.size()); }
-
- private:
-  static constexpr std::uint64_t kMaxFileBytes = 1ULL << 50;
-
-  Spool& out_;
-  const std::uint64_t most_;
-};
-
-// Takes lines that are not trusted, and keeps those that are lines of a catalogue.
-class CheckedLines {
- public:
-  explicit CheckedLines(Spool& out) : out_(out) {}
-
-  Status take(std::string_view part) {
-    if (out_.size() + part.size() > kMaxRemembered || line_.size() > kMaxLineBytes) return damaged();
-    while (!part.empty()) {
-      const std::size_t end = part.find('\n');
-      line_.append(part.substr(0, end));
-      if (end == std::string_view::npos) return {};
-      part.remove_prefix(end + 1);
-      const auto known = take_apart(line_);
-      if (!known || !known->whole) return damaged();
-      H5_TRY(out_.append(line_ += '\n'));
-      line_.clear();
-    }
-    return {};
-  }
-  bool whole() const { return line_.empty() && out_.size() > 0; }
-
-  static Status damaged() { return fail({ErrorCode::ChecksumMismatch, "lines that were not remembered so"}); }
-
- private:
-  Spool& out_;
-  std::string line_;
-};
+std::uint64_t most_rows(std::uint64_t file_bytes) {
+  constexpr std::uint64_t kMaxFileBytes = 1ULL << 50;
+  return kRowsOfAnyFile + kRowsPerFileByte * std::min(file_bytes, kMaxFileBytes);
+}
 
 // A budget for one file of a pass, so that no file uses up that of the others; it ends when the pass's budget
 // does.
@@ -114,7 +70,6 @@ Result<bool> CatalogueWalk::next(File& out, RequestBudget& budget) {
 
 Result<bool> CatalogueWalk::take_next(File& out, RequestBudget& budget) {
   note_long_work();
-  out.lines.clear();
   if (!begun_) {
     out.path.clear();
     const Status entered = enter(top_, {});
@@ -202,10 +157,8 @@ Status CatalogueWalk::describe(const ForestDirectoryPtr& directory, const std::s
     return tell_error({ErrorCode::AccessDenied, "not all users may read it"}, out);
   Error why(ErrorCode::Stale, "");
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const LineStore::Key key{entry.source.identity, entry.source.stamp, entry.source.size};
-    H5_ASSIGN(const bool known, recall(key, out));
-    if (known) return {};
-    out.lines.clear();
+    const CatalogueStore::Key key{entry.source.identity, entry.source.stamp, entry.source.size};
+    if (recall(key, out)) return {};
     ++progress_.opened;
     FileBudget own(entry.source.size, budget);
     PassingFacts facts;
@@ -219,7 +172,6 @@ Status CatalogueWalk::describe(const ForestDirectoryPtr& directory, const std::s
     if (!after || (why.code() != ErrorCode::Stale && same)) break;
     entry = *after;
   }
-  out.lines.clear();
   return tell_error(why, out);
 }
 
@@ -228,37 +180,31 @@ Status CatalogueWalk::read(const ForestDirectoryPtr& directory, const std::strin
                            PassingFacts& facts) const {
   H5_ASSIGN(auto opened, directory->open(name));
   auto files = siblings_->join(directory, name, entry, std::move(opened));
-  BoundedLines lines(out.lines, files->main()->followed->source()->size());
-  return SourceTree::append_lines(options_.environment(std::move(files)), options_.tree, lines, budget,
-                                  facts);
+  out.rows.clear(most_rows(files->main()->followed->source()->size()));
+  return SourceTree::read_rows(
+      options_.environment(std::move(files)), options_.tree,
+      [&](const CatalogueRow& row) { return out.rows.add(row); }, budget, facts);
 }
 
-Result<bool> CatalogueWalk::recall(const LineStore::Key& key, File& out) const {
+bool CatalogueWalk::recall(const CatalogueStore::Key& key, File& out) const {
   if (!options_.remembered) return false;
-  CheckedLines checked(out.lines);
+  out.rows.clear(kMaxRemembered);
   const auto found =
-      options_.remembered->find(key, [&](std::string_view part) { return checked.take(part); });
-  if (!found && found.error().code() != ErrorCode::ChecksumMismatch) return fail(found.error());
-  const bool whole = found && *found && checked.whole();
-  if (whole) ++progress_.remembered;
-  return whole;
+      options_.remembered->find(key, [&](const CatalogueRow& row) { return out.rows.add(row); });
+  if (!found || !*found) return false;
+  ++progress_.remembered;
+  return true;
 }
 
-void CatalogueWalk::remember(const LineStore::Key& key, const File& file) const {
-  if (!options_.remembered || file.lines.size() > kMaxRemembered) return;
-  std::uint64_t given = 0;
-  options_.remembered->put(key, [&](std::string& part) -> Result<bool> {
-    part.clear();
-    H5_TRY(file.lines.read(given, kPartBytes, part));
-    given += part.size();
-    return !part.empty();
-  });
+void CatalogueWalk::remember(const CatalogueStore::Key& key, const File& file) const {
+  if (!options_.remembered || file.rows.bytes() > kMaxRemembered) return;
+  std::uint64_t at = 0;
+  options_.remembered->put(key, [&](CatalogueRow& row) { return file.rows.read(at, row); });
 }
 
 Status CatalogueWalk::tell_error(const Error& error, File& out) {
-  std::string line = R"({"path":"/","error":)";
-  text::append_json_string(text_with_cure(error), line);
-  return out.lines.append(line += "}\n");
+  out.rows.clear(kRowsOfAnyFile);
+  return out.rows.add({.path = "/", .error = text_with_advice(error)});
 }
 
 Result<CatalogueWalk::Survey> CatalogueWalk::survey(ForestDirectoryPtr top, RequestBudget& budget) {

@@ -1,5 +1,5 @@
 // CatalogueWalk: the files of a forest one after the other, depth first, in the order of listings, each with
-// the lines that describe it. Each file has a budget of its own. Only one listing for each level is held in
+// the rows that describe it. Each file has a budget of its own. Only one listing for each level is held in
 // memory. Threads: one.
 #pragma once
 
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "../source_tree.h"
+#include "catalogue_rows.h"
 #include "h5mount/tree/forest.h"
 #include "sibling_files.h"
-#include "spool.h"
 
 namespace h5mount::tree {
 
@@ -30,7 +30,7 @@ class CatalogueWalk {
 
   struct File {
     std::string path;  // in the forest
-    Spool lines;       // each with its newline, without the key `file`
+    CatalogueRows rows;
   };
   // The next file, or a directory or symlink that cannot be looked into; false if there is none. After an
   // error, which is the request's own (interrupted, no space), the same file comes next.
@@ -42,7 +42,7 @@ class CatalogueWalk {
     std::uint64_t digest = 0;  // another one after every change of a file, of its name or of its rights
   };
   static Result<Survey> survey(ForestDirectoryPtr top, RequestBudget& budget);
-  // Whether a line says what was wrong for a moment only.
+  // Whether a row says what was wrong for a moment only.
   bool met_momentary() const { return met_momentary_; }
 
  private:
@@ -60,8 +60,8 @@ class CatalogueWalk {
                   RequestBudget& budget);
   Status read(const ForestDirectoryPtr& directory, const std::string& name, const ForestEntry& entry,
               File& out, RequestBudget& budget, PassingFacts& facts) const;
-  Result<bool> recall(const LineStore::Key& key, File& out) const;
-  void remember(const LineStore::Key& key, const File& file) const;
+  bool recall(const CatalogueStore::Key& key, File& out) const;
+  void remember(const CatalogueStore::Key& key, const File& file) const;
   static Status tell_error(const Error& error, File& out);
   void end();
 
@@ -72,7 +72,7 @@ class CatalogueWalk {
   bool begun_ = false, ended_ = false;
   bool met_momentary_ = false;
   bool saw_all_ = true;               // no directory could not be listed
-  std::vector<std::uint64_t> files_;  // identities, if lines are remembered
+  std::vector<std::uint64_t> files_;  // identities, if rows are remembered
   std::vector<Level> levels_;
 };
 

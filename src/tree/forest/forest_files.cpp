@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "../core/inode_numbers.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/log.h"
 #include "h5mount/tree/names.h"
 
@@ -113,7 +113,7 @@ Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot)
   if (!tree) {
     trees_.give_back(number);
     if (options_.tree.logs_failed_reads)
-      log_once(LogLevel::Warning, fmt::format("{}: {}", place.path(), text_with_cure(tree.error())),
+      log_once(LogLevel::Warning, fmt::format("{}: {}", place.path(), text_with_advice(tree.error())),
                entry.source.stamp);
     return fail(std::move(tree).error());
   }

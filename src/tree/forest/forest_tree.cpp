@@ -154,7 +154,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   Result<std::string> get_xattr(NodeId id, std::string_view name, RequestBudget& budget) override {
     H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
     if (wanted.open) return wanted.open->tree->get_xattr(id, name, budget);
-    if (wanted.error && name == kErrorAttribute) return text_with_cure(*wanted.error);
+    if (wanted.error && name == kErrorAttribute) return text_with_advice(*wanted.error);
     return fail({ErrorCode::NotFound, "no such attribute"});
   }
 
@@ -195,7 +195,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     const auto told = place ? files_.error_of(*place) : std::nullopt;
     if (told && told->text() == error.text()) return;  // it was logged when the file was opened
     const bool expected = error.code() == ErrorCode::AccessDenied || error.code() == ErrorCode::Stale;
-    log_once(expected ? LogLevel::Info : LogLevel::Warning, path_of(id) + ": " + text_with_cure(error));
+    log_once(expected ? LogLevel::Info : LogLevel::Warning, path_of(id) + ": " + text_with_advice(error));
   }
 
   // ---- changes

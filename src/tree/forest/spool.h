@@ -3,16 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
-#include "../objects/text_sink.h"
 #include "h5mount/base/temporary_file.h"
 
 namespace h5mount::tree {
 
-class Spool final : public TextSink {
+class Spool {
  public:
-  Status append(std::string_view bytes) override;
-  std::uint64_t left() const override { return kMaxBytes - size(); }
+  Status append(std::string_view bytes);
 
   std::uint64_t size() const { return on_disk_ + tail_.size(); }
   void clear() { on_disk_ = 0, tail_.clear(); }
@@ -21,7 +20,6 @@ class Spool final : public TextSink {
   Status read(std::uint64_t offset, std::uint64_t length, std::string& out) const;
 
  private:
-  static constexpr std::uint64_t kMaxBytes = 1ULL << 50;
   static constexpr std::size_t kTailBytes = 256U << 10;
 
   Status write_tail();

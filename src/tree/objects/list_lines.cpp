@@ -1,7 +1,7 @@
 #include "list_lines.h"
 
 #include "attribute_values.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
 #include "h5mount/tree/object_line.h"
@@ -50,7 +50,7 @@ class ListWriter final : public ObjectVisitor {
     return out_(object_line(place.shown, describe_symlink(symlink_text(symlink))));
   }
   Status visit_damage(const WalkedPlace& place, const Error& why) override {
-    return out_(object_line(place.shown, "error: " + escape_for_log(text_with_cure(why))));
+    return out_(object_line(place.shown, "error: " + escape_for_log(text_with_advice(why))));
   }
 
  private:

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "followed_dataset.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
+#include "h5mount/text/json_writer.h"
 #include "h5mount/text/strict_json.h"
 #include "h5mount/view/text_lines.h"
 #include "h5mount/view/view.h"
@@ -40,66 +41,97 @@ bool may_differ(const Error& error) {
   }
 }
 
-// Where the facts for a line of a catalogue are recorded; null: it is a line of the file's own
-// metadata.jsonl.
-using ForCatalogue = PassingFacts*;
+struct ForCatalogue {
+  const TakeCatalogueRow& take;
+  PassingFacts& facts;
+};
 
-void note(ForCatalogue catalogue, const Error& error) {
-  if (catalogue != nullptr && may_differ(error)) catalogue->failures = true;
-}
-
-// One JSON object on one line, written to a text part by part. After a failure nothing more is written.
+// What is said of one object: a JSON object on one line, written to a text part by part (after a failure
+// nothing more is written), or a row of a catalogue.
 class Line {
  public:
-  Line(std::string_view path, TextSink& out) : out_(out) { text("path", path); }
+  Line(std::string_view path, TextSink& out) : out_(&out) {
+    members_.begin_object();
+    text("path", path);
+  }
+  Line(std::string_view path, const ForCatalogue& catalogue) : catalogue_(&catalogue) { row_.path = path; }
+
+  // The row; null for a line of the file's own metadata.jsonl.
+  CatalogueRow* row() { return catalogue_ != nullptr ? &row_ : nullptr; }
+  PassingFacts& facts() { return catalogue_->facts; }
+  void note(const Error& error) {
+    if (catalogue_ != nullptr && may_differ(error)) facts().failures = true;
+  }
+
+  // Not all attributes have room.
+  void note_cut() {
+    if (catalogue_ != nullptr && row_.error.empty())
+      row_.error = "more attributes than a row holds: metadata.jsonl of the file has them";
+  }
 
   void text(std::string_view key, std::string_view value) {
-    begin(key);
-    text::append_json_string(value, part_);
+    if (std::string* const column = column_of(key)) return column->assign(value), void();
+    inner().member(key, value);
     flush(kPartBytes);
   }
   void json(std::string_view key, std::string_view value) {
-    begin(key);
-    part_ += value;
+    if (std::string* const column = column_of(key)) return column->assign(value), void();
+    inner().key(key).raw(value);
     flush(kPartBytes);
   }
 
   // A member that is itself an object, whose members are JSON texts: `open`, its members, `close`.
   void open(std::string_view key) {
-    begin(key);
-    part_ += '{';
-    first_ = true;
+    if (std::string* const column = column_of(key))
+      column_.emplace(*column);
+    else
+      members_.key(key);
+    inner().begin_object();
+    open_ = true;
   }
-  void close() { part_ += '}', first_ = false; }
+  void close() {
+    inner().end_object();
+    column_.reset();
+    open_ = false;
+  }
 
   Status end() && {
-    part_ += "}\n";
+    if (catalogue_ != nullptr) return catalogue_->take(row_);
+    members_.end_object();
+    row_.more += '\n';
     flush(0);
     return std::move(status_);
   }
 
   // The number of bytes that may still be written; 0 after a failure.
   std::uint64_t left() const {
-    return status_ ? out_.left() - std::min<std::uint64_t>(out_.left(), part_.size()) : 0;
+    std::uint64_t held = 0;
+    for (const CatalogueText& of : kCatalogueTexts) held += (row_.*of.text).size();
+    const std::uint64_t most = out_ == nullptr ? kMaxRowBytes : status_ ? out_->left() : 0;
+    return most - std::min(most, held);
   }
 
  private:
   static constexpr std::size_t kPartBytes = 64U << 10;
 
-  void begin(std::string_view key) {
-    if (!std::exchange(first_, false)) part_ += ',';
-    text::append_json_string(key, part_);
-    part_ += ':';
+  std::string* column_of(std::string_view key) {
+    if (catalogue_ == nullptr || open_) return nullptr;
+    const auto* const found = std::ranges::find(kCatalogueTexts, key, &CatalogueText::name);
+    return found == kCatalogueTexts.end() ? nullptr : &(row_.*found->text);
   }
+  text::JsonWriter& inner() { return column_ ? *column_ : members_; }
   void flush(std::size_t most) {
-    if (part_.size() <= most) return;
-    if (status_) status_ = out_.append(part_);
-    part_.clear();
+    if (out_ == nullptr || row_.more.size() <= most) return;
+    if (status_) status_ = out_->append(row_.more);
+    row_.more.clear();
   }
 
-  TextSink& out_;
-  std::string part_ = "{";
-  bool first_ = true;  // of the members of the innermost object
+  TextSink* const out_ = nullptr;
+  const ForCatalogue* const catalogue_ = nullptr;
+  CatalogueRow row_;  // of a line only `more`, the part that is not written yet
+  text::JsonWriter members_{row_.more};
+  std::optional<text::JsonWriter> column_;  // the one that is open
+  bool open_ = false;
   Status status_;
 };
 
@@ -121,28 +153,29 @@ Result<std::string> attribute_json(ServedFile& file, const object::Attribute& at
 
 // {"dtype":…,"shape":…} in the terms of user.hdf5.dtype and user.hdf5.shape.
 std::string attribute_type(const object::Attribute& attribute) {
-  std::string out = R"({"dtype":)";
-  text::append_json_string(text::datatype_text(*attribute.type), out);
-  out += R"(,"shape":)";
-  if (attribute.space.kind == format::DataspaceKind::Null) return out + "null}";
-  out += '[';
-  for (const std::uint64_t dim : attribute.space.dims) {
-    if (out.back() != '[') out += ',';
-    out += fmt::format("{}", dim);
+  std::string out;
+  text::JsonWriter json(out);
+  json.begin_object().member("dtype", text::datatype_text(*attribute.type)).key("shape");
+  if (attribute.space.kind == format::DataspaceKind::Null) {
+    json.value(nullptr);
+  } else {
+    json.begin_array();
+    for (const std::uint64_t dim : attribute.space.dims) json.value(dim);
+    json.end_array();
   }
-  return out + "]}";
+  json.end_object();
+  return out;
 }
 
 // Stops when there is no more room in the text: values may share what they refer to, so one object can
 // produce any amount of text.
-void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget,
-                    ForCatalogue catalogue) {
+void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget) {
   bool any = false;
   std::vector<std::pair<std::string, Error>> failed;
   std::vector<std::pair<std::string, std::string>> types;
   std::size_t bytes_behind = 0;  // of what is written behind the values
   const auto note_failure = [&](std::string_view name, const Error& error) {
-    note(catalogue, error);
+    line.note(error);
     bytes_behind += sizeof failed[0] + name.size();
     failed.emplace_back(name, error);
   };
@@ -150,10 +183,14 @@ void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, Re
       *file.metadata(), object.object,
       [&](const object::Attribute& attribute) {
         const std::uint64_t left = line.left();
-        if (left <= bytes_behind) return false;
+        if (left <= bytes_behind) {
+          line.note_cut();
+          return false;
+        }
         const std::uint64_t most = std::min<std::uint64_t>(kMaxValueBytes, left - bytes_behind);
         const auto value = attribute_json(file, attribute, static_cast<std::size_t>(most), budget);
         if (!value) {
+          if (value.error().code() == ErrorCode::TooLarge && most < kMaxValueBytes) line.note_cut();
           note_failure(attribute.name, value.error());
           return true;
         }
@@ -173,7 +210,7 @@ void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, Re
   if (!walked) note_failure("", walked.error());
   if (failed.empty()) return;
   line.open("attribute_errors");
-  for (const auto& [name, why] : failed) line.text(name, text_with_cure(why));
+  for (const auto& [name, why] : failed) line.text(name, text_with_advice(why));
   line.close();
 }
 
@@ -242,34 +279,32 @@ Result<std::optional<std::string>> dataset_value(ServedFile& file, const OpenedO
 }
 
 void add_size_and_value(ServedFile& file, const OpenedObject& object,
-                        const object::DatasetDescription& dataset, Line& line, RequestBudget& budget,
-                        ForCatalogue catalogue) {
+                        const object::DatasetDescription& dataset, Line& line, RequestBudget& budget) {
   if (dataset.layout.cls == format::LayoutClass::Virtual || !dataset.external.empty())
-    catalogue->others = true;
+    line.facts().others = true;
   if (dataset.image_bytes == 0 || !view::is_shown_as_text(*dataset.type))
-    line.json("size", fmt::format("{}", dataset.image_bytes));
+    line.row()->size = static_cast<std::int64_t>(dataset.image_bytes);
   const auto value = dataset_value(file, object, dataset, budget);
   if (!value) {
-    note(catalogue, value.error());
-    line.text("error", text_with_cure(value.error()));
+    line.note(value.error());
+    line.text("error", text_with_advice(value.error()));
   } else if (*value) {
     line.json("value", **value);
   }
 }
 
-void add_dataset(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget,
-                 ForCatalogue catalogue) {
+void add_dataset(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget) {
   line.text("kind", "dataset");
   add_structure(file, object, line, budget);
   const auto description = description_of(file, object, budget);
   if (!description) {
-    note(catalogue, description.error());
-    line.text("error", text_with_cure(description.error()));
+    line.note(description.error());
+    line.text("error", text_with_advice(description.error()));
     if (description.error().code() == ErrorCode::TooLarge) add_all_views("larger than a file can be", line);
     return;
   }
   add_absent_views(**description, line, budget);
-  if (catalogue != nullptr) add_size_and_value(file, object, **description, line, budget, catalogue);
+  if (line.row() != nullptr) add_size_and_value(file, object, **description, line, budget);
 }
 
 void add_views_of_group(const std::vector<AbsentView>& views, Line& line) {
@@ -280,7 +315,7 @@ void add_views_of_group(const std::vector<AbsentView>& views, Line& line) {
 }
 
 void add_object(ServedFile& file, const OpenedObject& object, const std::vector<AbsentView>& views,
-                Line& line, RequestBudget& budget, ForCatalogue catalogue) {
+                Line& line, RequestBudget& budget) {
   switch (object.object.kind) {
     case object::ObjectKind::Group:
       line.text("kind", "group");
@@ -292,27 +327,28 @@ void add_object(ServedFile& file, const OpenedObject& object, const std::vector<
         line.text("dtype", *dtype);
       break;
     case object::ObjectKind::Dataset:
-      add_dataset(file, object, line, budget, catalogue);
+      add_dataset(file, object, line, budget);
       break;
   }
   if (const auto salvage = get_object_xattr(file, object, "user.hdf5.salvage", budget))
     line.json("salvage", *salvage);
-  if (catalogue != nullptr)
-    line.json("mtime", fmt::format("{}", object_stat(file, object.object, NodeType::File).mtime));
-  add_attributes(file, object, line, budget, catalogue);
+  if (CatalogueRow* const row = line.row())
+    row->mtime = object_stat(file, object.object, NodeType::File).mtime;
+  add_attributes(file, object, line, budget);
 }
 
 class MetadataWriter final : public ObjectVisitor {
  public:
-  MetadataWriter(ServedFile& file, ViewsOfGroup views, TextSink& out, RequestBudget& budget,
-                 ForCatalogue catalogue)
-      : file_(file), views_(views), out_(out), budget_(budget), catalogue_(catalogue) {}
+  // `begin`: makes the line of a path.
+  using Begin = std::function<Line(std::string_view path)>;
+  MetadataWriter(ServedFile& file, ViewsOfGroup views, Begin begin, RequestBudget& budget)
+      : file_(file), views_(views), begin_(std::move(begin)), budget_(budget) {}
 
   Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
-    Line line(place.path, out_);
+    Line line = begin_(place.path);
     GroupViews views;
     if (object.object.kind == object::ObjectKind::Group) views = views_(file_, object, budget_);
-    add_object(file_, object, views.absent, line, budget_, catalogue_);
+    add_object(file_, object, views.absent, line, budget_);
     opened_ = std::move(views.opened);
     H5_TRY(budget_.check());
     return std::move(line).end();
@@ -320,7 +356,7 @@ class MetadataWriter final : public ObjectVisitor {
   std::vector<OpenedObjectPtr> take_opened() override { return std::move(opened_); }
 
   Status visit_link(const WalkedPlace& place, const format::Link& link, const SymlinkPath&) override {
-    Line line(place.path, out_);
+    Line line = begin_(place.path);
     if (link.is(format::LinkType::Hard)) {
       line.text("kind", "hard");
       line.text("target", file_.path_of_object(link.address));
@@ -328,7 +364,7 @@ class MetadataWriter final : public ObjectVisitor {
       line.text("kind", link.is(format::LinkType::Soft) ? "soft" : "external");
       line.text("target", link.target);
       if (link.is(format::LinkType::External))
-        line.text(catalogue_ != nullptr ? "target_file" : "file", link.file);
+        line.text(line.row() != nullptr ? "target_file" : "file", link.file);
     } else {
       line.text("kind", "user-defined");
       line.json("class", fmt::format("{}", link.type));
@@ -337,18 +373,17 @@ class MetadataWriter final : public ObjectVisitor {
   }
 
   Status visit_damage(const WalkedPlace& place, const Error& why) override {
-    note(catalogue_, why);
-    Line line(place.path, out_);
-    line.text("error", text_with_cure(why));
+    Line line = begin_(place.path);
+    line.note(why);
+    line.text("error", text_with_advice(why));
     return std::move(line).end();
   }
 
  private:
   ServedFile& file_;
   const ViewsOfGroup views_;
-  TextSink& out_;
+  const Begin begin_;
   RequestBudget& budget_;
-  const ForCatalogue catalogue_;
   std::vector<OpenedObjectPtr> opened_;
 };
 
@@ -356,13 +391,14 @@ class MetadataWriter final : public ObjectVisitor {
 
 Status append_metadata_lines(const ServedFilePtr& file, ViewsOfGroup views, TextSink& out,
                              RequestBudget& budget) {
-  MetadataWriter writer(*file, views, out, budget, nullptr);
+  MetadataWriter writer(*file, views, [&](std::string_view path) { return Line(path, out); }, budget);
   return walk_objects(file, writer, budget);
 }
 
-Status append_catalogue_lines(const ServedFilePtr& file, ViewsOfGroup views, TextSink& out,
-                              RequestBudget& budget, PassingFacts& facts) {
-  MetadataWriter writer(*file, views, out, budget, &facts);
+Status read_catalogue_rows(const ServedFilePtr& file, ViewsOfGroup views, const TakeCatalogueRow& take,
+                           RequestBudget& budget, PassingFacts& facts) {
+  const ForCatalogue catalogue{take, facts};
+  MetadataWriter writer(*file, views, [&](std::string_view path) { return Line(path, catalogue); }, budget);
   return walk_objects(file, writer, budget);
 }
 

@@ -1,12 +1,14 @@
-// The whole tree of a file as lines of strict JSON, one line for each object, depth first: the content of
-// /.h5/metadata.jsonl, and a part of the catalogue of many files. Threads: any.
+// The whole tree of a file, depth first: lines of strict JSON, one for each object, which are the content of
+// /.h5/metadata.jsonl, and rows of the catalogue of many files. Threads: any.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "../core/served_file.h"
+#include "h5mount/tree/catalogue_row.h"
 #include "text_sink.h"
 
 namespace h5mount::tree {
@@ -28,16 +30,17 @@ using ViewsOfGroup = GroupViews (*)(ServedFile& file, const OpenedObject& group,
 Status append_metadata_lines(const ServedFilePtr& file, ViewsOfGroup views, TextSink& out,
                              RequestBudget& budget);
 
-// Facts in the lines that may be different another time, although the file is the same.
+// Facts in the rows that may be different another time, although the file is the same.
 struct PassingFacts {
   bool others = false;    // they depend on other files that the file names, or it is being written
   bool failures = false;  // something was not read for a reason that may pass
 };
 
-// The same lines with more members: `size` (bytes), `mtime` (seconds), and the `value` of a dataset of few
-// elements. The file that an external link names is `target_file` here, as the catalogue itself adds a member
-// `file`.
-Status append_catalogue_lines(const ServedFilePtr& file, ViewsOfGroup views, TextSink& out,
-                              RequestBudget& budget, PassingFacts& facts);
+// The same objects as rows of a catalogue, which have more: `size`, `mtime`, and the `value` of a dataset of
+// few elements. The file that an external link names is `target_file` here, as the catalogue itself adds a
+// member `file`. Errors: those of `take`, too.
+using TakeCatalogueRow = std::function<Status(const CatalogueRow& row)>;
+Status read_catalogue_rows(const ServedFilePtr& file, ViewsOfGroup views, const TakeCatalogueRow& take,
+                           RequestBudget& budget, PassingFacts& facts);
 
 }  // namespace h5mount::tree

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/utf8.h"
 
@@ -92,13 +92,13 @@ std::string describe_object(const XattrSource& xattrs) {
 
 std::string describe_attributes(const XattrSource& xattrs) {
   const auto names = xattrs.list();
-  if (!names) return "    attributes: " + escape_for_log(text_with_cure(names.error())) + "\n";
+  if (!names) return "    attributes: " + escape_for_log(text_with_advice(names.error())) + "\n";
   std::string out;
   for (const std::string_view name : *names) {
     if (name.starts_with(kStructure) || !name.starts_with(kUser)) continue;
     const auto value = xattrs.get(name);
     out += fmt::format("    @{} = {}\n", escape_for_log(name.substr(kUser.size())),
-                       cut(value ? *value : text_with_cure(value.error())));
+                       cut(value ? *value : text_with_advice(value.error())));
   }
   if (const std::string large = structure(xattrs, "large_attributes"); !large.empty())
     out += "    large attributes: " + cut(large) + "\n";

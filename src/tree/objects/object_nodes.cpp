@@ -8,7 +8,7 @@
 #include "../core/open_bytes.h"
 #include "../core/open_files.h"
 #include "followed_dataset.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/tree/names.h"
 #include "h5mount/view/text_lines.h"
@@ -260,7 +260,7 @@ class BrokenNode : public Node {
 
   Result<std::string> get_xattr(std::string_view name, RequestBudget&) override {
     if (name == "user.hdf5.address") return fmt::format("0x{:x}", object_);
-    if (name == "user.hdf5.error") return text_with_cure(why_);
+    if (name == "user.hdf5.error") return text_with_advice(why_);
     return fail(unknown());
   }
 

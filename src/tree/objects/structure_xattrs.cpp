@@ -8,7 +8,7 @@
 #include "attribute_values.h"
 #include "damaged_lists.h"
 #include "followed_dataset.h"
-#include "h5mount/base/cures.h"
+#include "h5mount/base/advice.h"
 #include "h5mount/io/remarks.h"
 #include "h5mount/object/no_such_attribute.h"
 #include "h5mount/tree/names.h"
@@ -218,7 +218,7 @@ const std::array kTable = {
     XattrLine{"sources", names_sources, source_files_text},
     XattrLine{"salvage", [](const StructureSubject& s) { return remark_on(s).has_value(); }, remark_text},
     XattrLine{"error", [](const StructureSubject& s) { return s.problem.has_value(); },
-              [](const StructureSubject& s) -> Text { return text_with_cure(*s.problem); }},
+              [](const StructureSubject& s) -> Text { return text_with_advice(*s.problem); }},
     // Stands for attributes that cannot be listed: reading it fails, so that programs that copy attributes
     // report an error.
     XattrLine{"lost_attributes",

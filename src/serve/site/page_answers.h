@@ -1,0 +1,28 @@
+// The page that shows objects to people: H5Web's application over the interface below /api/, which the build
+// embeds. A build without it serves the plain listing instead. Threads: any.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "../http/message.h"
+
+namespace h5mount::serve {
+
+// Whether this build has the page.
+bool has_page();
+
+struct PagePlace {
+  std::string root;    // reference to the server's root: `./`, `../`…
+  std::string plain;   // reference that a browser without JavaScript follows
+  std::string name;    // the file's name in the interface below /api/
+  bool named = false;  // whether there are other files
+  std::string path;    // the object's path in its file, in HDF5's own names
+};
+Answer page_answer(const Request& request, const PagePlace& place, RequestWork& work);
+
+// Answers with a file of the page, or with 404 if there is no such file. `build`: the build that a page named
+// in the file's address, or empty. Browsers keep a file of this build without asking again.
+Answer asset_answer(const Request& request, std::string_view name, std::string_view build);
+
+}  // namespace h5mount::serve
