@@ -181,6 +181,35 @@ TEST_F(SurviveTest, ASourceThatWasRewrittenWhileNoServerRanIsStale) {
   ::close(open);
 }
 
+TEST_F(SurviveTest, AFileOfADirectoryThatWasReplacedWhileNoServerRanIsTheNewOne) {
+  const auto directory = scratch() / "survive_many";
+  std::filesystem::create_directories(directory);
+  const auto write = [&](const std::string& name, const std::string& value) {
+    const std::string file = (directory / name).string();
+    run("/usr/bin/python3 -c \"import h5py; h5py.File('" + file + ".new', 'w')['d'] = [" + value +
+        "] * 5000\" && mv '" + file + ".new' '" + file + "'");
+  };
+  write("a.h5", "1");
+  write("b.h5", "2");
+  begin(directory);
+  const std::string a = slurp(mount.path("a.h5/d")), b = slurp(mount.path("b.h5/d"));
+  ASSERT_EQ(a.size(), 40'000U);
+  const int open = ::open(mount.path("a.h5/d").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(open, 0);
+  write("c.h5", "5");  // the kernel is told that the root changed, and has no attributes of it then
+  ::usleep(500'000);
+  change_between_servers([&] { write("a.h5", "3, 4"); });
+  EXPECT_NE(server_of(mount.path()), server);
+  ::posix_fadvise(open, 0, 0, POSIX_FADV_DONTNEED);
+  std::string byte(1, '\0');
+  EXPECT_EQ(::pread(open, byte.data(), 1, 0), -1);
+  EXPECT_EQ(errno, ESTALE);
+  for (int i = 0; i < 500 && slurp(mount.path("a.h5/d")).size() != 80'000U; ++i) ::usleep(10'000);
+  EXPECT_EQ(slurp(mount.path("a.h5/d")).size(), 80'000U);
+  EXPECT_EQ(slurp(mount.path("b.h5/d")), b);
+  ::close(open);
+}
+
 TEST_F(SurviveTest, ASourceThatIsGoneIsStale) {
   const auto file = own_copy("survive_gone.h5");
   begin(file);

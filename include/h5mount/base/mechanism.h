@@ -14,12 +14,8 @@ enum class Mechanism : std::uint8_t {
   ColumnAhead,    // column-ahead: a column of tiles 2.4
   ListingAdvice,  // listing-advice: find 4.7, find -size 1.0
   WaitChoice,     // wait-choice: 4 KiB at random of contiguous data 1.4, find -size 1.0
-  // fair-turns: kept for the promise that datasets take turns for memory. A small read beside forty of
-  // another dataset 1.0.
-  FairTurns,
-  // heap-trim: kept for the promise that memory stays within cache_size and 128 MiB. Memory after readers of
-  // one dataset in four ways 1.0.
-  HeapTrim,
+  FairTurns,      // fair-turns: a chunk of 32 MiB, asked for behind forty of another dataset 6 to 15
+  HeapTrim,       // heap-trim: memory after sixteen readers of chunks of seven sizes 1.2
   ShortestFloat,  // shortest-float: floats as CSV 1.2
   NoOpendir,      // no-opendir: find over 12,000 directories 2.0, of five
 };

@@ -53,7 +53,8 @@ Parsed finish_mount(const Said& said, bool helper) {
   if (command.makes_mountpoint) {
     H5_ASSIGN(command.mountpoint, automatic_mountpoint(named));
   } else {
-    H5_TRY(check_not_swapped(named.front(), named.back()));
+    // A server that goes on with a mount would wait for itself.
+    if (!command.options.survive) H5_TRY(check_not_swapped(named.front(), named.back()));
     command.mountpoint = absolute_directory(named.back());
     named.pop_back();
   }
