@@ -52,6 +52,18 @@ MAY_USE_FOLDERS = {
         "zarr": ["views", "objects", "core"],
         "forest": ["", "views", "objects", "core"],
     },
+    "dataset": {
+        "core": [],
+        "chunked": ["core"],
+        "convert": ["core"],
+        "sparse": ["chunked", "core"],
+        "virtual": ["convert", "core"],
+    },
+    "view": {
+        "table": [],
+        "parquet": ["table"],
+        "zarr": [""],
+    },
     "cli": {
         "words": [],
         "open": ["words"],

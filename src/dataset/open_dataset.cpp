@@ -1,10 +1,10 @@
 #include "h5mount/dataset/open_dataset.h"
 
-#include "chunked_reader.h"
-#include "growth.h"
+#include "chunked/chunked_reader.h"
+#include "core/growth.h"
 #include "simple_readers.h"
-#include "sparse_reader.h"
-#include "virtual_reader.h"
+#include "sparse/sparse_reader.h"
+#include "virtual/virtual_reader.h"
 
 #include "h5mount/base/structures.h"
 

@@ -2,7 +2,7 @@
 // absent storage.
 #pragma once
 
-#include "fill_pattern.h"
+#include "core/fill_pattern.h"
 #include "h5mount/dataset/open_dataset.h"
 
 namespace h5mount::dataset {

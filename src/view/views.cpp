@@ -3,10 +3,10 @@
 #include "h5mount/view/view.h"
 #include "h5mount/view/zarr.h"
 #include "npy.h"
-#include "parquet.h"
+#include "parquet/parquet.h"
 #include "raw.h"
-#include "table_views.h"
-#include "text_lines.h"
+#include "table/table_views.h"
+#include "table/text_lines.h"
 #include "tiff.h"
 
 namespace h5mount::view {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "admission.h"
+#include "chunked/admission.h"
 
 namespace h5mount::dataset {
 namespace {

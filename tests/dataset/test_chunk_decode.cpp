@@ -1,6 +1,6 @@
 // Fetching apart from decoding: what a far source is told before it is read, of chunks and of contiguous
 // data, and how many of its requests are in flight while few chunks decode. A local source pays for neither.
-#include "chunk_decode.h"
+#include "chunked/chunk_decode.h"
 
 #include <gtest/gtest.h>
 

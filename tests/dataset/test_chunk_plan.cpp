@@ -1,5 +1,5 @@
 // Every traversal of a ChunkPlan is compared with the definition: element coordinates one by one.
-#include "chunk_plan.h"
+#include "chunked/chunk_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "element_conversion.h"
-#include "type_conversion.h"
+#include "convert/element_conversion.h"
+#include "convert/type_conversion.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Selections against brute force: the sorted list of selected linear positions.
-#include "element_selection.h"
+#include "core/element_selection.h"
 
 #include <gtest/gtest.h>
 

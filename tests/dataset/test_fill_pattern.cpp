@@ -1,4 +1,4 @@
-#include "fill_pattern.h"
+#include "core/fill_pattern.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What is kept of a chunked dataset from one state of a growing file to the next, and which bytes become
 // stale.
-#include "growth.h"
+#include "core/growth.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // misses, chunks at edges, missing and damaged ones, and the cache's budget.
 #include <gtest/gtest.h>
 
+#include "chunked/read_strategy.h"
 #include "memory_dataset.h"
-#include "read_strategy.h"
 
 namespace h5mount::test {
 namespace {

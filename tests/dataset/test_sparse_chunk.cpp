@@ -2,7 +2,7 @@
 // its values.
 #include <gtest/gtest.h>
 
-#include "sparse_chunk.h"
+#include "sparse/sparse_chunk.h"
 #include "support/byte_builder.h"
 
 namespace h5mount::test {

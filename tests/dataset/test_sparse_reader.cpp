@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "h5mount/dataset/open_dataset.h"
-#include "sparse_list.h"
+#include "sparse/sparse_list.h"
 #include "support/corpus.h"
 
 namespace h5mount::test {

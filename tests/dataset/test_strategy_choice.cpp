@@ -4,9 +4,9 @@
 #include <mutex>
 #include <set>
 
+#include "chunked/read_strategy.h"
+#include "core/readahead.h"
 #include "memory_dataset.h"
-#include "read_strategy.h"
-#include "readahead.h"
 
 namespace h5mount::test {
 namespace {

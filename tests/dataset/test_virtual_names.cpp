@@ -1,4 +1,4 @@
-#include "virtual_names.h"
+#include "virtual/virtual_names.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "../../src/view/parquet_layout.h"
+#include "../../src/view/parquet/parquet_layout.h"
 #include "every_type.h"
 #include "parquet_decoder.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "element_selection.h"
+#include "../core/element_selection.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/format/dataspace.h"

@@ -2,11 +2,11 @@
 
 #include <atomic>
 
-#include "cell_text.h"
+#include "../table/cell_text.h"
+#include "../table/table_file.h"
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/utf8.h"
 #include "parquet_dictionary.h"
-#include "table_file.h"
 
 namespace h5mount::view {
 

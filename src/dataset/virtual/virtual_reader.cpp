@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "growth.h"
+#include "../core/growth.h"
 #include "h5mount/base/limits.h"
 #include "virtual_names.h"
 

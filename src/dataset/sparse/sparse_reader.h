@@ -4,9 +4,9 @@
 
 #include <unordered_map>
 
-#include "allocation_map.h"
-#include "fill_pattern.h"
-#include "readahead.h"
+#include "../chunked/allocation_map.h"
+#include "../core/fill_pattern.h"
+#include "../core/readahead.h"
 #include "sparse_list.h"
 #include "sparse_store.h"
 

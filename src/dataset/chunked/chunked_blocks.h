@@ -5,8 +5,8 @@
 
 #include <memory>
 
+#include "../core/growth.h"
 #include "chunk_store.h"
-#include "growth.h"
 #include "h5mount/dataset/open_dataset.h"
 
 namespace h5mount::dataset {

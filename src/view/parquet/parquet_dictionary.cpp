@@ -3,9 +3,9 @@
 #include <array>
 #include <cstring>
 
+#include "../table/table.h"
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/utf8.h"
-#include "table.h"
 
 namespace h5mount::view {
 

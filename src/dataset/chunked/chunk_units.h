@@ -1,8 +1,8 @@
 // ChunkUnits: chunks as units of read-ahead, each decoded into the block cache under its own key.
 #pragma once
 
+#include "../core/readahead.h"
 #include "chunked_blocks.h"
-#include "readahead.h"
 
 namespace h5mount::dataset {
 

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "element_selection.h"
-#include "fill_pattern.h"
+#include "../convert/type_conversion.h"
+#include "../core/element_selection.h"
+#include "../core/fill_pattern.h"
+#include "../core/readahead.h"
 #include "h5mount/dataset/open_dataset.h"
 #include "h5mount/format/virtual_mapping.h"
-#include "readahead.h"
-#include "type_conversion.h"
 #include "virtual_nesting.h"
 #include "virtual_sources.h"
 

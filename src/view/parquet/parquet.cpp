@@ -5,9 +5,9 @@
 #include <cstring>
 #include <limits>
 
+#include "../table/table_file.h"
 #include "parquet_dictionary.h"
 #include "parquet_strings.h"
-#include "table_file.h"
 
 namespace h5mount::view {
 

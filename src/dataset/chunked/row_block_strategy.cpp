@@ -11,7 +11,7 @@
 #include "h5mount/base/thread_annotations.h"
 #include "read_strategy.h"
 
-#include "readahead.h"
+#include "../core/readahead.h"
 
 namespace h5mount::dataset {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "../core/fill_pattern.h"
 #include "chunk_decode.h"
 #include "chunk_plan.h"
-#include "fill_pattern.h"
 #include "h5mount/base/counters.h"
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/filter/filter.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "chunk_plan.h"
+#include "../chunked/chunk_plan.h"
 #include "h5mount/dataset/open_dataset.h"
 #include "h5mount/filter/filter.h"
 #include "sparse_chunk.h"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "chunk_decode.h"
-#include "chunk_store.h"
+#include "../chunked/chunk_decode.h"
+#include "../chunked/chunk_store.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/metadata/filter_pipeline.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "cell_text.h"
+#include "../table/cell_text.h"
 #include "h5mount/base/uri.h"
 #include "h5mount/base/utf8.h"
 #include "parquet_dictionary.h"

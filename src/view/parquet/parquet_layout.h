@@ -11,10 +11,10 @@
 
 #include <algorithm>
 
+#include "../table/table.h"
 #include "h5mount/base/checked.h"
 #include "parquet_column.h"
 #include "parquet_metadata.h"
-#include "table.h"
 
 namespace h5mount::view {
 
