@@ -2,9 +2,8 @@
 // without libmicrohttpd. Threads: any.
 //
 // What this way gains: to send 2 GiB from the page cache takes 0.63 s of the server's processor time against
-// 0.85 s through libmicrohttpd, and four clients at once 2.6 against 3.7 (medians of seven runs in turns; the
-// time of a client falls as much where the machine does nothing else). Answers below 64 MiB do not go this
-// way, and take the same time with it and without.
+// 0.85 s through libmicrohttpd, and four clients at once 2.6 against 3.7 (medians of seven runs in turns).
+// Answers below 64 MiB do not go this way.
 #pragma once
 
 #include <functional>
