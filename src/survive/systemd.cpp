@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <string_view>
 
 #include "h5mount/base/descriptor_message.h"
+#include "h5mount/base/text.h"
 
 namespace h5mount::survive {
 namespace {
@@ -18,12 +18,6 @@ namespace {
 std::string_view environment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string_view() : std::string_view(value);
-}
-
-int number_in(std::string_view text) {
-  int out = 0;
-  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return trouble == std::errc{} && end == text.data() + text.size() ? out : 0;
 }
 
 }  // namespace
@@ -45,13 +39,11 @@ bool notify_systemd(const std::string& text, std::optional<int> descriptor) {
 std::vector<StoredDescriptor> stored_descriptors() {
   constexpr int kFirst = 3, kMost = 16;
   std::vector<StoredDescriptor> out;
-  if (number_in(environment("LISTEN_PID")) != ::getpid()) return out;
+  if (parse_whole<int>(environment("LISTEN_PID")) != ::getpid()) return out;
   std::string_view names = environment("LISTEN_FDNAMES");
-  const int count = std::min(number_in(environment("LISTEN_FDS")), kMost);
+  const int count = std::min(parse_whole<int>(environment("LISTEN_FDS")).value_or(0), kMost);
   for (int number = kFirst; number < kFirst + count; ++number) {
-    const std::string_view one = names.substr(0, names.find(':'));
-    out.push_back({number, std::string(one)});
-    names.remove_prefix(std::min(one.size() + 1, names.size()));
+    out.push_back({number, std::string(take_until(names, ':'))});
   }
   return out;
 }

@@ -9,11 +9,11 @@ namespace {
 
 using Words = std::vector<const char*>;
 
-Said read(std::vector<const char*> words) {
+Arguments read(std::vector<const char*> words) {
   words.insert(words.begin(), "h5mount");
   auto out = read_words(program_options(), static_cast<int>(words.size()), words.data());
   EXPECT_TRUE(out) << (out ? "" : out.error().text());
-  return out ? *std::move(out) : Said();
+  return out ? *std::move(out) : Arguments();
 }
 
 std::string refused(std::vector<const char*> words) {
@@ -43,15 +43,15 @@ TEST(Options, AValueFollowsInAnyForm) {
 }
 
 TEST(Options, LettersStandTogetherAndMayBeRepeated) {
-  const Said said = read({"-fds", "-f", "--foreground"});
-  EXPECT_TRUE(said.mount.foreground && said.mount.debug && said.mount.single_thread);
-  EXPECT_TRUE(said.unknown.empty());
+  const Arguments arguments = read({"-fds", "-f", "--foreground"});
+  EXPECT_TRUE(arguments.mount.foreground && arguments.mount.debug && arguments.mount.single_thread);
+  EXPECT_TRUE(arguments.unknown.empty());
 }
 
 TEST(Options, OperandsAreWhatIsLeft) {
-  const Said said = read({"a", "-f", "-", "", "--", "-d", "--", "--cors=*"});
-  EXPECT_EQ(said.operands, (std::vector<std::string>{"a", "-", "", "-d", "--", "--cors=*"}));
-  EXPECT_FALSE(said.mount.debug);
+  const Arguments arguments = read({"a", "-f", "-", "", "--", "-d", "--", "--cors=*"});
+  EXPECT_EQ(arguments.operands, (std::vector<std::string>{"a", "-", "", "-d", "--", "--cors=*"}));
+  EXPECT_FALSE(arguments.mount.debug);
 }
 
 TEST(Options, WhatIsNoOptionIsNamed) {
@@ -73,9 +73,9 @@ TEST(Options, WhatIsNoOptionIsNamed) {
       {{"--token", "a"}, "another command"},
       {{"--serve", "80", "--token=secret", "a"}, "--token takes no value"},
   };
-  for (const auto& [words, said] : cases) {
+  for (const auto& [words, expected] : cases) {
     const std::string told = refused(words);
-    EXPECT_NE(told.find(said), std::string::npos) << said << ": " << told;
+    EXPECT_NE(told.find(expected), std::string::npos) << expected << ": " << told;
     EXPECT_EQ(told.find("secret"), std::string::npos) << told;
   }
 }

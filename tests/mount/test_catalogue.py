@@ -150,9 +150,15 @@ class CatalogueTest(ManyFilesCase):
             for i in range(3):
                 f.attrs['a%d' % i] = np.ones(4 << 20, 'u1')  # 8 MiB of text
             f['after'] = 1
+            damaged = f.create_dataset('damaged', (4,), 'u1', chunks=(4,), compression='gzip')
+            damaged.id.write_direct_chunk((0,), b'not deflated')
+            for i in range(3):
+                damaged.attrs['a%d' % i] = np.ones(4 << 20, 'u1')
         mnt = self.mount('src')
         for found in (lines_of(read(mnt + LINES)), rows_of(read(mnt + TABLE))):
-            root, after = [row for row in found if row['file'] == 'large.h5']
+            root, after, damaged = [row for row in found if row['file'] == 'large.h5']
+            why = damaged['error']
+            assert 'deflate' in why and why.endswith('metadata.jsonl of the file has them'), why
             held = root['attributes'] if isinstance(root['attributes'], dict) else json.loads(root['attributes'])
             assert len(held) == 1 and 'metadata.jsonl of the file has them' in root['error'], root['error']
             assert after['path'] == '/after' and after.get('error') is None

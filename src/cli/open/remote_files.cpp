@@ -9,6 +9,7 @@
 
 #include "h5mount/base/foreign_format.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/text.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/uri.h"
 #include "h5mount/object/file_set.h"
@@ -55,9 +56,7 @@ std::string directory_of(const std::string& path) {
 std::string beneath(std::string_view name) {
   if (name.starts_with('/')) name = name.substr(name.rfind('/') + 1);
   for (std::string_view rest = name; !rest.empty();) {
-    const std::string_view part = rest.substr(0, rest.find('/'));
-    if (part == "..") return {};
-    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    if (take_until(rest, '/') == "..") return {};
   }
   return std::string(name);
 }

@@ -40,11 +40,11 @@ Status check_not_swapped(const std::string& source, const std::string& mountpoin
 }
 
 // `helper`: true for the helper of mount(8), which names both words.
-Parsed finish_mount(const Said& said, bool helper) {
-  MountCommand command = said.mount;
+Parsed finish_mount(const Arguments& arguments, bool helper) {
+  MountCommand command = arguments.mount;
   command.foreground = command.foreground || command.debug;
-  H5_ASSIGN(command.options, parse_mount_options(said.of_mounts, said.sloppy));
-  std::vector<std::string> named = said.operands;
+  H5_ASSIGN(command.options, parse_mount_options(arguments.of_mounts, arguments.sloppy));
+  std::vector<std::string> named = arguments.operands;
   if (named.empty())
     return fail(usage_error(std::string("usage: h5mount [-o opt,...] SOURCE... MOUNTPOINT") + kSeeHelp));
   if (helper && named.size() != 2)
@@ -72,79 +72,79 @@ Error other_namespace(const std::string& name) {
 
 // mount(8) calls: mount.h5 FILE MOUNTPOINT [-sfnv] [-N namespace] [-o options] [-t type.subtype]
 constexpr ProgramOption kMountHelper[] = {
-    {"h", "--help", Takes::Nothing, kMount, "", "this text", set<&Said::help>},
-    {"o", "", Takes::Values, kMount, "OPT,...", "mount options; may be repeated", set<&Said::of_mounts>},
-    {"s", "", Takes::Nothing, kMount, "", "ignore unknown options", set<&Said::sloppy>},
+    {"h", "--help", Takes::Nothing, kMount, "", "this text", set<&Arguments::help>},
+    {"o", "", Takes::Values, kMount, "OPT,...", "mount options; may be repeated", set<&Arguments::of_mounts>},
+    {"s", "", Takes::Nothing, kMount, "", "ignore unknown options", set<&Arguments::sloppy>},
     {"f", "", Takes::Nothing, kMount, "", "check, but do not mount",
-     set<&Said::mount, &MountCommand::check_only>},
-    {"n", "", Takes::Nothing, kMount, "", "ignored", set<&Said::ignored>},
-    {"v", "", Takes::Nothing, kMount, "", "be verbose", set<&Said::verbose>},
+     set<&Arguments::mount, &MountCommand::check_only>},
+    {"n", "", Takes::Nothing, kMount, "", "ignored", set<&Arguments::ignored>},
+    {"v", "", Takes::Nothing, kMount, "", "be verbose", set<&Arguments::verbose>},
     {"N", "", Takes::Value, kMount, "NAMESPACE", "refused: nsenter(1) mounts in another namespace",
-     set<&Said::name_space>},
-    {"t", "", Takes::Value, kMount, "TYPE", "ignored", set<&Said::unused>},
-    {"V", "--version", Takes::Nothing, kMount, "", "its version", set<&Said::version>},
+     set<&Arguments::name_space>},
+    {"t", "", Takes::Value, kMount, "TYPE", "ignored", set<&Arguments::unused>},
+    {"V", "--version", Takes::Nothing, kMount, "", "its version", set<&Arguments::version>},
 };
 
 // umount(8) calls: umount.fuse.h5mount MOUNTPOINT [-flnrv] [-N namespace] [-t type.subtype]
 constexpr ProgramOption kUmountHelper[] = {
-    {"h", "--help", Takes::Nothing, kMount, "", "this text", set<&Said::help>},
+    {"h", "--help", Takes::Nothing, kMount, "", "this text", set<&Arguments::help>},
     {"f", "", Takes::Nothing, kMount, "", "let pending requests fail",
-     set<&Said::unmount, &UnmountCommand::force>},
+     set<&Arguments::unmount, &UnmountCommand::force>},
     {"l", "", Takes::Nothing, kMount, "", "detach it now, end it after its last use",
-     set<&Said::unmount, &UnmountCommand::lazy>},
-    {"nrv", "", Takes::Nothing, kMount, "", "ignored", set<&Said::ignored>},
+     set<&Arguments::unmount, &UnmountCommand::lazy>},
+    {"nrv", "", Takes::Nothing, kMount, "", "ignored", set<&Arguments::ignored>},
     {"N", "", Takes::Value, kMount, "NAMESPACE", "the mount namespace",
-     set<&Said::unmount, &UnmountCommand::name_space>},
-    {"t", "", Takes::Value, kMount, "TYPE", "ignored", set<&Said::unused>},
+     set<&Arguments::unmount, &UnmountCommand::name_space>},
+    {"t", "", Takes::Value, kMount, "TYPE", "ignored", set<&Arguments::unused>},
 };
 
 constexpr std::size_t kHelperWidth = 22;
 
 Parsed parse_mount_helper(int count, const char* const* words) {
-  H5_ASSIGN(const Said said, read_words(kMountHelper, count, words));
-  if (said.help)
+  H5_ASSIGN(const Arguments arguments, read_words(kMountHelper, count, words));
+  if (arguments.help)
     return TextOutput{
         "mount(8)'s helper for HDF5 files: see h5mount --help.\n\n"
         "Usage: mount.h5 SOURCE MOUNTPOINT [-o OPT,...]\n" +
         option_lines(kMountHelper, kHelperWidth)};
-  if (said.version) return TextOutput{"mount.h5 " H5MOUNT_VERSION "\n"};
-  H5_TRY(check_words(kMountHelper, said, kMount));
-  if (!said.name_space.empty()) return fail(other_namespace(said.name_space));
-  Parsed parsed = finish_mount(said, true);
-  if (parsed && said.verbose)
+  if (arguments.version) return TextOutput{"mount.h5 " H5MOUNT_VERSION "\n"};
+  H5_TRY(check_words(kMountHelper, arguments, kMount));
+  if (!arguments.name_space.empty()) return fail(other_namespace(arguments.name_space));
+  Parsed parsed = finish_mount(arguments, true);
+  if (parsed && arguments.verbose)
     if (auto& level = std::get<MountCommand>(*parsed).options.log_level; !level) level = LogLevel::Info;
   return parsed;
 }
 
 Parsed parse_umount_helper(int count, const char* const* words) {
-  H5_ASSIGN(Said said, read_words(kUmountHelper, count, words));
-  if (said.help)
+  H5_ASSIGN(Arguments arguments, read_words(kUmountHelper, count, words));
+  if (arguments.help)
     return TextOutput{
         "umount(8)'s helper for HDF5 files: returns when the file is no longer open.\n\n"
         "Usage: umount.fuse.h5mount MOUNTPOINT\n" +
         option_lines(kUmountHelper, kHelperWidth)};
-  H5_TRY(check_words(kUmountHelper, said, kMount));
-  if (said.operands.size() != 1) return fail(usage_error("usage: umount.fuse.h5mount MOUNTPOINT [-fl]"));
-  said.unmount.mountpoint = absolute_directory(said.operands.front());
-  return std::move(said.unmount);
+  H5_TRY(check_words(kUmountHelper, arguments, kMount));
+  if (arguments.operands.size() != 1) return fail(usage_error("usage: umount.fuse.h5mount MOUNTPOINT [-fl]"));
+  arguments.unmount.mountpoint = absolute_directory(arguments.operands.front());
+  return std::move(arguments.unmount);
 }
 
-Parsed finish_front(const Said& said) {
-  FrontCommand command = said.front;
+Parsed finish_front(const Arguments& arguments) {
+  FrontCommand command = arguments.front;
   const bool copies = command.kind == FrontCommand::Kind::Copy;
   const bool names_paths =
       copies || command.kind == FrontCommand::Kind::Cat || command.kind == FrontCommand::Kind::Stat;
   const std::size_t least = copies ? 3 : names_paths ? 2 : 1;
-  if (said.operands.size() < least || (copies && said.operands.size() > least)) {
+  if (arguments.operands.size() < least || (copies && arguments.operands.size() > least)) {
     const auto of = [&](const ProgramOption* option) {
       return option->commands == bit_of(command.kind) && !option->form.empty();
     };
-    const ProgramOption& named = **std::ranges::find_if(said.given, of);
+    const ProgramOption& named = **std::ranges::find_if(arguments.given, of);
     return fail(usage_error(fmt::format("usage: h5mount {} {}{}", named.name, named.form, kSeeHelp)));
   }
-  H5_ASSIGN(command.options, parse_mount_options(said.of_mounts, false));
-  H5_ASSIGN(command.sources, read_source_arguments({said.operands.front()}));
-  command.paths.assign(said.operands.begin() + 1, said.operands.end());
+  H5_ASSIGN(command.options, parse_mount_options(arguments.of_mounts, false));
+  H5_ASSIGN(command.sources, read_source_arguments({arguments.operands.front()}));
+  command.paths.assign(arguments.operands.begin() + 1, arguments.operands.end());
   if (copies) {
     command.destination = absolute_directory(command.paths.back());
     command.paths.pop_back();
@@ -169,31 +169,35 @@ Status check_s3_words(const ServeCommand& command) {
   return {};
 }
 
-Parsed finish_serve(const Said& said) {
-  ServeCommand command = said.serve;
+Parsed finish_serve(const Arguments& arguments) {
+  ServeCommand command = arguments.serve;
   H5_TRY(check_s3_words(command));
-  if (said.operands.empty()) return fail(usage_error(std::string(kServeUsage) + kSeeHelp));
+  if (arguments.operands.empty()) return fail(usage_error(std::string(kServeUsage) + kSeeHelp));
   if (command.makes_token && !command.token_file.empty())
     return fail(usage_error("--token makes a token, --token-file=FILE reads one: only one of them"));
-  H5_ASSIGN(command.place, parse_listen_address(said.listen));
+  H5_ASSIGN(command.place, parse_listen_address(arguments.listen));
   H5_TRY(check_origin(command.cors_origin));
-  H5_ASSIGN(command.options, parse_mount_options(said.of_mounts, false));
-  H5_ASSIGN(command.sources, read_source_arguments(said.operands));
+  H5_ASSIGN(command.options, parse_mount_options(arguments.of_mounts, false));
+  H5_ASSIGN(command.sources, read_source_arguments(arguments.operands));
   return command;
 }
 
 Parsed parse_h5mount(int count, const char* const* words) {
   const std::span<const ProgramOption> options = program_options();
-  H5_ASSIGN(const Said said, read_words(options, count, words));
-  if (!said.help_about.empty()) {
-    H5_ASSIGN(std::string about, help_about(said.help_about));
+  H5_ASSIGN(const Arguments arguments, read_words(options, count, words));
+  if (!arguments.help_about.empty()) {
+    H5_ASSIGN(std::string about, help_about(arguments.help_about));
     return TextOutput{std::move(about)};
   }
-  if (said.help) return TextOutput{help_text()};
-  if (said.version) return TextOutput{version_text()};
-  const unsigned command = said.serves ? kServe : said.fronts != 0 ? bit_of(said.front.kind) : kMount;
-  H5_TRY(check_words(options, said, command));
-  return said.serves ? finish_serve(said) : said.fronts != 0 ? finish_front(said) : finish_mount(said, false);
+  if (arguments.help) return TextOutput{help_text()};
+  if (arguments.version) return TextOutput{version_text()};
+  const unsigned command = arguments.serves        ? kServe
+                           : arguments.fronts != 0 ? bit_of(arguments.front.kind)
+                                                   : kMount;
+  H5_TRY(check_words(options, arguments, command));
+  return arguments.serves        ? finish_serve(arguments)
+         : arguments.fronts != 0 ? finish_front(arguments)
+                                 : finish_mount(arguments, false);
 }
 
 }  // namespace

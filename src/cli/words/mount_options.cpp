@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -16,6 +15,7 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/text.h"
 #include "suggest.h"
 
 namespace h5mount::cli {
@@ -27,14 +27,6 @@ constexpr std::uint64_t kMinRead = 4096;  // a page, the kernel's smallest read
 
 Error bad(std::string text) {
   return {ErrorCode::InvalidValue, std::move(text)};
-}
-
-template <class Number>
-std::optional<Number> parse_number(Value text, int base = 10) {
-  Number number{};
-  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (trouble != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 std::optional<std::uint64_t> parse_unit(Value text) {
@@ -53,7 +45,7 @@ std::optional<std::uint64_t> parse_unit(Value text) {
 // The digits after the point, as a fraction of `unit`.
 std::optional<std::uint64_t> parse_fraction(Value digits, std::uint64_t unit) {
   constexpr std::size_t kMaxDigits = 6;  // so that digits times unit fit in 64 bits
-  const auto number = parse_number<std::uint64_t>(digits);
+  const auto number = parse_whole<std::uint64_t>(digits);
   if (!number || digits.size() > kMaxDigits || unit == 1) return std::nullopt;
   std::uint64_t scale = 1;
   for (std::size_t i = 0; i < digits.size(); ++i) scale *= 10;
@@ -61,7 +53,7 @@ std::optional<std::uint64_t> parse_fraction(Value digits, std::uint64_t unit) {
 }
 
 std::optional<std::uint32_t> parse_mask(Value text) {
-  const auto mask = parse_number<std::uint32_t>(text, 8);
+  const auto mask = parse_whole<std::uint32_t>(text, 8);
   return mask && *mask <= 0777 ? mask : std::nullopt;
 }
 
@@ -81,8 +73,7 @@ bool take_salvage(Value text, MountOptions& out) {
   out.salvage = SalvageMode::Errors;
   out.salvage_far = false;
   while (!text.empty()) {
-    const Value one = text.substr(0, text.find(':'));
-    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    const Value one = take_until(text, ':');
     if (one == "fill") {
       out.salvage = SalvageMode::Fill;
     } else if (one == "far") {
@@ -105,8 +96,7 @@ std::optional<Swmr> parse_swmr(Value text) {
 std::optional<std::vector<std::string>> parse_directories(Value text) {
   std::vector<std::string> out;
   while (!text.empty()) {
-    const Value one = text.substr(0, text.find(':'));
-    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    const Value one = take_until(text, ':');
     if (one.empty()) continue;
     std::error_code trouble;
     const std::filesystem::path place = std::filesystem::canonical(one, trouble);
@@ -125,8 +115,7 @@ bool take_external(Value text, MountOptions& out) {
     return true;
   }
   while (!text.empty()) {
-    const Value one = text.substr(0, text.find(':'));
-    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    const Value one = take_until(text, ':');
     if (one == "beneath") {
       out.external = object::ExternalPolicy::Beneath;
       continue;
@@ -142,22 +131,22 @@ std::optional<LogLevel> parse_log_level(Value text) {
   static constexpr std::array<Value, 4> kNames = {"error", "warning", "info", "debug"};
   const auto found = std::ranges::find(kNames, text);
   if (found != kNames.end()) return static_cast<LogLevel>(found - kNames.begin());
-  const auto number = parse_number<unsigned>(text);
+  const auto number = parse_whole<unsigned>(text);
   return number && *number < kNames.size() ? std::optional(static_cast<LogLevel>(*number)) : std::nullopt;
 }
 
 std::optional<unsigned> parse_threads(Value text) {
-  const auto number = parse_number<unsigned>(text);
+  const auto number = parse_whole<unsigned>(text);
   return number && *number >= 1 && *number <= 1024 ? number : std::nullopt;
 }
 
 std::optional<std::size_t> parse_max_open(Value text) {
-  const auto number = parse_number<std::size_t>(text);
+  const auto number = parse_whole<std::size_t>(text);
   return number && *number >= 1 ? number : std::nullopt;
 }
 
 std::optional<std::chrono::seconds> parse_timeout(Value text) {
-  const auto number = parse_number<unsigned>(text);
+  const auto number = parse_whole<unsigned>(text);
   return number && *number >= 1 && *number <= 3600 ? std::optional(std::chrono::seconds(*number))
                                                    : std::nullopt;
 }
@@ -208,7 +197,7 @@ bool take_disk_cache_size(Value text, MountOptions& out) {
 // A number, or a name in the user database.
 std::optional<std::uint32_t> parse_user(Value text) {
   constexpr std::uint32_t kNobodyAtAll = ~std::uint32_t{0};
-  if (const auto number = parse_number<std::uint32_t>(text))
+  if (const auto number = parse_whole<std::uint32_t>(text))
     return *number == kNobodyAtAll ? std::nullopt : number;
   const struct passwd* const user = ::getpwnam(std::string(text).c_str());
   return user != nullptr ? std::optional<std::uint32_t>(user->pw_uid) : std::nullopt;
@@ -216,7 +205,7 @@ std::optional<std::uint32_t> parse_user(Value text) {
 
 std::optional<std::uint32_t> parse_group(Value text) {
   constexpr std::uint32_t kNoGroupAtAll = ~std::uint32_t{0};
-  if (const auto number = parse_number<std::uint32_t>(text))
+  if (const auto number = parse_whole<std::uint32_t>(text))
     return *number == kNoGroupAtAll ? std::nullopt : number;
   const struct group* const group = ::getgrnam(std::string(text).c_str());
   return group != nullptr ? std::optional<std::uint32_t>(group->gr_gid) : std::nullopt;
@@ -428,7 +417,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   const auto unit = parse_unit(text.substr(unit_at));
   const std::string_view number = text.substr(0, unit_at);
   const std::size_t point = number.find('.');
-  const auto whole = parse_number<std::uint64_t>(number.substr(0, point));
+  const auto whole = parse_whole<std::uint64_t>(number.substr(0, point));
   if (!unit || !whole) return std::nullopt;
   const auto bytes = checked_mul(*whole, *unit);
   if (point == std::string_view::npos || !bytes) return bytes;

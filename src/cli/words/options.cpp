@@ -28,17 +28,17 @@ class WordReader {
              std::string_view program)
       : options_(options), words_(words), program_(program) {}
 
-  Result<Said> run() {
+  Result<Arguments> run() {
     for (bool names_only = false; next_ < words_.size();) {
       const std::string_view word = words_[next_++];
       if (names_only || word.size() < 2 || word.front() != '-')
-        said_.operands.emplace_back(word);
+        arguments_.operands.emplace_back(word);
       else if (word == "--")
         names_only = true;
       else
         H5_TRY(word.starts_with("--") ? read_long(word) : read_letters(word));
     }
-    return std::move(said_);
+    return std::move(arguments_);
   }
 
  private:
@@ -85,14 +85,15 @@ class WordReader {
   }
 
   Status store(const ProgramOption& option, std::string_view name, std::string_view value) {
-    if (option.takes == Takes::Value && std::ranges::find(said_.given, &option) != said_.given.end())
+    if (option.takes == Takes::Value &&
+        std::ranges::find(arguments_.given, &option) != arguments_.given.end())
       return fail(bad_word(fmt::format("{} is given twice{}", name, see_help(program_))));
-    said_.given.push_back(&option);
-    return option.store(said_, value);
+    arguments_.given.push_back(&option);
+    return option.store(arguments_, value);
   }
 
   Status note_unknown(std::string word) {
-    if (said_.unknown.empty()) said_.unknown = std::move(word);
+    if (arguments_.unknown.empty()) arguments_.unknown = std::move(word);
     return {};
   }
 
@@ -100,7 +101,7 @@ class WordReader {
   const std::span<const char* const> words_;
   const std::string_view program_;
   std::size_t next_ = 1;
-  Said said_;
+  Arguments arguments_;
 };
 
 // The error for a word that begins with '-' and is not an option; often it is a mount option.
@@ -123,15 +124,15 @@ Error unknown_word(std::span<const ProgramOption> options, const std::string& wo
 
 }  // namespace
 
-Result<Said> read_words(std::span<const ProgramOption> options, int count, const char* const* words,
-                        std::string_view program) {
+Result<Arguments> read_words(std::span<const ProgramOption> options, int count, const char* const* words,
+                             std::string_view program) {
   return WordReader(options, {words, static_cast<std::size_t>(count)}, program).run();
 }
 
-Status check_words(std::span<const ProgramOption> options, const Said& said, unsigned command,
+Status check_words(std::span<const ProgramOption> options, const Arguments& arguments, unsigned command,
                    std::string_view program) {
-  if (!said.unknown.empty()) return fail(unknown_word(options, said.unknown, program));
-  for (const ProgramOption* option : said.given)
+  if (!arguments.unknown.empty()) return fail(unknown_word(options, arguments.unknown, program));
+  for (const ProgramOption* option : arguments.given)
     if ((option->commands & command) == 0)
       return fail(bad_word(
           fmt::format("{} is an option of another command{}", names_of(*option), see_help(program))));

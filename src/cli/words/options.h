@@ -15,8 +15,8 @@ namespace h5mount::cli {
 
 struct ProgramOption;
 
-// What a command line said.
-struct Said {
+// What a command line consists of.
+struct Arguments {
   std::vector<std::string> operands;        // the words that are no options, and all after "--"
   std::vector<const ProgramOption*> given;  // in their order
   std::string unknown;                      // the first word that looks like an option and is none
@@ -52,14 +52,14 @@ struct ProgramOption {
   unsigned commands = 0;   // those that have it: bits, which mean something to the program
   std::string_view form;   // what follows it, for people: "=FILE"
   std::string_view about;  // one line of --help; empty: it has none
-  Status (*store)(Said& said, std::string_view value) = nullptr;
+  Status (*store)(Arguments& arguments, std::string_view value) = nullptr;
   std::string_view more = {};  // the rest, for --help=NAME
 };
 
-// Stores in a member of `Said`, or in a member of a part of it.
+// Stores in a member of `Arguments`, or in a member of a part of it.
 template <auto... Path>
-Status set(Said& said, std::string_view value) {
-  auto& to = (said.*....*Path);
+Status set(Arguments& arguments, std::string_view value) {
+  auto& to = (arguments.*....*Path);
   if constexpr (std::is_same_v<decltype(to), bool&>)
     to = true;
   else if constexpr (std::is_same_v<decltype(to), std::vector<std::string>&>)
@@ -71,10 +71,10 @@ Status set(Said& said, std::string_view value) {
 
 // Reads the words after the program's name. A word that is no option fails nothing yet, so that --help beside
 // it helps. `program`: the one whose --help tells more.
-Result<Said> read_words(std::span<const ProgramOption> options, int count, const char* const* words,
-                        std::string_view program = "h5mount");
+Result<Arguments> read_words(std::span<const ProgramOption> options, int count, const char* const* words,
+                             std::string_view program = "h5mount");
 // Fails if there was an unknown word, or an option of another command than this one (a bit).
-Status check_words(std::span<const ProgramOption> options, const Said& said, unsigned command,
+Status check_words(std::span<const ProgramOption> options, const Arguments& arguments, unsigned command,
                    std::string_view program = "h5mount");
 
 // The option of this name (`--list`, or a letter, `-l`); null: there is none.

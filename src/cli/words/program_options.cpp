@@ -6,27 +6,27 @@ namespace {
 using Kind = FrontCommand::Kind;
 
 template <FrontCommand::Kind kKind>
-Status choose(Said& said, std::string_view) {
-  said.front.kind = kKind;
-  said.fronts |= bit_of(kKind);
+Status choose(Arguments& arguments, std::string_view) {
+  arguments.front.kind = kKind;
+  arguments.fronts |= bit_of(kKind);
   return {};
 }
 
-Status ask_help(Said& said, std::string_view about) {
-  said.help = true;
-  said.help_about = about;
+Status ask_help(Arguments& arguments, std::string_view about) {
+  arguments.help = true;
+  arguments.help_about = about;
   return {};
 }
 
-Status ask_to_serve(Said& said, std::string_view listen) {
-  said.serves = true;
-  said.listen = listen;
+Status ask_to_serve(Arguments& arguments, std::string_view listen) {
+  arguments.serves = true;
+  arguments.listen = listen;
   return {};
 }
 
 // ps shows the words of a command line to all users, so the token is not repeated in the message either.
-Status ask_for_token(Said& said, std::string_view value) {
-  said.serve.makes_token = true;
+Status ask_for_token(Arguments& arguments, std::string_view value) {
+  arguments.serve.makes_token = true;
   if (value.empty()) return {};
   return fail({ErrorCode::InvalidValue,
                "--token takes no value, which other users would see: --token-file=FILE reads one"});
@@ -34,19 +34,19 @@ Status ask_for_token(Said& said, std::string_view value) {
 
 constexpr ProgramOption kProgramOptions[] = {
     {"o", "", Takes::Values, kAnyCommand, "OPT,...", "mount options, named below; may be repeated",
-     set<&Said::of_mounts>, "--help=NAME tells what the option NAME after -o is and takes."},
+     set<&Arguments::of_mounts>, "--help=NAME tells what the option NAME after -o is and takes."},
     {"f", "--foreground", Takes::Nothing, kMount, "", "stay in the foreground",
-     set<&Said::mount, &MountCommand::foreground>},
+     set<&Arguments::mount, &MountCommand::foreground>},
     {"d", "--debug", Takes::Nothing, kMount, "", "log every request on stderr, in the foreground",
-     set<&Said::mount, &MountCommand::debug>},
+     set<&Arguments::mount, &MountCommand::debug>},
     {"s", "--single-thread", Takes::Nothing, kMount, "", "serve on one thread",
-     set<&Said::mount, &MountCommand::single_thread>},
+     set<&Arguments::mount, &MountCommand::single_thread>},
     {"h", "--help", Takes::Maybe, kAnyCommand, "[=NAME]", "this text, or what the option or command NAME is",
      ask_help},
     {"V", "--version", Takes::Nothing, kAnyCommand, "", "versions of h5mount, libfuse and kernel; filters",
-     set<&Said::version>},
-    {"l", "", Takes::Nothing, bit_of(Kind::List), "", "", set<&Said::front, &FrontCommand::details>},
-    {"R", "", Takes::Nothing, bit_of(Kind::List), "", "", set<&Said::front, &FrontCommand::recursive>},
+     set<&Arguments::version>},
+    {"l", "", Takes::Nothing, bit_of(Kind::List), "", "", set<&Arguments::front, &FrontCommand::details>},
+    {"R", "", Takes::Nothing, bit_of(Kind::List), "", "", set<&Arguments::front, &FrontCommand::recursive>},
     {"", "--list", Takes::Nothing, bit_of(Kind::List), "[-l] [-R] SOURCE [PATH...]",
      "names; -l more, -R all below", choose<Kind::List>,
      "-l tells what each is, -R lists all that is below, -lR with all attributes."},
@@ -63,35 +63,31 @@ constexpr ProgramOption kProgramOptions[] = {
     {"", "--copy", Takes::Nothing, bit_of(Kind::Copy), "SOURCE PATH DESTINATION", "onto disk",
      choose<Kind::Copy>, "On all processors; the same command goes on after an interruption."},
     {"", "--metadata", Takes::Nothing, bit_of(Kind::Copy), "", "with --copy: and DESTINATION.jsonl",
-     set<&Said::front, &FrontCommand::metadata>,
+     set<&Arguments::front, &FrontCommand::metadata>,
      "metadata.jsonl of the whole file, from which scripts/to_hdf5.py makes an HDF5 file of a copy."},
     {"", "--serve", Takes::Value, kServe, "[ADDRESS:]PORT SOURCE...", "over HTTP", ask_to_serve,
-     "To this machine unless ADDRESS says more. A port is open to all users of this machine, also for a FILE "
-     "that\n  only you may read: --token, or --serve unix:PATH, a socket that only you can open. Files that "
-     "FILE "
-     "names are\n  not served unless -o external= says so, and then only where all who may read FILE may "
-     "read them "
-     "too."},
+     "To this machine unless ADDRESS says more. A port is open to all users of this machine, also for a "
+     "FILE that\n  only you may read: --token, or --serve unix:PATH, a socket that only you can open. Files "
+     "that FILE names are\n  not served unless -o external= says so, and then only where all who may read "
+     "FILE may read them too."},
     {"", "--token", Takes::Maybe, kServe, "", "with --serve: a new token, which clients show", ask_for_token,
      "It is printed with the URL."},
     {"", "--token-file", Takes::Value, kServe, "=FILE", "with --serve: a token from FILE",
-     set<&Said::serve, &ServeCommand::token_file>, "Only you may be able to read FILE."},
+     set<&Arguments::serve, &ServeCommand::token_file>, "Only you may be able to read FILE."},
     {"", "--cors", Takes::Value, kServe, "=ORIGIN", "with --serve: web pages of ORIGIN may read",
-     set<&Said::serve, &ServeCommand::cors_origin>},
+     set<&Arguments::serve, &ServeCommand::cors_origin>},
     {"", "--s3", Takes::Nothing, kServe, "", "with --serve: as buckets of Amazon S3",
-     set<&Said::serve, &ServeCommand::s3>,
-     "Each SOURCE is a bucket under its last name, for programs that read from S3 (Spark, Dask, DuckDB, "
-     "Trino, "
-     "Ray)."},
+     set<&Arguments::serve, &ServeCommand::s3>,
+     "Each SOURCE is a bucket under its last name, for programs that read from S3 "
+     "(Spark, Dask, DuckDB, Trino, Ray)."},
     {"", "--s3-key-file", Takes::Value, kServe, "=FILE", "with --s3: requests are signed",
-     set<&Said::serve, &ServeCommand::s3_key_file>,
+     set<&Arguments::serve, &ServeCommand::s3_key_file>,
      "FILE has a line ACCESSKEY:SECRET; only you may be able to read it. An address other than this "
-     "machine's "
-     "needs it,\n  or --anonymous."},
+     "machine's needs it,\n  or --anonymous."},
     {"", "--s3-host", Takes::Value, kServe, "=NAME", "with --s3: buckets as BUCKET.NAME too",
-     set<&Said::serve, &ServeCommand::s3_host>, "In paths they stand in any case."},
+     set<&Arguments::serve, &ServeCommand::s3_host>, "In paths they stand in any case."},
     {"", "--anonymous", Takes::Nothing, kServe, "", "with --s3: everybody reads, without a key",
-     set<&Said::serve, &ServeCommand::anonymous>},
+     set<&Arguments::serve, &ServeCommand::anonymous>},
 };
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "h5mount/base/log.h"
+#include "h5mount/base/text.h"
 
 namespace h5mount::cli {
 namespace {
@@ -34,9 +34,10 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   const std::string_view port = colon == std::string_view::npos ? text : text.substr(colon + 1);
   std::string_view address = colon == std::string_view::npos ? "127.0.0.1" : text.substr(0, colon);
-  const auto [end, trouble] = std::from_chars(port.data(), port.data() + port.size(), out.port);
-  if (trouble != std::errc{} || end != port.data() + port.size())
+  const auto number = parse_whole<std::uint16_t>(port);
+  if (!number)
     return fail(invalid(text, "[ADDRESS:]PORT is expected, with a port from 0 to 65535, or unix:PATH"));
+  out.port = *number;
   const bool brackets = address.starts_with('[') && address.ends_with(']');
   if (brackets) address = address.substr(1, address.size() - 2);
   if (!brackets && address.find(':') != std::string_view::npos)

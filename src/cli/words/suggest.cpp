@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "h5mount/base/text.h"
+
 namespace h5mount::cli {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr std::size_t kLongestWord = 32;  // longer than the name of any option
 std::string letters_of(std::string_view word) {
   std::string out;
   for (const char c : word) {
-    if (c != '_' && c != '-') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+    if (c != '_' && c != '-') out += to_lower(c);
   }
   return out;
 }

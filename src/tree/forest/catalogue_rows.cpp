@@ -38,6 +38,7 @@ Result<bool> CatalogueRows::read(std::uint64_t& at, CatalogueRow& row) const {
     for (const std::uint64_t end = at + length; at < end; at += bytes.size()) {
       bytes.clear();
       H5_TRY(spool_.read(at, end - at, bytes));
+      if (bytes.empty()) return fail({ErrorCode::Io, "rows of the catalogue are lost"});
       text += bytes;
     }
     return {};

@@ -55,6 +55,8 @@ class Line {
     text("path", path);
   }
   Line(std::string_view path, const ForCatalogue& catalogue) : catalogue_(&catalogue) { row_.path = path; }
+  Line(const Line&) = delete;  // its writers write into its own row
+  Line& operator=(const Line&) = delete;
 
   // The row; null for a line of the file's own metadata.jsonl.
   CatalogueRow* row() { return catalogue_ != nullptr ? &row_ : nullptr; }
@@ -65,8 +67,10 @@ class Line {
 
   // Not all attributes have room.
   void note_cut() {
-    if (catalogue_ != nullptr && row_.error.empty())
-      row_.error = "more attributes than a row holds: metadata.jsonl of the file has them";
+    constexpr std::string_view kCut = "more attributes than a row holds: metadata.jsonl of the file has them";
+    if (catalogue_ == nullptr || row_.error.ends_with(kCut)) return;
+    if (!row_.error.empty()) row_.error += "; ";
+    row_.error += kCut;
   }
 
   void text(std::string_view key, std::string_view value) {
