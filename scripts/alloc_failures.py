@@ -10,24 +10,24 @@ import argparse
 import os
 import sys
 
-if sys.executable != '/usr/bin/python3' and os.path.exists('/usr/bin/python3'):
-    os.execv('/usr/bin/python3', ['/usr/bin/python3', *sys.argv])
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tests', 'faults'))
+if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
+    os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "faults"))
 
 import alloc_failures
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument('h5mount')
-    parser.add_argument('library')
-    parser.add_argument('--from', type=int, default=1, dest='first')
-    parser.add_argument('--to', type=int, default=2000, dest='last')
-    parser.add_argument('--only', default=','.join(alloc_failures.PATHS))
+    parser.add_argument("h5mount")
+    parser.add_argument("library")
+    parser.add_argument("--from", type=int, default=1, dest="first")
+    parser.add_argument("--to", type=int, default=2000, dest="last")
+    parser.add_argument("--only", default=",".join(alloc_failures.PATHS))
     chosen = parser.parse_args()
     trials = alloc_failures.Trials(os.path.abspath(chosen.h5mount), os.path.abspath(chosen.library))
     try:
-        for path in chosen.only.split(','):
+        for path in chosen.only.split(","):
             for number in range(chosen.first, chosen.last + 1):
                 before = len(trials.failures)
                 trials.run(path, number)
@@ -39,5 +39,5 @@ def main():
     return 1 if trials.failures else 0
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     sys.exit(main())

@@ -3,12 +3,13 @@
 
     check_style.py [--rules RULE,…]
 
-Rules: includes (only along the arrows of MAY_USE and MAY_USE_FOLDERS, without circles), lengths (files of at most 500 lines, functions of at most 70),
-columns (lines of at most 110), locks (annotated ones only), reads (sources fill by fill_whole), citations (documents cited in comments exist), dead
-(functions that a header declares and nothing uses), names (sources of tests are test_x.cpp), joined (names of unnamed namespaces that two sources of a module
-have, or that hide a function of its headers: they are compiled together), promise (docs/promise.md names tests that exist), python (programs in Python stand in files, not in strings of tests). Prints `file:line: message`; exit
-code 1 where there is any.
-"""
+Rules: includes (only along the arrows of MAY_USE and MAY_USE_FOLDERS, without circles), lengths (files of at
+most 500 lines, functions of at most 70), columns (lines of at most 110, of Python too), locks (annotated ones
+only), reads (sources fill by fill_whole), citations (documents cited in comments exist), dead (functions that
+a header declares and nothing uses), names (sources of tests are test_x.cpp), joined (names of unnamed
+namespaces that two sources of a module have, or that hide a function of its headers: they are compiled
+together), promise (docs/promise.md names tests that exist), python (programs in Python stand in files, not in
+strings of tests). Prints `file:line: message`; exit code 1 where there is any. """
 import argparse, bisect, collections, fnmatch, os, re, sys
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -40,10 +41,28 @@ MAY_USE = {
     "survive": ["fuse", "tree", "dataset"],
     "front": ["tree", "text", "dataset", "sign"],
     "serve": ["front", "tree", "view", "text", "dataset", "object", "format", "sign"],
-    "cli": ["salvage", "remote", "sign", "serve", "store", "fuse", "survive", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
+    "cli": [
+        "salvage",
+        "remote",
+        "sign",
+        "serve",
+        "store",
+        "fuse",
+        "survive",
+        "front",
+        "check",
+        "tree",
+        "text",
+        "dataset",
+        "object",
+        "cache",
+        "filter",
+        "format",
+        "io",
+    ],
 }
-# Modules whose sources lie in folders: which others each folder may include besides itself; "" stands for the files that
-# are in none. Those may include every folder.
+# Modules whose sources lie in folders: which others each folder may include besides itself; "" stands for the
+# files that are in none. Those may include every folder.
 MAY_USE_FOLDERS = {
     "tree": {
         "core": [],
@@ -117,7 +136,9 @@ def module_of(name):
     return parts[2] if parts[:2] == ["include", "h5mount"] else None
 
 
-# ---- includes ------------------------------------------------------------------------------------------------------
+# ---- includes
+# ------------------------------------------------------------------------------------------------------
+
 
 def check_includes(name, text):
     module = module_of(name)
@@ -196,7 +217,7 @@ def circles(arrows):
             if other not in state:
                 enter(other)
             elif state[other] == "on the path":
-                found.append(path[path.index(other):])
+                found.append(path[path.index(other) :])
         path.pop()
         state[place] = "left"
 
@@ -218,12 +239,16 @@ def check_circles(texts):
         yield circle[0] + ".cpp", 1, "a circle of includes: " + " -> ".join([*circle, circle[0]])
 
 
-# ---- lengths -------------------------------------------------------------------------------------------------------
+# ---- lengths
+# -------------------------------------------------------------------------------------------------------
+
 
 def without_comments_and_strings(text):
     """The same text, line for line, with comments and literals blanked out."""
-    token = re.compile(r'R"([^(\s]*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\''
-                       r"|//[^\n]*|/\*(?:.|\n)*?\*/")
+    token = re.compile(
+        r'R"([^(\s]*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\''
+        r"|//[^\n]*|/\*(?:.|\n)*?\*/"
+    )
     return token.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
 
 
@@ -232,17 +257,24 @@ def kind_of_block(head):
     head = head.strip()
     if re.search(r"\bnamespace\b", head):
         return "scope"
-    if re.search(r"\b(class|struct|union|enum)\b", head) and not re.search(r"\)\s*(const|noexcept|override|->|$)", head):
+    if re.search(r"\b(class|struct|union|enum)\b", head) and not re.search(
+        r"\)\s*(const|noexcept|override|->|$)", head
+    ):
         return "scope"
-    if re.search(r'\bextern\s*$', head):
+    if re.search(r"\bextern\s*$", head):
         return "scope"
     return "function" if ")" in head else "other"
 
 
 def functions(text):
-    """(first line, last line) of every function body at namespace or class scope; lambdas belong to their function."""
-    code = re.sub(r"^\s*#.*(?:\\\n.*)*$", lambda match: re.sub(r"[^\n]", " ", match.group(0)),
-                  without_comments_and_strings(text), flags=re.M)
+    """(first line, last line) of every function body at namespace or class scope; lambdas belong to their
+    function."""
+    code = re.sub(
+        r"^\s*#.*(?:\\\n.*)*$",
+        lambda match: re.sub(r"[^\n]", " ", match.group(0)),
+        without_comments_and_strings(text),
+        flags=re.M,
+    )
     stack, head_start, line = [], 0, 1
     newlines = [position for position, char in enumerate(code) if char == "\n"]
 
@@ -291,7 +323,8 @@ def check_locks(name, text):
         return
     for number, line in enumerate(text.split("\n"), 1):
         if found := PLAIN_LOCK.search(line.split("//")[0]):
-            yield number, f"{found[0]}: clang cannot check its use; base/thread_annotations.h has ones that it can"
+            why = "clang cannot check its use; base/thread_annotations.h has ones that it can"
+            yield number, f"{found[0]}: {why}"
 
 
 SOURCE_CLASS = re.compile(r"^class (\w+)[^;{]*:[^;{]*\b(?:io::)?ByteSource\b[^;{]*\{", re.MULTILINE)
@@ -306,7 +339,8 @@ def check_reads(text):
             yield text.count("\n", 0, found.start()) + 1, f"{found[1]}::read_at does not return fill_whole(…)"
 
 
-# ---- citations -----------------------------------------------------------------------------------------------------
+# ---- citations
+# -----------------------------------------------------------------------------------------------------
 
 DOCUMENT = re.compile(r"(?<![\w./%-])((?:[\w.-]+/)*[\w-]+\.(?:md|py|sh))\b")
 SHOUTED = re.compile(r"\b(CONTRACT|DESIGN|FORMAT-NOTES|FUSE-NOTES|FACTS)\b")
@@ -315,7 +349,13 @@ SHOUTED = re.compile(r"\b(CONTRACT|DESIGN|FORMAT-NOTES|FUSE-NOTES|FACTS)\b")
 def check_citations(name, text, documents):
     """Documents that a comment names: by their path from the root, from the file, or by their name alone."""
     for number, line in enumerate(text.split("\n"), 1):
-        comment = line[line.find("//"):] if "//" in line else line if name.endswith((".md", ".py", ".build")) else ""
+        comment = (
+            line[line.find("//") :]
+            if "//" in line
+            else line
+            if name.endswith((".md", ".py", ".build"))
+            else ""
+        )
         for match in SHOUTED.finditer(comment):
             if not name.endswith(".py"):
                 yield number, f"{match.group(1)} is not a document of this repository"
@@ -326,7 +366,8 @@ def check_citations(name, text, documents):
                 yield number, f"no such document: {cited}"
 
 
-# ---- the promise ---------------------------------------------------------------------------------------------------
+# ---- the promise
+# ---------------------------------------------------------------------------------------------------
 
 TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)", re.M)
 NAMED_TEST = re.compile(r"\[(\w+\.\w+)\](?!\()")
@@ -353,28 +394,53 @@ def check_promise(text, texts):
                 yield number, f"no such test: {name}"
 
 
-# ---- Python in strings ----------------------------------------------------------------------------------------------
+# ---- Python in strings
+# ----------------------------------------------------------------------------------------------
 
 RAW_STRING = re.compile(r'R"(\w*)\(((?:.|\n)*?)\)\1"')
-PYTHON_LINE = re.compile(r"^\s*(?:import \w|from [\w.]+ import |def \w+\(.*\):|(?:for|with|while|if) .*:|assert |print\(|f\[)",
-                         re.M)
+PYTHON_LINE = re.compile(
+    r"^\s*(?:import \w|from [\w.]+ import |def \w+\(.*\):|(?:for|with|while|if) .*:|assert |print\(|f\[)",
+    re.M,
+)
 
 
 def check_python(name, text):
     """A few lines of Python that write a test's file may stand in a string, programs may not."""
-    long = [match for match in RAW_STRING.finditer(text)
-            if PYTHON_LINE.search(match[2]) and len(match[2].strip().split("\n")) > MAX_PYTHON_LINES]
+    long = [
+        match
+        for match in RAW_STRING.finditer(text)
+        if PYTHON_LINE.search(match[2]) and len(match[2].strip().split("\n")) > MAX_PYTHON_LINES
+    ]
     for match in long:
-        yield (text.count("\n", 0, match.start()) + 1,
-               f"{len(match[2].strip().split(chr(10)))} lines of Python in a string, at most {MAX_PYTHON_LINES}")
+        yield (
+            text.count("\n", 0, match.start()) + 1,
+            f"{len(match[2].strip().split(chr(10)))} lines of Python in a string, at most {MAX_PYTHON_LINES}",
+        )
 
 
-# ---- dead functions ------------------------------------------------------------------------------------------------
+# ---- dead functions
+# ------------------------------------------------------------------------------------------------
 
 DECLARED = re.compile(r"\b([a-z][a-z0-9_]{3,})\s*\(")
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-KEYWORDS = {"if", "for", "while", "switch", "return", "sizeof", "catch", "static_assert", "decltype", "alignas", "requires",
-            "noexcept", "explicit", "operator", "assert", "defined"}
+KEYWORDS = {
+    "if",
+    "for",
+    "while",
+    "switch",
+    "return",
+    "sizeof",
+    "catch",
+    "static_assert",
+    "decltype",
+    "alignas",
+    "requires",
+    "noexcept",
+    "explicit",
+    "operator",
+    "assert",
+    "defined",
+}
 
 
 def check_dead(sources, texts):
@@ -397,10 +463,13 @@ def check_dead(sources, texts):
                     yield name, number, f"nothing uses {function}"
 
 
-# ---- sources that are compiled together ----------------------------------------------------------------------------
+# ---- sources that are compiled together
+# ----------------------------------------------------------------------------
 
 NAMED_TYPE = re.compile(r"\b(?:class|struct|union|enum(?:\s+class|\s+struct)?)\s+(?:\[\[\w+\]\]\s*)?(\w+)")
-NAMED_VALUE = re.compile(r"^(?:inline |static |constexpr |const |thread_local )+[\w:<>,\s*&]*?\b(\w+)(?:\[[^\]]*\])*\s*(?:=|\{|$)")
+NAMED_VALUE = re.compile(
+    r"^(?:inline |static |constexpr |const |thread_local )+[\w:<>,\s*&]*?\b(\w+)(?:\[[^\]]*\])*\s*(?:=|\{|$)"
+)
 NAMED_FUNCTION = re.compile(r"(\w+)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)[^()]*$")
 
 
@@ -411,7 +480,8 @@ def parameter_types(parameters):
 
 
 def name_declared(head):
-    """What a declaration at namespace scope, up to its `{` or `;`, makes known; None where it is nothing of its own."""
+    """What a declaration at namespace scope, up to its `{` or `;`, makes known; None where it is nothing of
+    its own."""
     head = re.sub(r"\[\[[^\]]*\]\]", "", " ".join(head.split()))
     if re.search(r"\boperator\b", head):
         return None
@@ -423,15 +493,19 @@ def name_declared(head):
     if value and "(" not in head.split("=")[0]:
         return value.group(1)
     function = NAMED_FUNCTION.search(head.split("=")[0])
-    if function and head[:function.start(1)].endswith("::"):
+    if function and head[: function.start(1)].endswith("::"):
         return None  # a member of a class
     return f"{function.group(1)}({parameter_types(function.group(2))})" if function else None
 
 
 def unnamed_names(text):
     """(enclosing namespace and name, line) of what unnamed namespaces of a source define."""
-    code = re.sub(r"^\s*#.*(?:\\\n.*)*$", lambda match: re.sub(r"[^\n]", " ", match.group(0)),
-                  without_comments_and_strings(text), flags=re.M)
+    code = re.sub(
+        r"^\s*#.*(?:\\\n.*)*$",
+        lambda match: re.sub(r"[^\n]", " ", match.group(0)),
+        without_comments_and_strings(text),
+        flags=re.M,
+    )
     stack, start = [], 0
     for position, char in enumerate(code):
         if char not in "{};":
@@ -440,7 +514,11 @@ def unnamed_names(text):
         if stack and stack[-1] == "unnamed" and char in "{;" and head.strip():
             name = name_declared(head)
             if name and not (char == ";" and name.endswith(")")):
-                more = re.findall(r",\s*(k[A-Z]\w*)\s*=", head) if NAMED_VALUE.match(" ".join(head.split())) else []
+                more = (
+                    re.findall(r",\s*(k[A-Z]\w*)\s*=", head)
+                    if NAMED_VALUE.match(" ".join(head.split()))
+                    else []
+                )
                 for each in [name, *more]:
                     yield "::".join([*stack[:-1], each]), code.count("\n", 0, position) + 1
         if char == "{":
@@ -452,11 +530,14 @@ def unnamed_names(text):
 
 
 def check_joined(sources, texts):
-    """A build with -Djoined=true compiles sources of a module together: what is unnamed in one, the next one sees."""
+    """A build with -Djoined=true compiles sources of a module together: what is unnamed in one, the next one
+    sees."""
     known, declared = {}, {}
     for name in sources:
         if name.endswith(".h"):
-            for function in re.findall(r"^(?!return|using|typedef|class|struct)\w[\w:<>,&* ]*?[ &*](\w+)\(", texts[name], re.M):
+            for function in re.findall(
+                r"^(?!return|using|typedef|class|struct)\w[\w:<>,&* ]*?[ &*](\w+)\(", texts[name], re.M
+            ):
                 declared[(module_of(name), f"h5mount::{module_of(name)}::{function}")] = name
             for kind in re.findall(r"^(?:class|struct|enum class|using) (\w+)", texts[name], re.M):
                 known[(module_of(name), f"h5mount::{module_of(name)}::{kind}")] = name
@@ -473,10 +554,12 @@ def check_joined(sources, texts):
             if first == name:  # whatever its parameters: what is unnamed is found first, and alone
                 first = declared.get((module_of(name), word.split("(")[0]), name)
             if first != name:
-                yield name, number, f"{word} is also in {first}: with -Djoined=true they are compiled together"
+                why = "with -Djoined=true they are compiled together"
+                yield name, number, f"{word} is also in {first}: {why}"
 
 
-# ---- all -----------------------------------------------------------------------------------------------------------
+# ---- all
+# -----------------------------------------------------------------------------------------------------------
 
 TEST_CASE = re.compile(r"^TEST(_F|_P)?\(", re.M)
 TEST_FILE = re.compile(r"/test_\w+\.cpp$")
@@ -490,34 +573,56 @@ def findings():
     for name in sources:
         yield from ((name, number, "includes", words) for number, words in check_includes(name, texts[name]))
         yield from ((name, number, "includes", words) for number, words in check_folders(name, texts[name]))
-    yield from ((name, number, "includes", words)
-                for name, number, words in check_circles({name: texts[name] for name in sources}))
+    yield from (
+        (name, number, "includes", words)
+        for name, number, words in check_circles({name: texts[name] for name in sources})
+    )
     for module in MAY_USE:
-        yield from ((f"src/{module}/meson.build", number, "includes", words) for number, words in check_links(module))
+        yield from (
+            (f"src/{module}/meson.build", number, "includes", words) for number, words in check_links(module)
+        )
     for name in sources:
         yield from ((name, number, "locks", words) for number, words in check_locks(name, texts[name]))
         yield from ((name, number, "reads", words) for number, words in check_reads(texts[name]))
+    for name in tracked("*.py"):
+        yield from ((name, number, "columns", words) for number, words in check_columns(read(name)))
     for name in sources + tests:
         yield from ((name, number, "lengths", words) for number, words in check_lengths(name, texts[name]))
         yield from ((name, number, "columns", words) for number, words in check_columns(texts[name]))
-        yield from ((name, number, "citations", words)
-                    for number, words in check_citations(name, texts[name], documents))
-        if name.endswith(".cpp") and name not in sources and TEST_CASE.search(texts[name]) and not TEST_FILE.search(name):
+        yield from (
+            (name, number, "citations", words)
+            for number, words in check_citations(name, texts[name], documents)
+        )
+        if (
+            name.endswith(".cpp")
+            and name not in sources
+            and TEST_CASE.search(texts[name])
+            and not TEST_FILE.search(name)
+        ):
             yield name, 1, "names", "a source of tests is called test_x.cpp"
     for name in tests:
         yield from ((name, number, "python", words) for number, words in check_python(name, texts[name]))
     for name in tracked("*.md", "*meson.build"):
-        yield from ((name, number, "citations", words)
-                    for number, words in check_citations(name, read(name), documents))
-    yield from (("docs/promise.md", number, "promise", words)
-                for number, words in check_promise(read("docs/promise.md"), texts))
+        yield from (
+            (name, number, "citations", words)
+            for number, words in check_citations(name, read(name), documents)
+        )
+    yield from (
+        ("docs/promise.md", number, "promise", words)
+        for number, words in check_promise(read("docs/promise.md"), texts)
+    )
     yield from ((name, number, "joined", words) for name, number, words in check_joined(sources, texts))
     yield from ((name, number, "dead", words) for name, number, words in check_dead(sources, texts))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rules", help="some of includes,lengths,columns,locks,reads,citations,promise,dead,joined,names,python")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--rules",
+        help="some of includes,lengths,columns,locks,reads,citations,promise,dead,joined,names,python",
+    )
     args = parser.parse_args()
     found = [finding for finding in findings() if args.rules is None or finding[2] in args.rules.split(",")]
     for name, number, _, words in found:

@@ -3,13 +3,13 @@
 
     H5GROVE=DIRECTORY scripts/compare_h5grove.py [--verbose] [--objects=N] [--seconds=N] H5MOUNT FILE…
 
-DIRECTORY holds h5grove's package (`src` of its repository); it needs h5py, numpy and, for TIFF, tifffile. Every object of
-every file, of many N (300), is asked for by every endpoint and format, each file in a process of its own, as some end
-libhdf5's; after N seconds (300) of processor time a file's further questions are left out. Counts and differences are printed,
-those with the same reason together; the status is 1 where there is one without a reason (REASONS below). After SIGTERM it
-tells what it has found so far.
-"""
-import collections, ctypes, http.client, io, json, math, os, pickle, random, resource, signal, subprocess, sys, time, types, urllib.parse
+DIRECTORY holds h5grove's package (`src` of its repository); it needs h5py, numpy and, for TIFF, tifffile.
+Every object of every file, of many N (300), is asked for by every endpoint and format, each file in a process
+of its own, as some end libhdf5's; after N seconds (300) of processor time a file's further questions are left
+out. Counts and differences are printed, those with the same reason together; the status is 1 where there is
+one without a reason (REASONS below). After SIGTERM it tells what it has found so far. """
+import collections, ctypes, http.client, io, json, math, os, pickle, random
+import resource, signal, subprocess, sys, time, types, urllib.parse
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
     os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
@@ -34,6 +34,7 @@ MOST_BYTES = 1 << 20  # of a dataset that is compared whole; larger ones by a se
 
 def orjson_stand_in():
     """The part of orjson that h5grove uses: numbers that are not finite are null, arrays are lists."""
+
     def plain(value, default):
         if isinstance(value, (float, np.floating)):
             return float(value) if math.isfinite(value) else None
@@ -43,7 +44,9 @@ def orjson_stand_in():
             if isinstance(value, str):
                 value.encode()  # no surrogates
             return value
-        if isinstance(value, np.ndarray) and (value.dtype.kind in "biu" or value.dtype.kind == "f" and np.isfinite(value).all()):
+        if isinstance(value, np.ndarray) and (
+            value.dtype.kind in "biu" or value.dtype.kind == "f" and np.isfinite(value).all()
+        ):
             return value.tolist() if value.dtype.itemsize <= 8 else plain(value.tolist(), default)
         if isinstance(value, np.ndarray) and value.dtype.kind == "f":
             return plain(value.tolist(), default)
@@ -52,6 +55,7 @@ def orjson_stand_in():
         if isinstance(value, (list, tuple)):
             return [plain(item, default) for item in value]
         return plain(default(value), default)
+
     module = types.ModuleType("orjson")
     module.OPT_SERIALIZE_NUMPY = 16
     module.dumps = lambda value, default=None, option=0: json.dumps(plain(value, default)).encode()
@@ -107,8 +111,13 @@ def be_server():
 
 class Server:
     def __init__(self, program, file):
-        self.process = subprocess.Popen([program, "--serve", "0", "-o", "external=any", file], stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True, preexec_fn=be_server)
+        self.process = subprocess.Popen(
+            [program, "--serve", "0", "-o", "external=any", file],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            preexec_fn=be_server,
+        )
         self.url = self.process.stdout.readline().strip()
         self.connection = None
 
@@ -125,7 +134,9 @@ class Server:
                 if len(text) < MOST_READ and not answer.length:
                     return answer.status, text
                 connection.close()
-                return answer.status, text[:MOST_BYTES_SHOWN] + (b" [goes on]" if len(text) == MOST_READ else b" [cut off]")
+                return answer.status, text[:MOST_BYTES_SHOWN] + (
+                    b" [goes on]" if len(text) == MOST_READ else b" [cut off]"
+                )
             except http.client.IncompleteRead as cut:
                 self.connection = None
                 return answer.status, cut.partial + b" [cut off]"
@@ -162,7 +173,9 @@ def close(a, b, most=0):
     """Statistics: sums of other orders, of numbers up to `most`. One of integers is truncated."""
     if a is None or b is None:
         return a == b
-    return a == b or abs(a - b) <= max(1e-5 * max(abs(a), abs(b)), 1 if isinstance(a, int) else 0, 1e-30, 1e-12 * most)
+    return a == b or abs(a - b) <= max(
+        1e-5 * max(abs(a), abs(b)), 1 if isinstance(a, int) else 0, 1e-30, 1e-12 * most
+    )
 
 
 def equal(endpoint, query, mine, his):
@@ -181,8 +194,16 @@ def equal(endpoint, query, mine, his):
     if form == "csv" and mine == his:
         return True
     if form == "csv":
-        a, b = ([[float(cell) if "j" not in cell else complex(cell.strip().replace("+-", "-")) for cell in row.split(",")]
-                 for row in text.decode().replace("(", "").replace(")", "").splitlines()] for text in (mine, his))
+        a, b = (
+            [
+                [
+                    float(cell) if "j" not in cell else complex(cell.strip().replace("+-", "-"))
+                    for cell in row.split(",")
+                ]
+                for row in text.decode().replace("(", "").replace(")", "").splitlines()
+            ]
+            for text in (mine, his)
+        )
         return np.array_equal(np.array(a).astype("c8"), np.array(b).astype("c8"), equal_nan=True)
     a, b = tifffile.imread(io.BytesIO(mine)), tifffile.imread(io.BytesIO(his))
     return np.array_equal(np.squeeze(a), np.squeeze(b), equal_nan=a.dtype.kind == "f")
@@ -210,7 +231,10 @@ def same_floats(difference):
     """Whether bytes are the same floats, where one that is no number is any such."""
     for size in (4, 8):
         if len(difference.mine) == len(difference.his) and len(difference.mine) % size == 0:
-            if np.array_equal(*(np.frombuffer(text, f"<f{size}") for text in (difference.mine, difference.his)), equal_nan=True):
+            if np.array_equal(
+                *(np.frombuffer(text, f"<f{size}") for text in (difference.mine, difference.his)),
+                equal_nan=True,
+            ):
                 return True
     return False
 
@@ -223,10 +247,12 @@ def same_pixels(difference):
 def is_of_halves(difference):
     """Whether statistics differ as far as floats of 2 bytes are inexact, or their squares are none."""
     a, b = json.loads(difference.mine), json.loads(difference.his)
+
     def near(key):
         if b[key] is None:
             return key == "std" and max(abs(a["min"]), abs(a["max"])) ** 2 > np.finfo("f2").max
         return abs(a[key] - b[key]) <= 2**-10 * abs(b[key])
+
     return all(a[key] == b[key] for key in ("min", "max")) and near("mean") and near("std")
 
 
@@ -235,68 +261,169 @@ def without_wide_floats(text):
         if described.get("class") == 1 and 8 < described["size"] < 16:
             del described["dtype"]
         return described
+
     return json.loads(text, object_hook=plain)
 
 
 def overflows(difference):
     """Whether statistics differ where squares are no floats of 4 bytes."""
     a, b = json.loads(difference.mine), json.loads(difference.his)
-    return b["std"] is None and a["max"] ** 2 > np.finfo("f4").max and all(close(a[key], b[key]) for key in b if key != "std")
+    return (
+        b["std"] is None
+        and a["max"] ** 2 > np.finfo("f4").max
+        and all(close(a[key], b[key]) for key in b if key != "std")
+    )
 
 
 # (what it is, whether it explains a difference of (endpoint, query, status here, bytes, status there, bytes))
 REASONS = [
-    ("h5grove fails (500): here it is answered, or refused with a status that says why", lambda d: d.his_status == 500),
-    ("pointers of h5py's memory, which h5grove sends as bytes, are refused here (422)",
-     lambda d: d.query.get("format") == "bin" and d.status == 422 and d.marks.objects),
-    ("the bytes of an empty dataset are none here, those of a Python object there",
-     lambda d: d.query.get("format") == "bin" and d.mine == b""),
-    ("one sequence of variable length, selected alone, is an array to h5py: here it is JSON only (422)",
-     lambda d: d.status == 422 and d.his_status == 200 and d.marks.objects),
-    ("a text that is selected alone has the bytes of its type here, none of its trailing zeros there",
-     lambda d: d.query.get("format") == "bin" and d.mine.rstrip(b"\0") == d.his.rstrip(b"\0")),
-    ("what lies between the members of compounds and beside the bits of floats is the file's here, of memory there",
-     lambda d: d.query.get("format") == "bin" and d.status == d.his_status == 200 and len(d.mine) == len(d.his) and d.marks.gaps),
-    ("numbers without a type of NumPy's own, in compounds, are refused here as bytes (422)",
-     lambda d: d.query.get("format") == "bin" and d.status == 422 and b"NumPy has no type" in d.mine),
-    ("floats of more than 8 bytes that fit 8 have 8 here, 16 there",
-     lambda d: d.marks.wide_floats or d.endpoint == "meta" and without_wide_floats(d.mine) == without_wide_floats(d.his)),
-    ("another one of the bit patterns that are no number", lambda d: d.query.get("format") == "bin" and same_floats(d)),
-    ("TIFF has all pages in one row here: tifffile writes the dimensions into a comment of its own",
-     lambda d: d.query.get("format") == "tiff" and d.status == d.his_status == 200 and same_pixels(d)),
-    ("of floats of 2 bytes, mean and deviation are computed in that format there, which may overflow",
-     lambda d: d.endpoint == "stats" and d.status == d.his_status == 200 and is_of_halves(d)),
-    ("of floats of 4 bytes, the deviation is computed in that format there, and overflows", lambda d: d.endpoint == "stats" and overflows(d)),
-    ("groups that track the order of creation without indexing it are listed by name here", lambda d: d.endpoint == "meta" and
-     d.status == d.his_status == 200 and by_name(d.mine) == by_name(d.his)),
+    (
+        "h5grove fails (500): here it is answered, or refused with a status that says why",
+        lambda d: d.his_status == 500,
+    ),
+    (
+        "pointers of h5py's memory, which h5grove sends as bytes, are refused here (422)",
+        lambda d: d.query.get("format") == "bin" and d.status == 422 and d.marks.objects,
+    ),
+    (
+        "the bytes of an empty dataset are none here, those of a Python object there",
+        lambda d: d.query.get("format") == "bin" and d.mine == b"",
+    ),
+    (
+        "one sequence of variable length, selected alone, is an array to h5py: here it is JSON only (422)",
+        lambda d: d.status == 422 and d.his_status == 200 and d.marks.objects,
+    ),
+    (
+        "a text that is selected alone has the bytes of its type here, none of its trailing zeros there",
+        lambda d: d.query.get("format") == "bin" and d.mine.rstrip(b"\0") == d.his.rstrip(b"\0"),
+    ),
+    (
+        (
+            "what lies between the members of compounds and beside the bits of floats is the file's here, of"
+            " memory there"
+        ),
+        lambda d: d.query.get("format") == "bin"
+        and d.status == d.his_status == 200
+        and len(d.mine) == len(d.his)
+        and d.marks.gaps,
+    ),
+    (
+        "numbers without a type of NumPy's own, in compounds, are refused here as bytes (422)",
+        lambda d: d.query.get("format") == "bin" and d.status == 422 and b"NumPy has no type" in d.mine,
+    ),
+    (
+        "floats of more than 8 bytes that fit 8 have 8 here, 16 there",
+        lambda d: d.marks.wide_floats
+        or d.endpoint == "meta"
+        and without_wide_floats(d.mine) == without_wide_floats(d.his),
+    ),
+    (
+        "another one of the bit patterns that are no number",
+        lambda d: d.query.get("format") == "bin" and same_floats(d),
+    ),
+    (
+        "TIFF has all pages in one row here: tifffile writes the dimensions into a comment of its own",
+        lambda d: d.query.get("format") == "tiff" and d.status == d.his_status == 200 and same_pixels(d),
+    ),
+    (
+        "of floats of 2 bytes, mean and deviation are computed in that format there, which may overflow",
+        lambda d: d.endpoint == "stats" and d.status == d.his_status == 200 and is_of_halves(d),
+    ),
+    (
+        "of floats of 4 bytes, the deviation is computed in that format there, and overflows",
+        lambda d: d.endpoint == "stats" and overflows(d),
+    ),
+    (
+        "groups that track the order of creation without indexing it are listed by name here",
+        lambda d: d.endpoint == "meta"
+        and d.status == d.his_status == 200
+        and by_name(d.mine) == by_name(d.his),
+    ),
     ("datasets of 2^63 bytes and more are not read here", lambda d: b"2^63 bytes" in d.mine),
-    ("images of more than 8 bytes a sample, of complex numbers and of one dimension are refused here (422)",
-     lambda d: d.query.get("format") == "tiff" and d.status == 422),
-    ("groups that index the order of creation are listed in that order here, by `paths` as by `meta`",
-     lambda d: d.endpoint == "paths" and d.status == d.his_status == 200 and sorted(json.loads(d.mine)) == sorted(json.loads(d.his))),
+    (
+        (
+            "images of more than 8 bytes a sample, of complex numbers and of one dimension are refused here"
+            " (422)"
+        ),
+        lambda d: d.query.get("format") == "tiff" and d.status == 422,
+    ),
+    (
+        "groups that index the order of creation are listed in that order here, by `paths` as by `meta`",
+        lambda d: d.endpoint == "paths"
+        and d.status == d.his_status == 200
+        and sorted(json.loads(d.mine)) == sorted(json.loads(d.his)),
+    ),
     ("a request of more than 16 KiB is refused here (414)", lambda d: d.status == 414),
-    ("an element that is selected alone has the file's order of bytes here, as `meta` says, the processor's there",
-     lambda d: d.query.get("format") in ("bin", "npy") and d.status == d.his_status == 200 and same_values(d)),
-    ("h5py writes a region reference that is null without a bracket", lambda d: b"(null)>" in d.mine and
-     json.loads(d.mine.replace(b"(null)>", b"(null>")) == json.loads(d.his)),
-    ("statistics of no numbers are refused here, also of none of them (422)",
-     lambda d: d.endpoint == "stats" and d.status == 422 and b'"min": null' in d.his),
-    ("of complex numbers, statistics there are those of the real parts, cut to integers: they are refused here (422)",
-     lambda d: d.endpoint == "stats" and d.status == 422 and d.his_status == 200 and d.marks.complex),
-    ("of sequences of big-endian numbers, h5py does not swap the bytes", lambda d: d.endpoint in ("attr", "data") and d.marks.swapped and
-     d.query.get("format", "json") == "json" and d.status == d.his_status == 200),
-    ("members of compounds are in the order of the type here, as in `meta`, in that of their offsets there", lambda d: d.marks.disordered and
-     d.query.get("format", "json") == "json" and d.status == d.his_status == 200 and same_leaves(json.loads(d.mine), json.loads(d.his))),
-    ("the value of an attribute that cannot be read is null here", lambda d: d.endpoint == "attr" and d.status == d.his_status == 200 and
-     null_or_same(json.loads(d.mine), json.loads(d.his))),
-    ("what libhdf5 makes of damaged bytes, a name that it does not find among them too, is an error here, which names their place (500)",
-     lambda d: d.status == 500 and d.his_status in (200, 404) and b" at 0x" in d.mine and "/hostile/" in d.file),
-    ("damage is local here: h5py gives less", lambda d: d.endpoint in ("meta", "attr", "paths") and b'"error"' in d.mine),
+    (
+        (
+            "an element that is selected alone has the file's order of bytes here, as `meta` says, the"
+            " processor's there"
+        ),
+        lambda d: d.query.get("format") in ("bin", "npy")
+        and d.status == d.his_status == 200
+        and same_values(d),
+    ),
+    (
+        "h5py writes a region reference that is null without a bracket",
+        lambda d: b"(null)>" in d.mine
+        and json.loads(d.mine.replace(b"(null)>", b"(null>")) == json.loads(d.his),
+    ),
+    (
+        "statistics of no numbers are refused here, also of none of them (422)",
+        lambda d: d.endpoint == "stats" and d.status == 422 and b'"min": null' in d.his,
+    ),
+    (
+        (
+            "of complex numbers, statistics there are those of the real parts, cut to integers: they are"
+            " refused here (422)"
+        ),
+        lambda d: d.endpoint == "stats" and d.status == 422 and d.his_status == 200 and d.marks.complex,
+    ),
+    (
+        "of sequences of big-endian numbers, h5py does not swap the bytes",
+        lambda d: d.endpoint in ("attr", "data")
+        and d.marks.swapped
+        and d.query.get("format", "json") == "json"
+        and d.status == d.his_status == 200,
+    ),
+    (
+        (
+            "members of compounds are in the order of the type here, as in `meta`, in that of their offsets"
+            " there"
+        ),
+        lambda d: d.marks.disordered
+        and d.query.get("format", "json") == "json"
+        and d.status == d.his_status == 200
+        and same_leaves(json.loads(d.mine), json.loads(d.his)),
+    ),
+    (
+        "the value of an attribute that cannot be read is null here",
+        lambda d: d.endpoint == "attr"
+        and d.status == d.his_status == 200
+        and null_or_same(json.loads(d.mine), json.loads(d.his)),
+    ),
+    (
+        (
+            "what libhdf5 makes of damaged bytes, a name that it does not find among them too, is an error"
+            " here, which names their place (500)"
+        ),
+        lambda d: d.status == 500
+        and d.his_status in (200, 404)
+        and b" at 0x" in d.mine
+        and "/hostile/" in d.file,
+    ),
+    (
+        "damage is local here: h5py gives less",
+        lambda d: d.endpoint in ("meta", "attr", "paths") and b'"error"' in d.mine,
+    ),
 ]
 Difference = collections.namedtuple("Difference", "file endpoint query status mine his_status his marks")
-# What explains differences of an object: Python's objects, bytes of no meaning, floats of odd sizes, complex numbers; sequences of
-# big-endian numbers and compounds whose members are not in the order of their offsets, those of attributes too.
-Marks = collections.namedtuple("Marks", "objects gaps wide_floats complex swapped disordered", defaults=(False,) * 6)
+# What explains differences of an object: Python's objects, bytes of no meaning, floats of odd sizes, complex
+# numbers; sequences of big-endian numbers and compounds whose members are not in the order of their offsets,
+# those of attributes too.
+Marks = collections.namedtuple(
+    "Marks", "objects gaps wide_floats complex swapped disordered", defaults=(False,) * 6
+)
 
 
 def holds(explains, difference):
@@ -312,9 +439,15 @@ def null_or_same(mine, his):
 
 def same_leaves(mine, his):
     """Whether both are of the same values, whatever their order."""
+
     def flat(value):
         items = value.values() if isinstance(value, dict) else value
-        return [leaf for item in items for leaf in flat(item)] if isinstance(value, (dict, list)) else [json.dumps(value)]
+        return (
+            [leaf for item in items for leaf in flat(item)]
+            if isinstance(value, (dict, list))
+            else [json.dumps(value)]
+        )
+
     return sorted(flat(mine)) == sorted(flat(his))
 
 
@@ -328,6 +461,7 @@ def objects(file):
     """Paths of all links, by hard links each group once, and what they lead to."""
     out = [("/", file["/"])]
     seen = set()
+
     def walk(group, prefix):
         info = h5py.h5o.get_info(group.id)
         if (info.fileno, info.addr) in seen:
@@ -347,6 +481,7 @@ def objects(file):
             out.append((path, target))
             if isinstance(target, h5py.Group) and isinstance(link, h5py.HardLink):
                 walk(target, path)
+
     walk(file["/"], "")
     return out
 
@@ -369,7 +504,10 @@ def questions(path, target):
         few, rank, shape = True, 0, ()
     selections = [None] if few else []
     if rank:
-        selections += [",".join(["0:3"] + [":" if few else "1:4"] * (rank - 1)), ",".join(["-1"] + [":2"] * (rank - 1))]
+        selections += [
+            ",".join(["0:3"] + [":" if few else "1:4"] * (rank - 1)),
+            ",".join(["-1"] + [":2"] * (rank - 1)),
+        ]
         if rank > 1:
             selections.append(",".join(["::2" if few else ":9:2"] * (rank - 1) + ["0"]))
     for selection in selections:
@@ -395,7 +533,10 @@ def is_swapped(part):
     if not isinstance(part, h5py.h5t.TypeVlenID):
         return False
     item = part.get_super()
-    return isinstance(item, (h5py.h5t.TypeIntegerID, h5py.h5t.TypeFloatID)) and item.get_order() == h5py.h5t.ORDER_BE
+    return (
+        isinstance(item, (h5py.h5t.TypeIntegerID, h5py.h5t.TypeFloatID))
+        and item.get_order() == h5py.h5t.ORDER_BE
+    )
 
 
 def is_disordered(part):
@@ -425,9 +566,14 @@ def marks_of(target):
     stored = [target.id.get_type()] if dataset else []
     parts = [part for one in (*stored, *attribute_types(target)) for part in parts_of(one)]
     kinds = list(leaves(target.dtype)) if dataset else []
-    return Marks(any(kind.kind == "O" for kind in kinds), len(kinds) > 1 or any(kind.char in "gG" for kind in kinds),
-                 any(isinstance(one, h5py.h5t.TypeFloatID) and 8 < one.get_size() < 16 for one in stored),
-                 any(kind.kind == "c" for kind in kinds), any(map(is_swapped, parts)), any(map(is_disordered, parts)))
+    return Marks(
+        any(kind.kind == "O" for kind in kinds),
+        len(kinds) > 1 or any(kind.char in "gG" for kind in kinds),
+        any(isinstance(one, h5py.h5t.TypeFloatID) and 8 < one.get_size() < 16 for one in stored),
+        any(kind.kind == "c" for kind in kinds),
+        any(map(is_swapped, parts)),
+        any(map(is_disordered, parts)),
+    )
 
 
 def compare_apart(program, file, found):
@@ -462,7 +608,7 @@ def compare(program, file, found):
             marks = {}
             asked = []
             every = objects(opened)
-            for path, target in every[::len(every) // MOST_OBJECTS + 1]:
+            for path, target in every[:: len(every) // MOST_OBJECTS + 1]:
                 try:
                     marks[path] = Marks() if target is None else marks_of(target)
                 except Exception:
@@ -508,9 +654,18 @@ def kind_of(endpoint, query):
 
 
 def print_kinds(found):
-    differences = [(name, difference) for name, list_ in found.items() for difference in list_ if isinstance(difference, Difference)]
-    with_reason = collections.Counter(kind_of(d.endpoint, d.query) for name, d in differences if name != "unexplained")
-    unexplained = collections.Counter(kind_of(d.endpoint, d.query) for name, d in differences if name == "unexplained")
+    differences = [
+        (name, difference)
+        for name, list_ in found.items()
+        for difference in list_
+        if isinstance(difference, Difference)
+    ]
+    with_reason = collections.Counter(
+        kind_of(d.endpoint, d.query) for name, d in differences if name != "unexplained"
+    )
+    unexplained = collections.Counter(
+        kind_of(d.endpoint, d.query) for name, d in differences if name == "unexplained"
+    )
     answers, equal = (collections.Counter(found[name]) for name in ("answers", "equal"))
     print(f"{'':14} {'answers':>8} {'equal':>8} {'a reason':>8} {'none':>8}")
     for kind in sorted(answers):
@@ -520,8 +675,10 @@ def print_kinds(found):
 def shown(difference):
     if not isinstance(difference, Difference):
         return str(difference)
-    return (f"{os.path.basename(difference.file)} {difference.endpoint} {difference.query}\n      here   {difference.status} "
-            f"{difference.mine}\n      theirs {difference.his_status} {difference.his}")
+    return (
+        f"{os.path.basename(difference.file)} {difference.endpoint} {difference.query}\n      here  "
+        f" {difference.status} {difference.mine}\n      theirs {difference.his_status} {difference.his}"
+    )
 
 
 def main():

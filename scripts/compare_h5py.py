@@ -1,13 +1,12 @@
 #!/usr/bin/python3
-"""Compares an HDF5 file, read with h5py (libhdf5), with its mount: links, every dataset's bytes, every attribute's
-value. An independent second reader, for any file that it can open.
+"""Compares an HDF5 file, read with h5py (libhdf5), with its mount: links, every dataset's bytes, every
+attribute's value. An independent second reader, for any file that it can open.
 
     compare_h5py.py FILE MOUNTPOINT            a file that is mounted already
     compare_h5py.py --h5mount PROGRAM [--driver family|split] FILE     mounts it first
 
-Prints one line per difference, then counts. What h5py itself cannot read (missing filters, unsupported types) is
-counted separately and only has to be listed by the mount. Exit code 1 where anything differs.
-"""
+Prints one line per difference, then counts. What h5py itself cannot read (missing filters, unsupported types)
+is counted separately and only has to be listed by the mount. Exit code 1 where anything differs. """
 import argparse, json, math, os, re, subprocess, sys, tempfile, time
 
 import h5py
@@ -62,7 +61,14 @@ def has_parts(kind):
 class Compare:
     def __init__(self, root):
         self.root = os.fsencode(root)
-        self.count = {"groups": 0, "datasets": 0, "bytes": 0, "attributes": 0, "symlinks": 0, "beyond h5py": 0}
+        self.count = {
+            "groups": 0,
+            "datasets": 0,
+            "bytes": 0,
+            "attributes": 0,
+            "symlinks": 0,
+            "beyond h5py": 0,
+        }
         self.differences = []
         self.seen = set()
 
@@ -112,7 +118,8 @@ class Compare:
         else:
             self.say(at, "a committed datatype is not a file")
 
-    # ---- bytes ---------------------------------------------------------------------------------------------------
+    # ---- bytes
+    # ---------------------------------------------------------------------------------------------------
 
     def dataset(self, dataset, at):
         self.count["datasets"] += 1
@@ -187,7 +194,8 @@ class Compare:
         self.count["bytes"] += len(want)
         return None
 
-    # ---- attributes ----------------------------------------------------------------------------------------------
+    # ---- attributes
+    # ----------------------------------------------------------------------------------------------
 
     def attributes(self, thing, at):
         for i in range(h5py.h5a.get_num_attrs(thing)):
@@ -265,12 +273,20 @@ class Compare:
             if kind.is_variable_str():
                 return v
             pad = kind.get_strpad()
-            return v.rstrip(b" ") if pad == h5py.h5t.STR_SPACEPAD else v.split(b"\0")[0] if pad == h5py.h5t.STR_NULLTERM \
+            return (
+                v.rstrip(b" ")
+                if pad == h5py.h5t.STR_SPACEPAD
+                else v.split(b"\0")[0]
+                if pad == h5py.h5t.STR_NULLTERM
                 else v.rstrip(b"\0")
+            )
+
         if attribute.shape == ():
             return None if value == text(want) else f"{value[:60]!r} is not {text(want)[:60]!r}"
         try:
-            have = np.array(json.loads(value.decode("utf-8", "surrogateescape")), dtype=object).ravel().tolist()
+            have = (
+                np.array(json.loads(value.decode("utf-8", "surrogateescape")), dtype=object).ravel().tolist()
+            )
         except ValueError:
             return "is not JSON"
         flat = np.array(want, dtype=object).ravel().tolist()
@@ -278,9 +294,13 @@ class Compare:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--h5mount")
-    parser.add_argument("--driver", choices=("family", "split"), help="FILE is libhdf5's name of a set of files")
+    parser.add_argument(
+        "--driver", choices=("family", "split"), help="FILE is libhdf5's name of a set of files"
+    )
     parser.add_argument("file")
     parser.add_argument("mountpoint", nargs="?")
     args = parser.parse_args()

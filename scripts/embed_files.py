@@ -12,13 +12,16 @@ def literals(data):
     """The bytes as string literals, a line each."""
     escaped = ["\\%03o" % byte if byte < 32 or byte > 126 or byte in b'"\\?' else chr(byte) for byte in data]
     for begin in range(0, len(escaped), MAX_LITERAL):
-        yield '"' + "".join(escaped[begin:begin + MAX_LITERAL]) + '"'
+        yield '"' + "".join(escaped[begin : begin + MAX_LITERAL]) + '"'
 
 
 def main():
     output, files = sys.argv[1], sys.argv[2:]
     with open(output, "w", encoding="ascii") as out:
-        out.write('#include "site/assets.h"\n\nnamespace h5mount::serve {\nnamespace {\n\nusing namespace std::literals;\n\n')
+        out.write(
+            '#include "site/assets.h"\n\nnamespace h5mount::serve {\nnamespace {\n\nusing namespace'
+            " std::literals;\n\n"
+        )
         out.write("constexpr Asset kAssets[] = {\n")
         for file in files:
             with open(file, "rb") as source:

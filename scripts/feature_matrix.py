@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""Which features of the format were read, how each was written, and whether reading it passed: tests/FEATURES.md.
+"""Which features of the format were read, how each was written, and whether reading it passed:
+tests/FEATURES.md.
 
     feature_matrix.py --h5mount PROGRAM [--corpus DIR] [--out tests/FEATURES.md] [MANIFEST.json ...]
 
-Mounts every file of the corpus and compares it with its manifest, whose values come from an independent reader
-(tools/verify_mount.py beside the corpus compares names, bytes, attributes, links and errors). Features are derived
-from the manifest's files, groups, links, datasets and attributes; an object passes where no finding names it. A row
-is one feature by one writer, with the numbers of files and objects that have it.
-Exit code 1 where anything failed. Needs only Python and the corpus.
-"""
+Mounts every file of the corpus and compares it with its manifest, whose values come from an independent
+reader (tools/verify_mount.py beside the corpus compares names, bytes, attributes, links and errors). Features
+are derived from the manifest's files, groups, links, datasets and attributes; an object passes where no
+finding names it. A row is one feature by one writer, with the numbers of files and objects that have it. Exit
+code 1 where anything failed. Needs only Python and the corpus. """
 import argparse, collections, glob, importlib.util, json, os, re, subprocess, sys, tempfile, time
 
 
@@ -19,7 +19,9 @@ def load_judge(path):
     return module
 
 
-# ---- features ----------------------------------------------------------------------------------------------------
+# ---- features
+# ----------------------------------------------------------------------------------------------------
+
 
 def type_features(t, depth=0):
     kind = t.get("class", "?")
@@ -28,7 +30,11 @@ def type_features(t, depth=0):
     if kind == "integer":
         whole = t.get("precision") == 8 * (size or 0)
         sign = "signed" if t.get("signed") else "unsigned"
-        yield f"{sign} integer, {8 * size} bits{order}" if whole else f"integer of fewer bits than its bytes hold{order}"
+        yield (
+            f"{sign} integer, {8 * size} bits{order}"
+            if whole
+            else f"integer of fewer bits than its bytes hold{order}"
+        )
     elif kind == "float":
         usual = {2: [(5, 10), (8, 7)], 4: [(8, 23)], 8: [(11, 52)], 16: [(15, 112), (15, 64)]}.get(size, [])
         named = (t.get("esize"), t.get("msize")) in usual
@@ -73,7 +79,9 @@ def file_features(m):
         yield "file", "shared object header messages"
     space = m.get("file_space") or {}
     if space.get("strategy"):
-        yield "file", f"file space strategy {space['strategy']}" + (", persistent" if space.get("persist") else "")
+        yield "file", f"file space strategy {space['strategy']}" + (
+            ", persistent" if space.get("persist") else ""
+        )
 
 
 def group_features(o):
@@ -117,7 +125,8 @@ def dataset_features(o):
     if len(filters) > 1:
         yield "filter", f"{len(filters)} filters in one pipeline"
     if o.get("fill"):
-        yield "fill value", f"{o['fill']}, written {o.get('fill_time')}, storage allocated {o.get('alloc_time')}"
+        written = f"written {o.get('fill_time')}, storage allocated {o.get('alloc_time')}"
+        yield "fill value", f"{o['fill']}, {written}"
     if o.get("committed_type_addr"):
         yield "datatype", "committed datatype used by a dataset"
     for feature in dict.fromkeys(type_features(o.get("dtype") or {})):
@@ -136,16 +145,32 @@ def attribute_features(o):
 
 
 def link_features(link):
-    yield "link", {"hard": "hard", "soft": "soft", "external": "external"}.get(link["type"], "user-defined class")
+    yield "link", {"hard": "hard", "soft": "soft", "external": "external"}.get(
+        link["type"], "user-defined class"
+    )
     if link.get("cset") == "utf8":
         yield "link", "name marked UTF-8"
     if any("\udc80" <= c <= "\udcff" for c in link["path"]):
         yield "link", "name that is not UTF-8"
 
 
-FILTER_NAMES = {1: "deflate", 2: "shuffle", 3: "fletcher32", 4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2",
-                32000: "lzf", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle", 32013: "zfp", 32015: "zstd",
-                32018: "jpeg-ls", 32026: "blosc2"}
+FILTER_NAMES = {
+    1: "deflate",
+    2: "shuffle",
+    3: "fletcher32",
+    4: "szip",
+    5: "nbit",
+    6: "scaleoffset",
+    307: "bzip2",
+    32000: "lzf",
+    32001: "blosc",
+    32004: "lz4",
+    32008: "bitshuffle",
+    32013: "zfp",
+    32015: "zstd",
+    32018: "jpeg-ls",
+    32026: "blosc2",
+}
 
 
 def filter_name(f):
@@ -168,7 +193,9 @@ def listed_dataset_features(path, d):
     if d.get("expect") == "error":
         yield "sparse", "damaged chunk refused: " + path.lstrip("/")
         return
-    kind = {"fa": "fixed array", "ea": "extensible array", "bt2": "v2 B-tree"}.get(d["index"].get("kind"), d["index"].get("kind"))
+    kind = {"fa": "fixed array", "ea": "extensible array", "bt2": "v2 B-tree"}.get(
+        d["index"].get("kind"), d["index"].get("kind")
+    )
     yield "sparse", f"index {kind}" + (", filtered" if d.get("pipelines") else "")
     yield "sparse", f"layout form {d.get('layout_form')}, offset size of {d.get('offset_size_field')} bytes"
     for chunk in d.get("chunks") or []:
@@ -183,7 +210,9 @@ def listed_dataset_features(path, d):
         yield "sparse", "nothing allocated"
 
 
-# ---- running -----------------------------------------------------------------------------------------------------
+# ---- running
+# -----------------------------------------------------------------------------------------------------
+
 
 def writer(path, corpus, manifest):
     parts = os.path.relpath(path, corpus).split(os.sep)
@@ -200,8 +229,12 @@ def verify(judge, program, path, manifest, timeout):
     """Findings of one file; None where it cannot be mounted (then `why` is set)."""
     with tempfile.TemporaryDirectory(prefix="features-") as mnt:
         options = ["-o", "force"] if "status flags" in (manifest.get("note") or "") else []
-        done = subprocess.run([program] + options + [judge.source_of(path, manifest), mnt], capture_output=True, text=True,
-                              timeout=timeout)
+        done = subprocess.run(
+            [program] + options + [judge.source_of(path, manifest), mnt],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
         if done.returncode:
             return [f"/: mount failed: {done.stderr.strip()[:200]}"]
         try:
@@ -248,12 +281,25 @@ class Matrix:
             own = [("object header", f"version {o.get('header_version')}")]
             of_kind = {"group": group_features, "dataset": dataset_features}.get(o.get("type"), lambda _: [])
             if o.get("type") == "datatype":
-                own += [("datatype", "committed: " + f) for f in list(type_features(o.get("dtype") or {}))[:1]]
+                own += [
+                    ("datatype", "committed: " + f) for f in list(type_features(o.get("dtype") or {}))[:1]
+                ]
             self.add([*own, *of_kind(o), *attribute_features(o)], who, name, failed)
 
 
-AREAS = ["file", "object header", "group", "link", "dataspace", "datatype", "attribute", "layout", "fill value", "filter",
-         "sparse"]
+AREAS = [
+    "file",
+    "object header",
+    "group",
+    "link",
+    "dataspace",
+    "datatype",
+    "attribute",
+    "layout",
+    "fill value",
+    "filter",
+    "sparse",
+]
 
 
 def natural(text):
@@ -264,11 +310,24 @@ def write(out, matrix, files):
     rows = sorted(matrix.rows.items(), key=lambda r: (AREAS.index(r[0][0]), natural(r[0][1]), r[0][2]))
     passed = sum(not row["failed"] for _, row in rows)
     print("# Features of the format, read through the mount\n", file=out)
-    print("Made by `scripts/feature_matrix.py`: every file of the corpus is mounted and held against its manifest.",
-          file=out)
-    print("A row is a feature, who wrote the files that have it, in how many files and objects it stands, and whether",
-          file=out)
-    print(f"all of them read as the manifest says. {len(files)} files, {len(rows)} rows, {passed} pass.\n", file=out)
+    print(
+        (
+            "Made by `scripts/feature_matrix.py`: every file of the corpus is mounted and held against its"
+            " manifest."
+        ),
+        file=out,
+    )
+    print(
+        (
+            "A row is a feature, who wrote the files that have it, in how many files and objects it stands,"
+            " and whether"
+        ),
+        file=out,
+    )
+    print(
+        f"all of them read as the manifest says. {len(files)} files, {len(rows)} rows, {passed} pass.\n",
+        file=out,
+    )
     area = None
     for (of, feature, who), row in rows:
         if of != area:
@@ -276,7 +335,10 @@ def write(out, matrix, files):
             print("| feature | written by | files | objects | result |\n|---|---|---:|---:|---|", file=out)
             area = of
         result = "pass" if not row["failed"] else f"**{len(row['failed'])} fail**"
-        print(f"| {feature.replace('|', '/')} | {who} | {len(row['files'])} | {row['objects']} | {result} |", file=out)
+        print(
+            f"| {feature.replace('|', '/')} | {who} | {len(row['files'])} | {row['objects']} | {result} |",
+            file=out,
+        )
     failures = sorted({str(f) for _, row in rows for found in row["failed"] for f in found})
     if failures:
         print("\n## What failed\n", file=out)
@@ -287,9 +349,13 @@ def write(out, matrix, files):
 
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--h5mount", required=True)
-    parser.add_argument("--corpus", default=os.environ.get("H5MOUNT_CORPUS", os.path.join(here, "../../shared/corpus")))
+    parser.add_argument(
+        "--corpus", default=os.environ.get("H5MOUNT_CORPUS", os.path.join(here, "../../shared/corpus"))
+    )
     parser.add_argument("--judge", help="another verify_mount.py")
     parser.add_argument("--out", default=os.path.join(here, "../tests/FEATURES.md"))
     parser.add_argument("--timeout", type=float, default=300)
@@ -298,13 +364,17 @@ def main():
     corpus = os.path.abspath(args.corpus)
     judge = load_judge(args.judge or os.path.join(corpus, "../tools/verify_mount.py"))
     paths = args.manifests or sorted(
-        p for folder in ("generated", "foreign", "filters", "sparse")
-        for p in glob.glob(os.path.join(corpus, folder, "**/*.json"), recursive=True))
+        p
+        for folder in ("generated", "foreign", "filters", "sparse")
+        for p in glob.glob(os.path.join(corpus, folder, "**/*.json"), recursive=True)
+    )
     matrix, files = Matrix(), []
     for path in paths:
         with open(path) as f:
             manifest = json.load(f)
-        if not isinstance(manifest, dict) or not ("objects" in manifest and "links" in manifest or "datasets" in manifest):
+        if not isinstance(manifest, dict) or not (
+            "objects" in manifest and "links" in manifest or "datasets" in manifest
+        ):
             continue
         manifest.setdefault("objects", {})
         name = os.path.relpath(judge.source_of(path, manifest), corpus)
@@ -313,7 +383,12 @@ def main():
         except subprocess.TimeoutExpired:
             findings = ["/: mount failed: it did not come back"]
         files.append(name)
-        print(f"{'FAIL' if findings else 'ok  '} {name}", *findings[:2], sep="\n     " if findings else " ", flush=True)
+        print(
+            f"{'FAIL' if findings else 'ok  '} {name}",
+            *findings[:2],
+            sep="\n     " if findings else " ",
+            flush=True,
+        )
         matrix.file(manifest, writer(path, corpus, manifest), name, findings)
     with open(args.out, "w") as out:
         rows, passed = write(out, matrix, files)

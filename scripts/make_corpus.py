@@ -2,26 +2,49 @@
 """Writes the corpus of HDF5 files that the tests need, with h5py and libhdf5.
 
     make_corpus.py DIRECTORY             into a directory that is not there yet
-    make_corpus.py --cached DIRECTORY    once for this version of the script, below DIRECTORY; prints the place
+    make_corpus.py --cached DIRECTORY    once for this version of the script, below DIRECTORY; prints the
+                                         place
 
-generated/  every superblock, object header, group, attribute list, chunk index and storage layout that libhdf5 1.10
-            writes; X.h5.json says what libhdf5 says of X.h5: the superblock, its sizes, the user block
+generated/ every superblock, object header, group, attribute list, chunk index and storage layout that libhdf5
+            1.10 writes; X.h5.json says what libhdf5 says of X.h5: the superblock, its sizes, the user block
 filters/    every filter that h5py writes; X.json in the form that tests/filter/verify_corpus.py reads
 hostile/    the same kinds of files, damaged: cut short, or bits flipped behind each signature
 sparse/, filters/frames/    from tests/data: no library of Debian writes them
-expected_chunks.txt         chunks of every chunked dataset: file, path, number of chunks, then up to six of them as
-                            element-offsets:address:stored-size:filter-mask, separated by tabs
+expected_chunks.txt         chunks of every chunked dataset: file, path, number of chunks, then up to six of
+                            them as element-offsets:address:stored-size:filter-mask, separated by tabs
 """
 import argparse, ctypes, glob, hashlib, json, os, shutil, tempfile
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 OLD, V18, LATEST = ("earliest", "v108"), ("v108", "v108"), ("latest", "latest")
 DENSE_ATTRIBUTES = 300
-SIGNATURES = [b"TREE", b"HEAP", b"SNOD", b"OHDR", b"OCHK", b"FRHP", b"FHDB", b"FHIB", b"BTHD", b"BTLF", b"BTIN", b"FAHD",
-              b"FADB", b"EAHD", b"EAIB", b"EASB", b"EADB", b"GCOL", b"SMTB", b"SMLI"]
+SIGNATURES = [
+    b"TREE",
+    b"HEAP",
+    b"SNOD",
+    b"OHDR",
+    b"OCHK",
+    b"FRHP",
+    b"FHDB",
+    b"FHIB",
+    b"BTHD",
+    b"BTLF",
+    b"BTIN",
+    b"FAHD",
+    b"FADB",
+    b"EAHD",
+    b"EAIB",
+    b"EASB",
+    b"EADB",
+    b"GCOL",
+    b"SMTB",
+    b"SMLI",
+]
 
 
-# ---- generated/ ----------------------------------------------------------------------------------------------------
+# ---- generated/
+# ----------------------------------------------------------------------------------------------------
+
 
 def libhdf5():
     """The library that h5py has loaded; its version is that of the system."""
@@ -35,7 +58,9 @@ def lenient_access():
     access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
     unusual_numbers = 1
     if hasattr(libhdf5(), "H5Pset_relax_file_integrity_checks"):
-        libhdf5().H5Pset_relax_file_integrity_checks(ctypes.c_int64(access.id), ctypes.c_uint64(unusual_numbers))
+        libhdf5().H5Pset_relax_file_integrity_checks(
+            ctypes.c_int64(access.id), ctypes.c_uint64(unusual_numbers)
+        )
     return access
 
 
@@ -71,10 +96,20 @@ def fill_groups(f):
 
 def fill_attributes(f):
     """Attributes of every class that h5py writes, in compact and dense lists, of groups and datasets."""
-    kinds = {"int": np.int16(-5), "uint": np.uint64(2**64 - 1), "float": np.float32(0.1), "nan": np.float64("nan"),
-             "complex": np.complex64(1 + 2j), "text": "é and a\nline", "fixed": np.bytes_("padded"),
-             "texts": np.array(["one", "two"], dtype=object), "bool": np.bool_(True), "array": np.arange(6).reshape(2, 3),
-             "big_endian": np.arange(3, dtype=">i4"), "empty": h5py.Empty("f4")}
+    kinds = {
+        "int": np.int16(-5),
+        "uint": np.uint64(2**64 - 1),
+        "float": np.float32(0.1),
+        "nan": np.float64("nan"),
+        "complex": np.complex64(1 + 2j),
+        "text": "é and a\nline",
+        "fixed": np.bytes_("padded"),
+        "texts": np.array(["one", "two"], dtype=object),
+        "bool": np.bool_(True),
+        "array": np.arange(6).reshape(2, 3),
+        "big_endian": np.arange(3, dtype=">i4"),
+        "empty": h5py.Empty("f4"),
+    }
     compact, dataset = f.create_group("kinds"), f.create_dataset("dataset", data=np.arange(3))
     for holder in (compact, dataset):
         for name, value in kinds.items():
@@ -114,7 +149,9 @@ def fill_chunks(f):
         chunked(f, "extensible_second" + suffix, (3, 50), (2, 1), (3, None), **filters)
         chunked(f, "tree" + suffix, (30, 31), (1, 2), (None, None), **filters)
         chunked(f, "tree_deep" + suffix, (60, 61), (1, 1), (None, None), dtype="<i2", **filters)
-        holes = chunked(f, "holes" + suffix, (100, 10), (9, 3), (None, 10), write=False, fillvalue=-7, **filters)
+        holes = chunked(
+            f, "holes" + suffix, (100, 10), (9, 3), (None, 10), write=False, fillvalue=-7, **filters
+        )
         holes[50:60, 2:5] = 3
     chunked(f, "implicit", (20, 21), (3, 4), early=True)
     chunked(f, "extensible_long", (20000,), (1,), (None,), dtype="<u1")
@@ -140,7 +177,9 @@ def fill_datasets(f):
     f["fixed_text"] = np.array([b"ab", b"cdef"])
     f["bool"] = np.array([True, False])
     f["complex"] = np.array([1 + 2j, -3j])
-    f["compound"] = np.array([(1, 2.5, [1, 2, 3])], dtype=np.dtype([("a", "i1"), ("b", ">f8"), ("c", "<i2", 3)], align=True))
+    f["compound"] = np.array(
+        [(1, 2.5, [1, 2, 3])], dtype=np.dtype([("a", "i1"), ("b", ">f8"), ("c", "<i2", 3)], align=True)
+    )
     f["enum"] = np.array([0, 2], dtype=h5py.enum_dtype({"RED": 0, "BLUE": 2}, "i2"))
     f["opaque"] = np.array([b"abc", b"def"], dtype="V3")
     lists = f.create_dataset("lists", (3,), dtype=h5py.vlen_dtype(np.int16))
@@ -173,7 +212,11 @@ def create(place, fill, *, libver=LATEST, prepare=None, **more):
     if more.get("userblock"):
         properties.set_userblock(more["userblock"])
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
-    bounds = {"earliest": h5py.h5f.LIBVER_EARLIEST, "v108": h5py.h5f.LIBVER_V18, "latest": h5py.h5f.LIBVER_LATEST}
+    bounds = {
+        "earliest": h5py.h5f.LIBVER_EARLIEST,
+        "v108": h5py.h5f.LIBVER_V18,
+        "latest": h5py.h5f.LIBVER_LATEST,
+    }
     access.set_libver_bounds(bounds[libver[0]], bounds[libver[1]])
     access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
     with h5py.File(h5py.h5f.create(place.encode(), h5py.h5f.ACC_EXCL, properties, access)) as f:
@@ -191,8 +234,14 @@ def share_messages(properties):
 
 def fill_shared(f):
     for i in range(80):
-        dataset = f.create_dataset("d%02d" % i, (i % 4 + 1, 5), dtype=[("a", "i4"), ("b", "f8")], chunks=True,
-                                   fillvalue=np.array((3, 4), dtype=[("a", "i4"), ("b", "f8")]), compression="gzip")
+        dataset = f.create_dataset(
+            "d%02d" % i,
+            (i % 4 + 1, 5),
+            dtype=[("a", "i4"), ("b", "f8")],
+            chunks=True,
+            fillvalue=np.array((3, 4), dtype=[("a", "i4"), ("b", "f8")]),
+            compression="gzip",
+        )
         dataset.attrs["units"] = "metres per second squared, %d" % (i % 3)
 
 
@@ -209,8 +258,13 @@ def describe(path):
         addresses, lengths = properties.get_sizes()
         count = ctypes.c_uint(0)
         libhdf5().H5Pget_shared_mesg_nindexes(ctypes.c_int64(properties.id), ctypes.byref(count))
-        said = {"superblock_version": properties.get_version()[0], "userblock": properties.get_userblock(),
-                "sizeof_addr": addresses, "sizeof_size": lengths, "sohm_indexes": count.value}
+        said = {
+            "superblock_version": properties.get_version()[0],
+            "userblock": properties.get_userblock(),
+            "sizeof_addr": addresses,
+            "sizeof_size": lengths,
+            "sohm_indexes": count.value,
+        }
     with open(path + ".json", "w") as out:
         json.dump(said, out, indent=1)
         out.write("\n")
@@ -224,18 +278,30 @@ def write_generated(place):
 
     create(at("old_small.h5"), lambda f: f.update({"x": np.arange(4)}), libver=OLD)
     for era, libver in (("old", OLD), ("v18", V18), ("new", LATEST)):
-        for name, fill in (("groups", fill_groups), ("attributes", fill_attributes), ("chunks", fill_chunks),
-                           ("datasets", fill_datasets)):
+        for name, fill in (
+            ("groups", fill_groups),
+            ("attributes", fill_attributes),
+            ("chunks", fill_chunks),
+            ("datasets", fill_datasets),
+        ):
             create(at(f"{name}_{era}.h5"), fill, libver=libver)
     create(at("virtual.h5"), fill_virtual)
     # The ratios of B-trees are in superblock version 1 only.
-    create(at("superblock1.h5"), fill_chunks, libver=OLD, prepare=lambda p: libhdf5().H5Pset_istore_k(
-        ctypes.c_int64(p.id), 8))
+    create(
+        at("superblock1.h5"),
+        fill_chunks,
+        libver=OLD,
+        prepare=lambda p: libhdf5().H5Pset_istore_k(ctypes.c_int64(p.id), 8),
+    )
     create(at("narrow.h5"), fill_groups, libver=OLD, prepare=lambda p: p.set_sizes(4, 4))
     create(at("userblock.h5"), fill_datasets, libver=OLD, userblock=1024)
     create(at("shared_messages.h5"), fill_shared, prepare=share_messages)
     create(at("external.h5"), lambda f: write_external(f, place))
-    create(at("paged.h5"), fill_attributes, prepare=lambda p: p.set_file_space_strategy(h5py.h5f.FSPACE_STRATEGY_PAGE, True, 1))
+    create(
+        at("paged.h5"),
+        fill_attributes,
+        prepare=lambda p: p.set_file_space_strategy(h5py.h5f.FSPACE_STRATEGY_PAGE, True, 1),
+    )
     for path in sorted(glob.glob(at("*.h5"))):
         describe(path)
     with h5py.File(at("family-%d.h5"), "w", driver="family", memb_size=4096) as f:
@@ -244,7 +310,9 @@ def write_generated(place):
         fill_datasets(f)
 
 
-# ---- chunks, filters, damage ---------------------------------------------------------------------------------------
+# ---- chunks, filters, damage
+# ---------------------------------------------------------------------------------------
+
 
 def chunk_lines(top, name):
     lines = []
@@ -252,17 +320,24 @@ def chunk_lines(top, name):
     def visit(path, dataset):
         if not isinstance(dataset, h5py.Dataset) or dataset.chunks is None:
             return
-        # libhdf5 1.10 lists the chunks of an extensible array whose unlimited dimension is not the first under wrong offsets.
+        # libhdf5 1.10 lists the chunks of an extensible array whose unlimited dimension is not the first
+        # under wrong offsets.
         if path.startswith("extensible_second"):
             return
         n = dataset.id.get_num_chunks()
         chosen = sorted({0, 1, n // 3, 2 * n // 3, n - 2, n - 1} & set(range(n)))
         infos = [dataset.id.get_chunk_info(i) for i in chosen]
-        parts = [":".join([",".join(map(str, i.chunk_offset)), str(i.byte_offset), str(i.size), str(i.filter_mask)])
-                 for i in infos]
+        parts = [
+            ":".join(
+                [",".join(map(str, i.chunk_offset)), str(i.byte_offset), str(i.size), str(i.filter_mask)]
+            )
+            for i in infos
+        ]
         lines.append("\t".join([name, "/" + path, str(n)] + parts) + "\n")
 
-    with h5py.File(h5py.h5f.open(os.path.join(top, name).encode(), h5py.h5f.ACC_RDONLY, lenient_access())) as f:
+    with h5py.File(
+        h5py.h5f.open(os.path.join(top, name).encode(), h5py.h5f.ACC_RDONLY, lenient_access())
+    ) as f:
         f.visititems(visit)
     return lines
 
@@ -271,11 +346,20 @@ def write_filters(place):
     """Every filter alone and in company, over several types; the sums are libhdf5's own decoding."""
     os.mkdir(place)
     random = np.random.default_rng(7)
-    data = {"i2": (random.integers(-200, 200, (50, 7))).astype("<i2"), "f8": np.cumsum(random.random((50, 7)), 0).astype(">f8"),
-            "u1": random.integers(0, 3, (50, 7)).astype("u1")}
-    kinds = {"deflate": {"compression": "gzip"}, "shuffle": {"shuffle": True}, "fletcher32": {"fletcher32": True},
-             "lzf": {"compression": "lzf"}, "all": {"compression": "gzip", "shuffle": True, "fletcher32": True},
-             "scaleoffset": {"scaleoffset": 0}, "szip": {"compression": "szip"}}
+    data = {
+        "i2": (random.integers(-200, 200, (50, 7))).astype("<i2"),
+        "f8": np.cumsum(random.random((50, 7)), 0).astype(">f8"),
+        "u1": random.integers(0, 3, (50, 7)).astype("u1"),
+    }
+    kinds = {
+        "deflate": {"compression": "gzip"},
+        "shuffle": {"shuffle": True},
+        "fletcher32": {"fletcher32": True},
+        "lzf": {"compression": "lzf"},
+        "all": {"compression": "gzip", "shuffle": True, "fletcher32": True},
+        "scaleoffset": {"scaleoffset": 0},
+        "szip": {"compression": "szip"},
+    }
     path, manifest = os.path.join(place, "h5py.h5"), {}
     access = lenient_access()
     with h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_EXCL, fapl=access)) as f:
@@ -292,6 +376,7 @@ def write_filters(place):
         h5py.h5d.create(f.id, b"nbit", kind, h5py.h5s.create_simple((50,)), dcpl=properties)
         f["nbit"][...] = np.arange(50) - 20
     with h5py.File(h5py.h5f.open(path.encode(), h5py.h5f.ACC_RDONLY, access)) as f:
+
         def visit(name, dataset):
             if not isinstance(dataset, h5py.Dataset):
                 return
@@ -299,9 +384,13 @@ def write_filters(place):
             raw = np.zeros(dataset.shape, np.dtype((np.void, kind.get_size())))
             dataset.id.read(h5py.h5s.ALL, h5py.h5s.ALL, raw, kind)
             filters = [properties.get_filter(i) for i in range(properties.get_nfilters())]
-            manifest["/" + name] = {"shape": dataset.shape, "chunk": dataset.chunks,
-                                    "filters": [{"id": one[0], "cd": list(one[2])} for one in filters],
-                                    "sha256": hashlib.sha256(raw.tobytes()).hexdigest()}
+            manifest["/" + name] = {
+                "shape": dataset.shape,
+                "chunk": dataset.chunks,
+                "filters": [{"id": one[0], "cd": list(one[2])} for one in filters],
+                "sha256": hashlib.sha256(raw.tobytes()).hexdigest(),
+            }
+
         f.visititems(visit)
     with open(os.path.join(place, "h5py.json"), "w") as out:
         json.dump({"datasets": manifest}, out, indent=1)

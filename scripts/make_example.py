@@ -3,11 +3,10 @@
 
     make_example.py [DIRECTORY]        needs python3-h5py
 
-A day of a weather station as an instrument would write it: groups, chunked and compressed data with a checksum,
-attributes, an enum, a table, variable-length strings, soft and hard links. The values are computed from formulas, so
-that the file is reproducible. weather.sha256 (for `sha256sum -c`) holds the checksums of the bytes that the mount
-must show, computed from the arrays.
-"""
+A day of a weather station as an instrument would write it: groups, chunked and compressed data with a
+checksum, attributes, an enum, a table, variable-length strings, soft and hard links. The values are computed
+from formulas, so that the file is reproducible. weather.sha256 (for `sha256sum -c`) holds the checksums of
+the bytes that the mount must show, computed from the arrays. """
 import hashlib, os, sys
 
 import h5py
@@ -29,8 +28,13 @@ def observations(root):
     group = root.create_group("observations", track_order=True)
     attributes(group, interval=np.int32(60), levels=np.arange(LEVELS, dtype="<f4") * 50)
     minute = np.arange(MINUTES)
-    time = group.create_dataset("time", data=(1_718_409_600 + 60 * minute).astype("<i8"), chunks=(360,),
-                                compression="gzip", shuffle=True)
+    time = group.create_dataset(
+        "time",
+        data=(1_718_409_600 + 60 * minute).astype("<i8"),
+        chunks=(360,),
+        compression="gzip",
+        shuffle=True,
+    )
     attributes(time, units="seconds since 1970-01-01", calendar="gregorian")
 
     day = 2 * np.pi * minute / MINUTES
@@ -38,8 +42,15 @@ def observations(root):
     profile = surface[:, None] - 0.0065 * 50 * np.arange(LEVELS)[None, :]
     temperature = np.round(profile * 16).astype("<f4") / 16
     temperature[700:720, 9:] = np.float32(-999)
-    data = group.create_dataset("temperature", data=temperature, chunks=(240, LEVELS), compression="gzip",
-                                shuffle=True, fletcher32=True, fillvalue=np.float32(-999))
+    data = group.create_dataset(
+        "temperature",
+        data=temperature,
+        chunks=(240, LEVELS),
+        compression="gzip",
+        shuffle=True,
+        fletcher32=True,
+        fillvalue=np.float32(-999),
+    )
     attributes(data, units="degC", long_name="air temperature", valid_range=np.array([-40, 60], "<f4"))
 
     humidity = np.round(70 - 3 * (surface - 11.5)).astype("u1")
@@ -49,7 +60,9 @@ def observations(root):
     flags = np.zeros(MINUTES, "i1")
     flags[700:720] = FLAGS["MISSING"]
     flags[720:725] = FLAGS["SUSPECT"]
-    group.create_dataset("quality", data=flags, dtype=h5py.enum_dtype(FLAGS, "i1"), chunks=(1440,), compression="gzip")
+    group.create_dataset(
+        "quality", data=flags, dtype=h5py.enum_dtype(FLAGS, "i1"), chunks=(1440,), compression="gzip"
+    )
     return {"time": time, "temperature": data}
 
 
@@ -57,8 +70,16 @@ def radar(root):
     group = root.create_group("radar")
     attributes(group, instrument="X-band, 9.41 GHz", elevation=1.5)
     y, x = np.mgrid[0:96, 0:128]
-    frames = group.create_dataset("reflectivity", shape=(24, 96, 128), maxshape=(None, 96, 128), dtype="<u2",
-                                  chunks=(4, 48, 64), compression="gzip", shuffle=True, fillvalue=np.uint16(65535))
+    frames = group.create_dataset(
+        "reflectivity",
+        shape=(24, 96, 128),
+        maxshape=(None, 96, 128),
+        dtype="<u2",
+        chunks=(4, 48, 64),
+        compression="gzip",
+        shuffle=True,
+        fillvalue=np.uint16(65535),
+    )
     for hour in range(20):  # the last four hours are not written: fill values
         distance = (x - 20 - 4 * hour) ** 2 + (y - 48 - 8 * np.sin(hour / 3)) ** 2
         frames[hour] = np.where(distance < 900, 400 - distance // 3, 0).clip(0).astype("<u2")
@@ -70,15 +91,30 @@ def radar(root):
 
 def station(root):
     group = root.create_group("station")
-    attributes(group, name="Hoher Peißenberg".encode(), wmo_id=np.int32(10962),
-               position=np.array([47.8009, 11.0109]), active=np.bool_(True))
+    attributes(
+        group,
+        name="Hoher Peißenberg".encode(),
+        wmo_id=np.int32(10962),
+        position=np.array([47.8009, 11.0109]),
+        active=np.bool_(True),
+    )
     row = np.dtype([("sensor", "S12"), ("gain", "<f8"), ("offset", "<f4"), ("serial", "<i4")])
-    table = np.array([(b"thermometer", 1.0025, -0.13, 4711), (b"hygrometer", 0.998, 0.5, 4712),
-                      (b"barometer", 1.0, 12.25, 4713)], row)
+    table = np.array(
+        [
+            (b"thermometer", 1.0025, -0.13, 4711),
+            (b"hygrometer", 0.998, 0.5, 4712),
+            (b"barometer", 1.0, 12.25, 4713),
+        ],
+        row,
+    )
     group.create_dataset("calibration", data=table)
     group["row_type"] = np.dtype(row)
-    lines = ["00:00 start of day", "11:40 thermometer mast down", "12:00 mast up, values suspect until 12:05",
-             "20:00 radar stopped: maintenance"]
+    lines = [
+        "00:00 start of day",
+        "11:40 thermometer mast down",
+        "12:00 mast up, values suspect until 12:05",
+        "20:00 radar stopped: maintenance",
+    ]
     group.create_dataset("log", data=np.array(lines, dtype=object), dtype=h5py.string_dtype())
 
 
@@ -91,14 +127,19 @@ def checksums(file, out):
             else:
                 raw = np.ascontiguousarray(values.astype(node.dtype)).tobytes()
             out.write(f"{hashlib.sha256(raw).hexdigest()}  {name}\n")
+
     file.visititems(visit)
 
 
 def main():
-    place = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "tests", "data")
+    place = (
+        sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "tests", "data")
+    )
     path = os.path.join(place, "weather.h5")
     with h5py.File(path, "w", track_order=True) as root:
-        attributes(root, title="One day of a weather station", Conventions="CF-1.8", version=np.array([1, 2], "<i4"))
+        attributes(
+            root, title="One day of a weather station", Conventions="CF-1.8", version=np.array([1, 2], "<i4")
+        )
         made = observations(root)
         radar(root)
         station(root)

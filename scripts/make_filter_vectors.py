@@ -3,10 +3,10 @@
 
 make_filter_vectors.py DECODE_CHUNK CORPUS/filters > tests/filter/vectors.txt
 
-The chunks were written by each filter's reference library. A chunk is used only where its whole dataset decodes to
-the hash in the manifest, which the reference decoder computed; the hash written is the decoded chunk's FNV-1a.
-Fields: name, chunk bytes, filter mask, element bytes, chunk shape, filters as id:value,value;…, stored bytes, hash.
-"""
+The chunks were written by each filter's reference library. A chunk is used only where its whole dataset
+decodes to the hash in the manifest, which the reference decoder computed; the hash written is the decoded
+chunk's FNV-1a. Fields: name, chunk bytes, filter mask, element bytes, chunk shape, filters as
+id:value,value;…, stored bytes, hash. """
 import glob
 import hashlib
 import importlib.util
@@ -18,13 +18,15 @@ import h5py
 import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PER_KIND = 1        # chunks per group and file
-LARGEST = 400       # stored bytes
-LARGEST_ND = 1200   # of Blosc 2 chunks with several blocks, and of images
+PER_KIND = 1  # chunks per group and file
+LARGEST = 400  # stored bytes
+LARGEST_ND = 1200  # of Blosc 2 chunks with several blocks, and of images
 
 
 def load_verifier():
-    spec = importlib.util.spec_from_file_location("verify", os.path.join(ROOT, "tests/filter/verify_corpus.py"))
+    spec = importlib.util.spec_from_file_location(
+        "verify", os.path.join(ROOT, "tests/filter/verify_corpus.py")
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -66,9 +68,20 @@ def vectors(verify, decoder, path):
             data = decoder.decode(size, mask, stored, one["filters"])
             taken[kind] = taken.get(kind, 0) + 1
             filters = ";".join(
-                "%d:%s" % (f["id"], ",".join(str(v & 0xFFFFFFFF) for v in f["cd"])) for f in one["filters"])
-            yield " ".join([os.path.basename(path)[:-5] + name.replace(" ", "_"), str(size), str(mask), str(item),
-                            ",".join(map(str, one["chunk"])), filters, stored.hex(), "%016x" % fnv1a(data)])
+                "%d:%s" % (f["id"], ",".join(str(v & 0xFFFFFFFF) for v in f["cd"])) for f in one["filters"]
+            )
+            yield " ".join(
+                [
+                    os.path.basename(path)[:-5] + name.replace(" ", "_"),
+                    str(size),
+                    str(mask),
+                    str(item),
+                    ",".join(map(str, one["chunk"])),
+                    filters,
+                    stored.hex(),
+                    "%016x" % fnv1a(data),
+                ]
+            )
 
 
 def main():

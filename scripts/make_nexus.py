@@ -1,11 +1,13 @@
 #!/usr/bin/python3
-"""Writes a measurement in the form that beamlines use: a NeXus master file, two detector files and a motor file.
+"""Writes a measurement in the form that beamlines use: a NeXus master file, two detector files and a motor
+file.
 
     make_nexus.py DIRECTORY          needs h5py
 
-    master.nxs    /entry (NXentry): /entry/data/frames is a virtual dataset over both detector files (module 1 above
-                  module 2 in every frame, a row of missing pixels between them), /entry/instrument/detector_N and
-                  /entry/sample/motors are external links, /entry/data/position is a soft link through one of them
+    master.nxs    /entry (NXentry): /entry/data/frames is a virtual dataset over both detector files (module 1
+                  above module 2 in every frame, a row of missing pixels between them),
+                  /entry/instrument/detector_N and /entry/sample/motors are external links,
+                  /entry/data/position is a soft link through one of them
     detector_1.h5, detector_2.h5    /entry/data: chunked, shuffled and deflated 16-bit frames
     motors.h5                       /scan: positions
     expected.sha256                 checksums of files below the mount point of master.nxs, for sha256sum
@@ -31,8 +33,14 @@ def write_detector(path, number):
     with h5py.File(path, "w", libver="latest") as f:
         f.attrs["NX_class"] = "NXroot"
         entry = group(f, "entry", "NXentry")
-        data = entry.create_dataset("data", data=frames, chunks=(1, ROWS, COLUMNS), shuffle=True, compression="gzip",
-                                    maxshape=(None, ROWS, COLUMNS))
+        data = entry.create_dataset(
+            "data",
+            data=frames,
+            chunks=(1, ROWS, COLUMNS),
+            shuffle=True,
+            compression="gzip",
+            maxshape=(None, ROWS, COLUMNS),
+        )
         data.attrs["module"] = number
         data.attrs["units"] = "counts"
     return frames
@@ -51,7 +59,7 @@ def write_master(path):
     layout = h5py.VirtualLayout(shape=(FRAMES, 2 * ROWS + GAP, COLUMNS), dtype="<u2")
     for number, first in ((1, 0), (2, ROWS + GAP)):
         source = h5py.VirtualSource(f"detector_{number}.h5", "/entry/data", shape=(FRAMES, ROWS, COLUMNS))
-        layout[:, first:first + ROWS, :] = source
+        layout[:, first : first + ROWS, :] = source
     with h5py.File(path, "w", libver="latest") as f:
         f.attrs["NX_class"] = "NXroot"
         f.attrs["default"] = "entry"
@@ -73,7 +81,9 @@ def write_master(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("directory")
     directory = parser.parse_args().directory
     os.makedirs(directory, exist_ok=True)

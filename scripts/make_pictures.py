@@ -1,20 +1,35 @@
 #!/usr/bin/env python3
-"""Makes the README's pictures: a terminal session, and what is faster by how much, each for light and dark pages.
+"""Makes the README's pictures: a terminal session, and what is faster by how much, each for light and dark
+pages.
 
     make_pictures.py BUILD [DIRECTORY]         default: docs/pictures
     make_pictures.py --check BUILD             whether those that are there are what it would make
 
-The session is run, with the programs of the build directory BUILD, in a mount of the example (tests/data/weather.h5);
-the speeds are those of tests/bench/results/full.md. The exit code of --check is 77 where nothing can be mounted.
-"""
+The session is run, with the programs of the build directory BUILD, in a mount of the example
+(tests/data/weather.h5); the speeds are those of tests/bench/results/full.md. The exit code of --check is 77
+where nothing can be mounted. """
 import argparse, html, math, os, re, shutil, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 THEMES = {
-    "light": dict(page="#ffffff", frame="#d0d7de", text="#1f2328", dim="#59636e", command="#0550ae", bar="#2f7d5b",
-                  slower="#b5432f"),
-    "dark": dict(page="#0d1117", frame="#3d444d", text="#e6edf3", dim="#9198a1", command="#79c0ff", bar="#3fb27f",
-                 slower="#e5786d"),
+    "light": dict(
+        page="#ffffff",
+        frame="#d0d7de",
+        text="#1f2328",
+        dim="#59636e",
+        command="#0550ae",
+        bar="#2f7d5b",
+        slower="#b5432f",
+    ),
+    "dark": dict(
+        page="#0d1117",
+        frame="#3d444d",
+        text="#e6edf3",
+        dim="#9198a1",
+        command="#79c0ff",
+        bar="#3fb27f",
+        slower="#e5786d",
+    ),
 }
 SESSION = [
     "h5mount weather.h5 /mnt/weather",
@@ -59,9 +74,17 @@ def run_session(build):
             for command in SESSION:
                 # The shell tells behind a NUL where it ended.
                 script = command.replace("/mnt/weather", place) + "; printf '\\0%s' \"$PWD\""
-                said = subprocess.run(["sh", "-c", script], cwd=where, env=environment, text=True, timeout=120,
-                                      check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT).stdout
+                said = subprocess.run(
+                    ["sh", "-c", script],
+                    cwd=where,
+                    env=environment,
+                    text=True,
+                    timeout=120,
+                    check=True,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                ).stdout
                 said, _, where = said.rpartition("\0")
                 out.append((command, said.replace(place, "/mnt/weather").strip("\n")))
         finally:
@@ -71,15 +94,29 @@ def run_session(build):
 
 def text_at(x, y, text, colour, **more):
     attributes = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in more.items())
-    return f'<text x="{x:g}" y="{y:g}" fill="{colour}" xml:space="preserve"{attributes}>{html.escape(text)}</text>'
+    return (
+        f'<text x="{x:g}" y="{y:g}" fill="{colour}"'
+        f' xml:space="preserve"{attributes}>{html.escape(text)}</text>'
+    )
 
 
 def picture(width, height, title, theme, font, parts):
-    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-                      f'height="{height:g}" font-family="{font}" font-size="14" role="img">',
-                      f"<title>{html.escape(title)}</title>",
-                      f'<rect x="0.5" y="0.5" width="{width - 1:g}" height="{height - 1:g}" rx="6" '
-                      f'fill="{theme["page"]}" stroke="{theme["frame"]}"/>', *parts, "</svg>", ""])
+    return "\n".join(
+        [
+            (
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"'
+                f' width="{width:g}" height="{height:g}" font-family="{font}" font-size="14" role="img">'
+            ),
+            f"<title>{html.escape(title)}</title>",
+            (
+                f'<rect x="0.5" y="0.5" width="{width - 1:g}" height="{height - 1:g}" rx="6" '
+                f'fill="{theme["page"]}" stroke="{theme["frame"]}"/>'
+            ),
+            *parts,
+            "</svg>",
+            "",
+        ]
+    )
 
 
 def session_picture(session, theme):
@@ -93,14 +130,24 @@ def session_picture(session, theme):
             parts.append(text_at(16, y, prompt, theme["dim"]))
         parts.append(text_at(16 + CHAR * len(prompt), y, text, theme["command" if prompt else "text"]))
     width = 32 + CHAR * max(len(prompt + text) for prompt, text in lines)
-    return picture(math.ceil(width), 24 + LINE * len(lines) + 4, "A terminal session with h5mount", theme,
-                   "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace", parts)
+    return picture(
+        math.ceil(width),
+        24 + LINE * len(lines) + 4,
+        "A terminal session with h5mount",
+        theme,
+        "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
+        parts,
+    )
 
 
 def results():
     """{(case, beside): ratio} of the full benchmarks."""
     with open(os.path.join(ROOT, "tests", "bench", "results", "full.md"), encoding="utf-8") as file:
-        cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in file if line.startswith("|")]
+        cells = [
+            [cell.strip() for cell in line.strip().strip("|").split("|")]
+            for line in file
+            if line.startswith("|")
+        ]
     out = {}
     for row in cells:
         if re.fullmatch(r"[\d.]+", row[2]):
@@ -115,7 +162,9 @@ def speed_picture(ratios, theme):
     bottom = top + step * len(SPEEDS)
     for times in (0.5, 1, 2, 5, 10, 20, 50):
         x = round(left + 60 + unit * math.log10(times), 1)
-        parts.append(f'<line x1="{x:g}" x2="{x:g}" y1="{top - 8}" y2="{bottom - 4}" stroke="{theme["frame"]}"/>')
+        parts.append(
+            f'<line x1="{x:g}" x2="{x:g}" y1="{top - 8}" y2="{bottom - 4}" stroke="{theme["frame"]}"/>'
+        )
         parts.append(text_at(x, bottom + 14, f"{times:g}×", theme["dim"], text_anchor="middle", font_size=12))
     for number, (case, beside, shown, other) in enumerate(SPEEDS):
         ratio, y = ratios[(case, beside)], top + step * number
@@ -123,15 +172,29 @@ def speed_picture(ratios, theme):
         if shown:
             parts.append(text_at(16, y + 12, shown, theme["text"]))
         parts.append(text_at(172, y + 12, "beside " + other, theme["dim"], font_size=13))
-        parts.append(f'<rect x="{min(one, end):g}" y="{y}" width="{max(abs(end - one), 1):g}" height="16" rx="2" '
-                     f'fill="{theme["bar" if ratio >= 1 else "slower"]}"/>')
-        parts.append(text_at(max(one, end) + 6, y + 12, f"{ratio:.2g}×" if ratio < 10 else f"{ratio:.0f}×", theme["text"]))
-    return picture(830, bottom + 28, "Speed of h5mount beside other programs", theme,
-                   "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif", parts)
+        parts.append(
+            f'<rect x="{min(one, end):g}" y="{y}" width="{max(abs(end - one), 1):g}" height="16" rx="2" '
+            f'fill="{theme["bar" if ratio >= 1 else "slower"]}"/>'
+        )
+        parts.append(
+            text_at(
+                max(one, end) + 6, y + 12, f"{ratio:.2g}×" if ratio < 10 else f"{ratio:.0f}×", theme["text"]
+            )
+        )
+    return picture(
+        830,
+        bottom + 28,
+        "Speed of h5mount beside other programs",
+        theme,
+        "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif",
+        parts,
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--check", action="store_true")
     parser.add_argument("build")
     parser.add_argument("directory", nargs="?", default=os.path.join(ROOT, "docs", "pictures"))
@@ -142,7 +205,10 @@ def main():
         sys.exit(77)
     ratios, wrong = results(), []
     for name, theme in THEMES.items():
-        for kind, made in (("session", session_picture(session, theme)), ("speed", speed_picture(ratios, theme))):
+        for kind, made in (
+            ("session", session_picture(session, theme)),
+            ("speed", speed_picture(ratios, theme)),
+        ):
             place = os.path.join(args.directory, f"{kind}-{name}.svg")
             if args.check:
                 with open(place, encoding="utf-8") as file:

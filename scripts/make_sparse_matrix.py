@@ -3,12 +3,12 @@
 
     make_sparse_matrix.py [--side 1000000] [--values 1000000] [--chunk 10000] [--seed 1] OUT.h5
 
-/matrix is side x side little-endian doubles, fill value 0, of which `values` distinct elements (at pseudo-random
-positions, the numbers 0.5, 1.5, 2.5 ...) are defined. It has structured chunks in the prototype's form (sparse
-storage RFC), each an encoded selection of points and the values, both sections deflated, indexed by a paged fixed
-array. The attributes count, sum and first_rows (element counts of the first ten rows that have any) are reference
-values for tests. Two runs with the same arguments write the same file.
-"""
+/matrix is side x side little-endian doubles, fill value 0, of which `values` distinct elements (at
+pseudo-random positions, the numbers 0.5, 1.5, 2.5 ...) are defined. It has structured chunks in the
+prototype's form (sparse storage RFC), each an encoded selection of points and the values, both sections
+deflated, indexed by a paged fixed array. The attributes count, sum and first_rows (element counts of the
+first ten rows that have any) are reference values for tests. Two runs with the same arguments write the same
+file. """
 import argparse, random, struct, sys, zlib
 
 UNDEFINED = (1 << 64) - 1
@@ -27,12 +27,18 @@ def lookup3(data):
     while left > 12:
         x, y, z = struct.unpack_from("<III", data, at)
         a, b, c = (a + x) & MASK, (b + y) & MASK, (c + z) & MASK
-        a = (a - c) & MASK ^ rot(c, 4); c = (c + b) & MASK
-        b = (b - a) & MASK ^ rot(a, 6); a = (a + c) & MASK
-        c = (c - b) & MASK ^ rot(b, 8); b = (b + a) & MASK
-        a = (a - c) & MASK ^ rot(c, 16); c = (c + b) & MASK
-        b = (b - a) & MASK ^ rot(a, 19); a = (a + c) & MASK
-        c = (c - b) & MASK ^ rot(b, 4); b = (b + a) & MASK
+        a = (a - c) & MASK ^ rot(c, 4)
+        c = (c + b) & MASK
+        b = (b - a) & MASK ^ rot(a, 6)
+        a = (a + c) & MASK
+        c = (c - b) & MASK ^ rot(b, 8)
+        b = (b + a) & MASK
+        a = (a - c) & MASK ^ rot(c, 16)
+        c = (c + b) & MASK
+        b = (b - a) & MASK ^ rot(a, 19)
+        a = (a + c) & MASK
+        c = (c - b) & MASK ^ rot(b, 4)
+        b = (b + a) & MASK
         at, left = at + 12, left - 12
     if left == 0:
         return c
@@ -61,8 +67,15 @@ def object_header(messages):
 
 
 def attribute(name, datatype, size_text, data):
-    return message(0x0C, struct.pack("<BBHHHB", 3, 0, len(name) + 1, len(datatype), len(size_text), 0)
-                   + name.encode() + b"\0" + datatype + size_text + data)
+    return message(
+        0x0C,
+        struct.pack("<BBHHHB", 3, 0, len(name) + 1, len(datatype), len(size_text), 0)
+        + name.encode()
+        + b"\0"
+        + datatype
+        + size_text
+        + data,
+    )
 
 
 DOUBLE = bytes([0x11, 0x20, 63, 0]) + struct.pack("<IHHBBBBI", 8, 0, 64, 52, 11, 0, 52, 1023)
@@ -98,7 +111,8 @@ def size_width(chunk_bytes):
 
 
 def fixed_array(base, records, width, count):
-    """Header and paged data block, for filtered structured chunks; returns the bytes and the header's address."""
+    """Header and paged data block, for filtered structured chunks; returns the bytes and the header's
+    address."""
     entry, page, client = 8 + width + 32, 1 << PAGE_BITS, 3
     absent = struct.pack("<Q", UNDEFINED) + bytes(entry - 8)
     header_bytes = 28
@@ -116,15 +130,23 @@ def fixed_array(base, records, width, count):
                 used[p // 8] |= 0x80 >> (p % 8)
             body.append(summed(b"".join(records.get(i, absent) for i in numbers)))
         block = summed(prefix + bytes(used)) + b"".join(body)
-    head = summed(b"FAHD" + bytes([1, client, entry, PAGE_BITS]) + struct.pack("<QQ", count, base + header_bytes))
+    head = summed(
+        b"FAHD" + bytes([1, client, entry, PAGE_BITS]) + struct.pack("<QQ", count, base + header_bytes)
+    )
     return head + block
 
 
 def layout(side_chunk, index_address):
     dimensions = struct.pack("<III", side_chunk, side_chunk, 8)
-    return (bytes([5, 4, 0]) + struct.pack("<H", 1) + bytes([0, 3, 4]) + dimensions
-            + bytes([8, 2, 1, 0])  # offset size, sections, checksummed sections: the first
-            + bytes([3, PAGE_BITS]) + struct.pack("<Q", index_address))
+    return (
+        bytes([5, 4, 0])
+        + struct.pack("<H", 1)
+        + bytes([0, 3, 4])
+        + dimensions
+        + bytes([8, 2, 1, 0])  # offset size, sections, checksummed sections: the first
+        + bytes([3, PAGE_BITS])
+        + struct.pack("<Q", index_address)
+    )
 
 
 def pipeline():
@@ -159,31 +181,47 @@ def write(path, side, count, side_chunk, seed):
         out.write(fixed_array(index, records, width, across * across))
         first = sorted(rows)[:10]
         matrix = out.tell()
-        out.write(object_header([
-            message(0x01, bytes([2, 2, 0, 1]) + struct.pack("<QQ", side, side)),
-            message(0x03, DOUBLE),
-            message(0x05, bytes([3, 0x09])),
-            message(0x08, layout(side_chunk, index)),
-            message(0x0B, pipeline()),
-            attribute("count", UNSIGNED, SCALAR, struct.pack("<Q", count)),
-            attribute("sum", DOUBLE, SCALAR, struct.pack("<d", total)),
-            attribute("first_rows", UNSIGNED, vector(2 * len(first)),
-                      struct.pack(f"<{2 * len(first)}Q", *(x for row in first for x in (row, rows[row])))),
-        ]))
+        out.write(
+            object_header(
+                [
+                    message(0x01, bytes([2, 2, 0, 1]) + struct.pack("<QQ", side, side)),
+                    message(0x03, DOUBLE),
+                    message(0x05, bytes([3, 0x09])),
+                    message(0x08, layout(side_chunk, index)),
+                    message(0x0B, pipeline()),
+                    attribute("count", UNSIGNED, SCALAR, struct.pack("<Q", count)),
+                    attribute("sum", DOUBLE, SCALAR, struct.pack("<d", total)),
+                    attribute(
+                        "first_rows",
+                        UNSIGNED,
+                        vector(2 * len(first)),
+                        struct.pack(f"<{2 * len(first)}Q", *(x for row in first for x in (row, rows[row]))),
+                    ),
+                ]
+            )
+        )
         root = out.tell()
-        out.write(object_header([
-            message(0x02, struct.pack("<BBQQ", 0, 0, UNDEFINED, UNDEFINED)),
-            message(0x0A, b"\0\0", 1),
-            message(0x06, bytes([1, 0, 6]) + b"matrix" + struct.pack("<Q", matrix)),
-        ]))
+        out.write(
+            object_header(
+                [
+                    message(0x02, struct.pack("<BBQQ", 0, 0, UNDEFINED, UNDEFINED)),
+                    message(0x0A, b"\0\0", 1),
+                    message(0x06, bytes([1, 0, 6]) + b"matrix" + struct.pack("<Q", matrix)),
+                ]
+            )
+        )
         end = out.tell()
         out.seek(0)
-        out.write(summed(b"\x89HDF\r\n\x1a\n" + bytes([3, 8, 8, 0]) + struct.pack("<QQQQ", 0, UNDEFINED, end, root)))
+        out.write(
+            summed(b"\x89HDF\r\n\x1a\n" + bytes([3, 8, 8, 0]) + struct.pack("<QQQQ", 0, UNDEFINED, end, root))
+        )
     return total
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("out")
     parser.add_argument("--side", type=int, default=1_000_000)
     parser.add_argument("--values", type=int, default=1_000_000)

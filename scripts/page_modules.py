@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Has npm install the packages that the page is made of: page_modules.py LOCK DIRECTORY yes|no
 
-They are those of the lock file LOCK, in DIRECTORY/node_modules, and are installed once for each lock file. Where that is
-not possible, the reason is printed and the status is 1.
-"""
+They are those of the lock file LOCK, in DIRECTORY/node_modules, and are installed once for each lock file.
+Where that is not possible, the reason is printed and the status is 1. """
 import hashlib, os, shutil, subprocess, sys
 
 SECONDS = 300
@@ -27,9 +26,19 @@ def main():
     for name in ("package.json", "package-lock.json"):
         shutil.copy(os.path.join(os.path.dirname(lock), name), directory)
     # Scripts of packages are not run: nothing here needs them.
-    words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-timeout=20000"]
+    words = [
+        "npm",
+        "ci",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--fetch-retries=1",
+        "--fetch-timeout=20000",
+    ]
     try:
-        done = subprocess.run(words, cwd=directory, capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = subprocess.run(
+            words, cwd=directory, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
     except subprocess.TimeoutExpired:
         return f"npm ci took more than {SECONDS} s"
     if done.returncode != 0:

@@ -3,12 +3,12 @@
 
     run_tests.py [--at-least N] [--build] [--jobs N] [--only NAME,...] [--timeout-factor F] BUILD
 
-The programs are those registered with meson. A GoogleTest program counts as many tests as it has, and so do Python's
-unittests (tests/support/run_unittests.py); any other counts as one (exit code 77 is a skip). A program that crashes or exceeds its time limit is one additional failure. The last
-line is
-`N passed, N failed, N skipped`; the exit code is 1 where a test failed or fewer than N ran.
-"""
-import argparse, collections, concurrent.futures, json, os, re, signal, subprocess, sys, tempfile, threading, time
+The programs are those registered with meson. A GoogleTest program counts as many tests as it has, and so do
+Python's unittests (tests/support/run_unittests.py); any other counts as one (exit code 77 is a skip). A
+program that crashes or exceeds its time limit is one additional failure. The last line is `N passed, N
+failed, N skipped`; the exit code is 1 where a test failed or fewer than N ran. """
+import argparse, collections, concurrent.futures, json, os, re
+import signal, subprocess, sys, tempfile, threading, time
 
 Outcome = collections.namedtuple("Outcome", "name passed failed skipped seconds output")
 SKIP_CODE = 77
@@ -23,15 +23,27 @@ def introspect(build, what):
 def make(build, tests):
     """Builds what these programs need."""
     needed = {target for test in tests for target in test["depends"]}
-    files = [name for target in introspect(build, "--targets") if target["id"] in needed for name in target["filename"]]
+    files = [
+        name
+        for target in introspect(build, "--targets")
+        if target["id"] in needed
+        for name in target["filename"]
+    ]
     subprocess.run(["ninja", "-C", build, *(os.path.relpath(name, build) for name in files)], check=True)
 
 
 def run(command, environment, directory, timeout):
     """The exit code (None: timeout) and the output. The whole process group ends with the program."""
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(command, env=environment, cwd=directory, stdout=said, stderr=subprocess.STDOUT,
-                                   stdin=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            cwd=directory,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         try:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -91,8 +103,12 @@ def run_program(test, timeout_factor=1):
     if code == 0:
         return Outcome(test["name"], 1, [], collections.Counter(), seconds, output)
     if code == SKIP_CODE:
-        return Outcome(test["name"], 0, [], collections.Counter({output.strip().split("\n")[-1]: 1}), seconds, output)
-    why = f"{test['name']} took more than {timeout} s" if code is None else f"{test['name']} ended with {code}"
+        return Outcome(
+            test["name"], 0, [], collections.Counter({output.strip().split("\n")[-1]: 1}), seconds, output
+        )
+    why = (
+        f"{test['name']} took more than {timeout} s" if code is None else f"{test['name']} ended with {code}"
+    )
     return Outcome(test["name"], 0, [why], collections.Counter(), seconds, output)
 
 
@@ -119,10 +135,14 @@ def show(outcome):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--at-least", type=int, default=1, help="fail where fewer tests passed")
     # One more than there are processors, as many tests wait most of the time.
-    parser.add_argument("--build", action="store_true", dest="build_first", help="builds first what they need")
+    parser.add_argument(
+        "--build", action="store_true", dest="build_first", help="builds first what they need"
+    )
     parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1)
     parser.add_argument("--timeout-factor", type=float, default=1, help="for builds that run slowly")
     parser.add_argument("--only", default="", help="names of programs")
@@ -133,15 +153,19 @@ def main():
         tests = [test for test in tests if test["name"] in args.only.split(",")]
     if args.build_first:
         make(args.build, tests)
-    tests.sort(key=lambda test: -test["priority"])  # long ones first: at the end no processor is left without work
-    # Programs that are not parallel disturb each other, as they count threads and measure time: they run one after
-    # another, while the parallel ones run beside them.
+    tests.sort(
+        key=lambda test: -test["priority"]
+    )  # long ones first: at the end no processor is left without work
+    # Programs that are not parallel disturb each other, as they count threads and measure time: they run one
+    # after another, while the parallel ones run beside them.
     parallel = [[test] for test in tests if test["is_parallel"]]
     serial = [test for test in tests if not test["is_parallel"]]
     outcomes = []
     began = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        running = [pool.submit(run_programs, some, args.timeout_factor, outcomes) for some in [serial, *parallel]]
+        running = [
+            pool.submit(run_programs, some, args.timeout_factor, outcomes) for some in [serial, *parallel]
+        ]
         for done in running:
             done.result()
     print("ran for %d min %d s" % divmod(time.monotonic() - began, 60))
@@ -150,7 +174,10 @@ def main():
     if passed < args.at_least:
         print(f"only {passed} tests passed; {args.at_least} must")
         failed = max(failed, 1)
-    print(f"{passed} passed, {failed} failed, {sum(sum(o.skipped.values()) for o in outcomes)} skipped", flush=True)
+    print(
+        f"{passed} passed, {failed} failed, {sum(sum(o.skipped.values()) for o in outcomes)} skipped",
+        flush=True,
+    )
     sys.exit(1 if failed else 0)
 
 

@@ -3,11 +3,10 @@
 
 usage: to_hdf5.py [-o OPTIONS] [--h5mount PROGRAM] TREE OUT.h5
 
-TREE is an HDF5 file (read by `h5mount --serve` and `--cat`, with OPTIONS such as salvage), a mount of one, or what
-`h5mount --copy --metadata FILE / TREE` wrote. Groups, datasets (type, shape, chunks, filters), links and
+TREE is an HDF5 file (read by `h5mount --serve` and `--cat`, with OPTIONS such as salvage), a mount of one, or
+what `h5mount --copy --metadata FILE / TREE` wrote. Groups, datasets (type, shape, chunks, filters), links and
 attributes are written with h5py; what cannot be read or written is left out and listed on stderr, and the
-status is then 1.
-"""
+status is then 1. """
 import argparse, ast, atexit, errno, http.client, itertools, json, math, os, re, socket, subprocess, sys
 import tarfile, tempfile, urllib.parse
 
@@ -38,7 +37,11 @@ def end_where_full(error):
     """libhdf5 does not recover from a write that failed: what it has open is let go of without it."""
     for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         if f"errno = {number}," in str(error):
-            print(f"to_hdf5.py: {unfinished}: {os.strerror(number)}; nothing is left of it", file=sys.stderr, flush=True)
+            print(
+                f"to_hdf5.py: {unfinished}: {os.strerror(number)}; nothing is left of it",
+                file=sys.stderr,
+                flush=True,
+            )
             os.remove(unfinished)
             os._exit(1)
 
@@ -64,7 +67,7 @@ def encoded(name):
         except UnicodeDecodeError as error:
             if error.reason != "unexpected end of data":
                 break
-            kept = kept[:error.start]
+            kept = kept[: error.start]
     for byte in raw:
         value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
     return kept + b"~%016x" % value
@@ -80,7 +83,8 @@ class Server:
     def __init__(self, file, h5mount, options):
         self.place = tempfile.TemporaryDirectory(prefix="to-hdf5-")
         self.socket = os.path.join(self.place.name, "socket")
-        # A server shows no file that FILE names unless it is told to; --cat shows those beneath FILE's directory.
+        # A server shows no file that FILE names unless it is told to; --cat shows those beneath FILE's
+        # directory.
         options = ",".join(["external=beneath"] + ([options] if options else []))
         command = [h5mount, "--serve", f"unix:{self.socket}", "-o", options, "--", file]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -121,7 +125,8 @@ class Server:
 
 
 class FromFile:
-    """A file, by `h5mount --cat`, which says why it cannot read; a server is asked first, as it opens the file once."""
+    """A file, by `h5mount --cat`, which says why it cannot read; a server is asked first, as it opens the
+    file once."""
 
     def __init__(self, file, h5mount, options):
         self.command = [h5mount, "--cat"] + (["-o", options] if options else []) + ["--", file]
@@ -262,7 +267,7 @@ def type_of(text):
             out.enum_insert(name.encode("utf-8", "surrogateescape"), value)
         return out
     if head == "array":
-        base, dims = split_list(inner)[0], inner[len(split_list(inner)[0]) + 1:]
+        base, dims = split_list(inner)[0], inner[len(split_list(inner)[0]) + 1 :]
         return h5t.array_create(type_of(base), tuple(ast.literal_eval(dims)))
     if head == "vlen":
         return h5t.vlen_create(type_of(inner))
@@ -287,7 +292,8 @@ def type_of(text):
 
 
 def number_of(head, inner):
-    """int(<u1,precision=3,offset=2), float(<f4,precision=20,…,exponent=20+6,mantissa=7+13,bias=31,leading=implied)"""
+    """int(<u1,precision=3,offset=2),
+    float(<f4,precision=20,…,exponent=20+6,mantissa=7+13,bias=31,leading=implied)"""
     base, *fields = inner.split(",")
     told = dict(field.split("=") for field in fields)
     precision, offset = int(told["precision"]), int(told["offset"])
@@ -299,8 +305,9 @@ def number_of(head, inner):
     out = h5t.IEEE_F32LE.copy()
     out.set_size(max(int(base[2:]), out.get_size()))
     out.set_precision(8 * out.get_size())  # there is room for the fields wherever they are
-    (exponent, exponent_bits), (mantissa, mantissa_bits) = (map(int, told[name].split("+"))
-                                                            for name in ("exponent", "mantissa"))
+    (exponent, exponent_bits), (mantissa, mantissa_bits) = (
+        map(int, told[name].split("+")) for name in ("exponent", "mantissa")
+    )
     out.set_fields(int(told["sign"]), exponent, exponent_bits, mantissa, mantissa_bits)
     out.set_offset(offset)
     out.set_precision(precision)
@@ -337,8 +344,11 @@ def is_plain(kind):
 
 
 def unescaped(line):
-    return json.loads(b'"' + line.replace(b'"', b'\\"') + b'"') if b"\\" in line else \
-        line.decode("utf-8", "surrogateescape")
+    return (
+        json.loads(b'"' + line.replace(b'"', b'\\"') + b'"')
+        if b"\\" in line
+        else line.decode("utf-8", "surrogateescape")
+    )
 
 
 # ---- writing
@@ -362,7 +372,9 @@ class Writer:
                 self.write(entry)
             except (LeftOut, OSError, ValueError, TypeError, KeyError, RuntimeError, AttributeError) as error:
                 end_where_full(error)
-                partly = " (salvage=fill gives the rest of it)" if entry.get("salvage", {}).get("missing") else ""
+                partly = (
+                    " (salvage=fill gives the rest of it)" if entry.get("salvage", {}).get("missing") else ""
+                )
                 self.leave_out(entry["path"], f"{error}{partly}")
         for path, work in self.later:
             try:
@@ -388,12 +400,16 @@ class Writer:
         elif kind == "soft":
             return self.file.id.links.create_soft(raw, entry["target"].encode("utf-8", "surrogateescape"))
         elif kind == "external":
-            return self.file.id.links.create_external(raw, entry["file"].encode("utf-8", "surrogateescape"),
-                                                      entry["target"].encode("utf-8", "surrogateescape"))
+            return self.file.id.links.create_external(
+                raw,
+                entry["file"].encode("utf-8", "surrogateescape"),
+                entry["target"].encode("utf-8", "surrogateescape"),
+            )
         elif kind == "hard":
             target = entry["target"].encode("utf-8", "surrogateescape")
             return self.later.append(
-                (path, lambda: self.file.id.links.create_hard(raw, self.file.id, b"/" + target.strip(b"/"))))
+                (path, lambda: self.file.id.links.create_hard(raw, self.file.id, b"/" + target.strip(b"/")))
+            )
         else:
             raise LeftOut(f"a link of kind {kind}")
         for name, value in entry.get("attributes", {}).items():
@@ -440,7 +456,9 @@ class Writer:
         links = h5p.create(h5p.LINK_CREATE)
         maxshape = entry.get("maxshape") if entry.get("chunks") else None
         read = self.values_of(entry, kind)  # first: a dataset that cannot be read is left out whole
-        made = h5py.Dataset(h5d.create(self.file.id, raw, kind, self.space_of(shape, maxshape), properties, links))
+        made = h5py.Dataset(
+            h5d.create(self.file.id, raw, kind, self.space_of(shape, maxshape), properties, links)
+        )
         if shape is None or 0 in shape:
             return made
         try:
@@ -469,15 +487,18 @@ class Writer:
             dtype = kind.get_super().dtype
             values = np.empty(len(rows), object)
             values[:] = [np.array([converted(one, dtype) for one in row], dtype) for row in rows]
-            return lambda made: made.write_direct(values.reshape(made.shape)) if made.shape else made.__setitem__(
-                (), values[0])
+            return lambda made: (
+                made.write_direct(values.reshape(made.shape))
+                if made.shape
+                else made.__setitem__((), values[0])
+            )
         if kind.get_class() == h5t.REFERENCE:
             return lambda made: self.later.append((path, lambda: self.write_references(made, rows)))
         raise LeftOut(f"values of type {entry['dtype']}")
 
     def write_pieces(self, made, entry, kind):
-        """Rows of chunks after one another, so that a large dataset is never whole in memory. Chunks of nothing but
-        zeros, as those are that were never written, are not written."""
+        """Rows of chunks after one another, so that a large dataset is never whole in memory. Chunks of
+        nothing but zeros, as those are that were never written, are not written."""
         first, *others = made.shape
         row = kind.get_size() * int(np.prod(others, dtype=object))
         least = (made.chunks or [1])[0]
@@ -485,7 +506,9 @@ class Writer:
             raise LeftOut(f"a row of its chunks has {row * least} bytes")
         rows = max(PIECE // row // least, 1) * least
         wanted = [(at, min(at + rows, first)) for at in self.rows_of(entry, row * first, row, rows)]
-        data_of = self.tree.parts(place_of(entry["path"]), [(begin * row, end * row) for begin, end in wanted])
+        data_of = self.tree.parts(
+            place_of(entry["path"]), [(begin * row, end * row) for begin, end in wanted]
+        )
         for (begin, end), data in zip(wanted, data_of):
             elements = np.frombuffer(data, "u1").reshape(end - begin, *others, kind.get_size())
             for box in occupied(elements, made.chunks):
@@ -500,7 +523,9 @@ class Writer:
         if is_mostly_empty(entry, size):
             stored = self.tree.stored(place_of(entry["path"]), size)
             if sum(end - begin for begin, end in stored) > MOST_FILL * max(entry["storage_size"], PIECE):
-                raise LeftOut(f"{entry['storage_size']} bytes are stored, and its fill value would take up the rest")
+                raise LeftOut(
+                    f"{entry['storage_size']} bytes are stored, and its fill value would take up the rest"
+                )
         last = 0
         for begin, end in stored:
             for number in range(max(begin // row // rows, last), -(-end // row // rows)):
@@ -512,8 +537,10 @@ class Writer:
         if lines is not None:
             texts = [unescaped(line) for line in lines.split(b"\n")[:-1]]
         else:
-            texts = [line.decode("utf-8", "surrogateescape")
-                     for line in self.tree.read(place_of(path)).split(b"\n")[:-1]]
+            texts = [
+                line.decode("utf-8", "surrogateescape")
+                for line in self.tree.read(place_of(path)).split(b"\n")[:-1]
+            ]
         wanted = int(np.prod(shape or [1], dtype=object)) if shape is not None else 0
         if len(texts) != wanted:
             raise LeftOut(f"{len(texts)} strings instead of {wanted}")
@@ -543,7 +570,9 @@ class Writer:
             h5py.h5a.create(made.id, raw, kind, self.space_of(None))
             return
         vlen = kind.get_class() == h5t.VLEN and is_plain(kind.get_super())
-        if kind.get_class() == h5t.REFERENCE or (not is_plain(kind) and kind.get_class() != h5t.STRING and not vlen):
+        if kind.get_class() == h5t.REFERENCE or (
+            not is_plain(kind) and kind.get_class() != h5t.STRING and not vlen
+        ):
             if kind.get_class() != h5t.REFERENCE:
                 raise LeftOut(f"values of type {described['dtype']}")
             self.later.append((name, lambda: self.write_reference_attribute(made, name, value, shape)))
@@ -594,7 +623,8 @@ def read_whole(source, size):
 
 
 def occupied(elements, chunks):
-    """Boxes of whole chunks that have all bytes that are not zero; `elements` has the bytes of each as its last dimension."""
+    """Boxes of whole chunks that have all bytes that are not zero; `elements` has the bytes of each as its
+    last dimension."""
     shape = elements.shape[:-1]
     whole = tuple(slice(0, n) for n in shape)
     if chunks is None:
@@ -609,10 +639,15 @@ def occupied(elements, chunks):
         return [whole]
     out = []
     for column in itertools.product(*(range(len(first)) for first in firsts[1:])):
-        side = tuple(slice(first[i], min(first[i] + first.step, n)) for first, i, n in zip(firsts[1:], column, shape[1:]))
+        side = tuple(
+            slice(first[i], min(first[i] + first.step, n))
+            for first, i, n in zip(firsts[1:], column, shape[1:])
+        )
         edges = np.flatnonzero(np.diff(np.concatenate(([0], grid[(slice(None), *column)].astype("i1"), [0]))))
-        out += [(slice(int(begin) * firsts[0].step, min(int(end) * firsts[0].step, shape[0])), *side)
-                for begin, end in zip(edges[::2], edges[1::2])]
+        out += [
+            (slice(int(begin) * firsts[0].step, min(int(end) * firsts[0].step, shape[0])), *side)
+            for begin, end in zip(edges[::2], edges[1::2])
+        ]
     return out
 
 

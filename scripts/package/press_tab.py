@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Presses Tab in an interactive shell: press_tab.py bash|zsh|fish LINE WORD…
 
-LINE is typed on a terminal of its own; the status is 1 unless each WORD is shown within half a minute after Tab.
+LINE is typed on a terminal of its own; the status is 1 unless each WORD is shown within half a minute after
+Tab.
 """
 import os, pty, select, sys, time
 
 STARTS = {
-    "bash": (["bash", "--norc", "-i"], ". /usr/share/bash-completion/bash_completion; bind 'set bell-style none'"),
+    "bash": (
+        ["bash", "--norc", "-i"],
+        ". /usr/share/bash-completion/bash_completion; bind 'set bell-style none'",
+    ),
     "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -d /tmp/zcompdump"),
     "fish": (["fish", "-i"], "set -g fish_autosuggestion_enabled 0"),
 }

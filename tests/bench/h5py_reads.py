@@ -24,9 +24,10 @@ def places(count, size, total):
 
 
 def write_table(mode, values):
-    with open('/dev/null', 'w') as out:
-        if mode == 'pandas':
+    with open("/dev/null", "w") as out:
+        if mode == "pandas":
             import pandas
+
             begin = time.perf_counter()
             pandas.DataFrame(values).to_csv(out, index=False)
         else:
@@ -37,32 +38,32 @@ def write_table(mode, values):
 
 def read(mode, path, numbers):
     begin = time.perf_counter()
-    with h5py.File(path, 'r') as file:
-        data = file['d']
-        if mode == 'whole':
+    with h5py.File(path, "r") as file:
+        data = file["d"]
+        if mode == "whole":
             data[...]
-        elif mode == 'random':
+        elif mode == "random":
             count, size = numbers
             wanted = places(count, size, int(data.size) * data.dtype.itemsize)
             begin = time.perf_counter()
             for place in wanted:
                 first = place // data.dtype.itemsize
-                data[first:first + size // data.dtype.itemsize]
-        elif mode == 'column':  # as one selection
+                data[first : first + size // data.dtype.itemsize]
+        elif mode == "column":  # as one selection
             data[:, numbers[0]]
-        elif mode == 'cell':  # one value per row
+        elif mode == "cell":  # one value per row
             for row in range(data.shape[0]):
                 data[row, numbers[0]]
-        elif mode == 'tail':
-            data[-max(1, numbers[0] // (data.nbytes // data.shape[0])):]
-        elif mode == 'first':
-            data[:numbers[0]]
-        elif mode == 'selection':
-            data[eval(f'numpy.s_[{numbers[0]}]')]
-        elif mode in ('pandas', 'csv'):
+        elif mode == "tail":
+            data[-max(1, numbers[0] // (data.nbytes // data.shape[0])) :]
+        elif mode == "first":
+            data[: numbers[0]]
+        elif mode == "selection":
+            data[eval(f"numpy.s_[{numbers[0]}]")]
+        elif mode in ("pandas", "csv"):
             values = data[...]
             return time.perf_counter() - begin + write_table(mode, values)
     return time.perf_counter() - begin
 
 
-print(f'{read(sys.argv[1], sys.argv[2], [int(n) if n.isdigit() else n for n in sys.argv[3:]]):.6f}')
+print(f"{read(sys.argv[1], sys.argv[2], [int(n) if n.isdigit() else n for n in sys.argv[3:]]):.6f}")

@@ -15,13 +15,16 @@ class Sample:
 
 
 def run(arguments, timed_by_itself=False, allowed=(0,), with_processor=False, to_null=False):
-    """Runs a program to its end and discards its output. Where the program prints its own seconds first, they are
-    used, to exclude its start (an interpreter's, for example); `with_processor`: and then its processor seconds.
-    `to_null`: it writes to /dev/null itself."""
+    """Runs a program to its end and discards its output. Where the program prints its own seconds first, they
+    are used, to exclude its start (an interpreter's, for example); `with_processor`: and then its processor
+    seconds. `to_null`: it writes to /dev/null itself."""
     begin = time.monotonic()
-    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL if to_null else subprocess.PIPE,
-                               stderr=subprocess.PIPE if timed_by_itself else None)
-    head = b''
+    process = subprocess.Popen(
+        arguments,
+        stdout=subprocess.DEVNULL if to_null else subprocess.PIPE,
+        stderr=subprocess.PIPE if timed_by_itself else None,
+    )
+    head = b""
     while not to_null and (part := process.stdout.read(1 << 20)):
         head = head or part
     if not to_null:
@@ -30,7 +33,7 @@ def run(arguments, timed_by_itself=False, allowed=(0,), with_processor=False, to
     wall, cpu = time.monotonic() - begin, usage.ru_utime + usage.ru_stime
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in allowed:
-        raise RuntimeError(f'{arguments[0]} ended with {process.returncode}: {arguments}')
+        raise RuntimeError(f"{arguments[0]} ended with {process.returncode}: {arguments}")
     if timed_by_itself:
         wall = float(head.split()[0])
         if with_processor:
@@ -39,16 +42,16 @@ def run(arguments, timed_by_itself=False, allowed=(0,), with_processor=False, to
 
 
 def processor_seconds(pid):
-    with open(f'/proc/{pid}/stat') as file:
-        fields = file.read().rsplit(')', 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Mount:
     """A FUSE program in the foreground for the duration of the `with` statement."""
 
-    def __init__(self, program, source, mountpoint, options=''):
-        self.arguments = [*program, *(['-o', options] if options else []), source, mountpoint]
+    def __init__(self, program, source, mountpoint, options=""):
+        self.arguments = [*program, *(["-o", options] if options else []), source, mountpoint]
         self.place = mountpoint
 
     def __enter__(self):
@@ -59,7 +62,7 @@ class Mount:
         self.process = subprocess.Popen(self.arguments, stderr=self.log)
         while os.stat(self.place).st_dev == outside:
             if self.process.poll() is not None:
-                raise RuntimeError(f'not mounted: {self.arguments}')
+                raise RuntimeError(f"not mounted: {self.arguments}")
             time.sleep(0.0005)
         self.mount_seconds = time.monotonic() - begin
         self.settle()
@@ -68,7 +71,7 @@ class Mount:
     def settle(self):
         """Waits until the program's own thread has raised the read-ahead."""
         device = os.stat(self.place).st_dev
-        path = f'/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb'
+        path = f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb"
         for _ in range(200):
             try:
                 with open(path) as file:
@@ -79,7 +82,7 @@ class Mount:
             time.sleep(0.0005)
 
     def __exit__(self, *_):
-        subprocess.run(['umount', self.place], check=True)
+        subprocess.run(["umount", self.place], check=True)
         self.process.wait()
         self.log.close()
 
@@ -96,14 +99,14 @@ class Mount:
         self.process.send_signal(signal.SIGUSR1)
         for _ in range(400):
             self.log.seek(0)
-            lines = re.findall(rb'status: (.*)', self.log.read())
+            lines = re.findall(rb"status: (.*)", self.log.read())
             if lines:
-                return {k: int(v) for k, v in (pair.split('=') for pair in lines[-1].decode().split())}
+                return {k: int(v) for k, v in (pair.split("=") for pair in lines[-1].decode().split())}
             time.sleep(0.005)
-        raise RuntimeError('no status in the log')
+        raise RuntimeError("no status in the log")
 
 
 def drop_pages(path):
     """Drops the source from the page cache, so that the next reader waits for the disk."""
-    with open(path, 'rb') as file:
+    with open(path, "rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

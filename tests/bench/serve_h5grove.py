@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The interface below /api/ beside h5grove under Flask and gunicorn with two workers, one after the other in each round.
+"""The interface below /api/ beside h5grove under Flask and gunicorn with two workers, one after the other in
+each round.
 
     H5GROVE=DIRECTORY tests/bench/serve_h5grove.py H5MOUNT [ROUNDS]
 
-DIRECTORY holds h5grove's package (`src` of its repository); it needs Debian's h5py, Flask, gunicorn and tifffile. Where there
-is no orjson, Python's json is in its place. Prints the median of each row's rounds, their ratio, and the processor time that an
-answer took. Two servers of h5mount are asked: one with a cache that is smaller than what is asked for, so that it decodes as
-often as h5grove does, and one as it is by default.
-"""
+DIRECTORY holds h5grove's package (`src` of its repository); it needs Debian's h5py, Flask, gunicorn and
+tifffile. Where there is no orjson, Python's json is in its place. Prints the median of each row's rounds,
+their ratio, and the processor time that an answer took. Two servers of h5mount are asked: one with a cache
+that is smaller than what is asked for, so that it decodes as often as h5grove does, and one as it is by
+default. """
 import http.client, os, statistics, subprocess, sys, tempfile, threading, time
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
@@ -48,15 +49,25 @@ def write(path):
         for i in range(1000):
             child = group.create_dataset(f"child{i:04}", data=np.arange(4))
             child.attrs["units"] = "K"
-        frames = f.create_dataset("frames", (16, 2048, 2048), "<u2", chunks=(1, 256, 2048), compression="gzip", compression_opts=4)
+        frames = f.create_dataset(
+            "frames", (16, 2048, 2048), "<u2", chunks=(1, 256, 2048), compression="gzip", compression_opts=4
+        )
         for i in range(16):
             frames[i] = rng.poisson(20, (2048, 2048))
-        f.create_dataset("large", data=rng.poisson(20, (4096, 4096)).astype("<f8"), chunks=(128, 4096), compression="gzip", compression_opts=4)
+        f.create_dataset(
+            "large",
+            data=rng.poisson(20, (4096, 4096)).astype("<f8"),
+            chunks=(128, 4096),
+            compression="gzip",
+            compression_opts=4,
+        )
 
 
-# How many answers clients got that ask as fast as they can, and how many a second. `targets`: asked for in turn.
+# How many answers clients got that ask as fast as they can, and how many a second. `targets`: asked for in
+# turn.
 def rate(port, targets):
     counts, end = [0] * CLIENTS, time.monotonic() + SECONDS
+
     def ask(number):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         while time.monotonic() < end:
@@ -67,6 +78,7 @@ def rate(port, targets):
             counts[number] += 1
             if answer.will_close:
                 connection.close()
+
     begin = time.monotonic()
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(CLIENTS)]
     for thread in threads:
@@ -82,12 +94,18 @@ def processor_seconds(pid):
         fields = file.read().rsplit(")", 1)[1].split()
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         children = file.read().split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + sum(map(processor_seconds, children))
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + sum(
+        map(processor_seconds, children)
+    )
 
 
-ROWS = {"meta of a group of 1,000 children": ["meta?path=/group"],
-        "a deflated frame of 2048 x 2048 as bin": [f"data?path=/frames&selection={i}&format=bin&dtype=safe" for i in range(16)],
-        "stats of 128 MiB deflated": ["stats?path=/large"]}
+ROWS = {
+    "meta of a group of 1,000 children": ["meta?path=/group"],
+    "a deflated frame of 2048 x 2048 as bin": [
+        f"data?path=/frames&selection={i}&format=bin&dtype=safe" for i in range(16)
+    ],
+    "stats of 128 MiB deflated": ["stats?path=/large"],
+}
 
 
 def main():
@@ -96,10 +114,18 @@ def main():
         write(f"{place}/f.h5")
         with open(f"{place}/app.py", "w", encoding="ascii") as file:
             file.write(APP)
-        ours = [subprocess.Popen([sys.argv[1], "--serve", "0", *options, f"{place}/f.h5"], stdout=subprocess.PIPE, text=True)
-                for options in (["-o", "cache_size=32M"], [])]
-        theirs = subprocess.Popen(["gunicorn", "-w", "2", "-b", "127.0.0.1:0", "--chdir", place, "app:app"],
-                                  env={**os.environ, "PLACE": place}, stderr=subprocess.PIPE, text=True)
+        ours = [
+            subprocess.Popen(
+                [sys.argv[1], "--serve", "0", *options, f"{place}/f.h5"], stdout=subprocess.PIPE, text=True
+            )
+            for options in (["-o", "cache_size=32M"], [])
+        ]
+        theirs = subprocess.Popen(
+            ["gunicorn", "-w", "2", "-b", "127.0.0.1:0", "--chdir", place, "app:app"],
+            env={**os.environ, "PLACE": place},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         try:
             ports = [int(server.stdout.readline().strip().rsplit(":", 1)[1].strip("/")) for server in ours]
             for line in theirs.stderr:
@@ -115,10 +141,18 @@ def main():
                         count, rate_of = rate(at, [f"/api/{target}&file=f.h5" for target in targets])
                         rates.append((rate_of, 1000 * (processor_seconds(server.pid) - before) / count))
                 decoding, default, there = (tuple(map(statistics.median, zip(*rates))) for rates in got)
-                print(f"{name}: h5grove {there[0]:.2f} a second, {there[1]:.2f} ms of processor time", flush=True)
+                print(
+                    f"{name}: h5grove {there[0]:.2f} a second, {there[1]:.2f} ms of processor time",
+                    flush=True,
+                )
                 for what, here in (("decoding each time", decoding), ("by default", default)):
-                    print(f"    {what}: {here[0]:.1f} a second, {here[1]:.2f} ms; ratios {here[0] / there[0]:.1f}, "
-                          f"{there[1] / here[1]:.1f}", flush=True)
+                    print(
+                        (
+                            f"    {what}: {here[0]:.1f} a second, {here[1]:.2f} ms; ratios"
+                            f" {here[0] / there[0]:.1f}, {there[1] / here[1]:.1f}"
+                        ),
+                        flush=True,
+                    )
         finally:
             for server in (*ours, theirs):
                 server.terminate()

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""h5mount --serve (and --s3) beside nginx over the copied tree, 64 connections kept alive, alternating in each round.
+"""h5mount --serve (and --s3) beside nginx over the copied tree, 64 connections kept alive, alternating in
+each round.
 
-    tests/bench/serve_nginx.py H5MOUNT [--rounds N] [--seconds S] [--roofline BUILD/tests/bench/roofline] [--only WORD]
+    tests/bench/serve_nginx.py H5MOUNT [--rounds N] [--seconds S] [--roofline BUILD/tests/bench/roofline]
+    [--only WORD]
 
-Needs Debian's nginx-light, wrk and h5py, and 2 GiB of disk. nginx has as many workers as h5mount has loops, and sends with
-sendfile. Prints for each row the median of the rounds: requests (or MB) a second and the servers' processor time for each
-request (or MB), and the medians of the rounds' ratios. The client runs on the same processors, so processor time says more
-than the clock where other programs run too: the load is printed with each row.
-"""
+Needs Debian's nginx-light, wrk and h5py, and 2 GiB of disk. nginx has as many workers as h5mount has loops,
+and sends with sendfile. Prints for each row the median of the rounds: requests (or MB) a second and the
+servers' processor time for each request (or MB), and the medians of the rounds' ratios. The client runs on
+the same processors, so processor time says more than the clock where other programs run too: the load is
+printed with each row. """
 import argparse, os, resource, signal, statistics, subprocess, sys, tempfile, time
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
@@ -21,8 +23,10 @@ NGINX = """
 worker_processes {workers}; daemon off; user root; pid {place}/nginx.pid; error_log {place}/error.log;
 events {{ worker_connections 1024; }}
 http {{
-  access_log off; keepalive_requests 100000000; sendfile on; tcp_nopush on; default_type application/octet-stream;
-  client_body_temp_path {place}/t1; proxy_temp_path {place}/t2; fastcgi_temp_path {place}/t3; uwsgi_temp_path {place}/t4; scgi_temp_path {place}/t5;
+  access_log off; keepalive_requests 100000000; sendfile on; tcp_nopush on;
+  default_type application/octet-stream;
+  client_body_temp_path {place}/t1; proxy_temp_path {place}/t2; fastcgi_temp_path {place}/t3;
+  uwsgi_temp_path {place}/t4; scgi_temp_path {place}/t5;
   server {{ listen 127.0.0.1:{port}; root {place}/tree; }}
 }}
 """
@@ -30,7 +34,8 @@ RANGES = """
 math.randomseed(7)
 request = function()
   local first = math.random(0, {pages}) * 4096
-  return wrk.format("GET", "{path}", {{["Host"] = "localhost", ["Range"] = "bytes=" .. first .. "-" .. first + 4095}})
+  local range = "bytes=" .. first .. "-" .. first + 4095
+  return wrk.format("GET", "{path}", {{["Host"] = "localhost", ["Range"] = range}})
 end
 """
 TARGETS = """
@@ -38,7 +43,8 @@ local n = 0
 request = function()
   n = n + 1
   local tile = n % {count}
-  return wrk.format("GET", string.format("{path}", math.floor(tile / {wide}), tile % {wide}), {{["Host"] = "localhost"}})
+  local path = string.format("{path}", math.floor(tile / {wide}), tile % {wide})
+  return wrk.format("GET", path, {{["Host"] = "localhost"}})
 end
 """
 
@@ -46,11 +52,19 @@ end
 def write(path):
     rng = np.random.default_rng(1)
     with h5py.File(path, "w", libver="latest") as f:
-        f.create_dataset("cached", data=rng.poisson(20, CACHED // 2).astype("<u2"), chunks=(1 << 16,), compression="gzip")
-        f.create_dataset("tiles", data=rng.poisson(20, (SIDE, SIDE)).astype("<u2"), chunks=(TILE, TILE), shuffle=True, compression="gzip")
+        f.create_dataset(
+            "cached", data=rng.poisson(20, CACHED // 2).astype("<u2"), chunks=(1 << 16,), compression="gzip"
+        )
+        f.create_dataset(
+            "tiles",
+            data=rng.poisson(20, (SIDE, SIDE)).astype("<u2"),
+            chunks=(TILE, TILE),
+            shuffle=True,
+            compression="gzip",
+        )
         large = f.create_dataset("large", (LARGE,), "u1")
         for begin in range(0, LARGE, 64 << 20):
-            large[begin:begin + (64 << 20)] = rng.integers(0, 256, 64 << 20, "u1")
+            large[begin : begin + (64 << 20)] = rng.integers(0, 256, 64 << 20, "u1")
 
 
 def ticks(pids):
@@ -72,7 +86,11 @@ class Server:
 
 def start_ours(program, *words):
     process = subprocess.Popen([program, "--serve", "0", *words], stdout=subprocess.PIPE, text=True)
-    return Server(process, int(process.stdout.readline().strip().rsplit(":", 1)[1].strip("/")), "/f.h5" if "--s3" in words else "")
+    return Server(
+        process,
+        int(process.stdout.readline().strip().rsplit(":", 1)[1].strip("/")),
+        "/f.h5" if "--s3" in words else "",
+    )
 
 
 def start_nginx(place, port=18093):
@@ -91,16 +109,31 @@ def load(server, path, script, seconds, connections=CONNECTIONS):
             file.write(script.replace("PREFIX", server.prefix))
         words += ["-s", "script.lua"]
     before = ticks(server.pids())
-    said = subprocess.run([*words, f"http://127.0.0.1:{server.port}{server.prefix}{path}"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    said = subprocess.run(
+        [*words, f"http://127.0.0.1:{server.port}{server.prefix}{path}"],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout
     used = ticks(server.pids()) - before
     # Answers that took longer than wrk's 2 seconds are answers.
-    assert "Non-2xx" not in said and ("Socket errors" not in said or "connect 0, read 0, write 0," in said), said
+    assert "Non-2xx" not in said and (
+        "Socket errors" not in said or "connect 0, read 0, write 0," in said
+    ), said
     line = next(line for line in said.splitlines() if " requests in " in line).replace(",", "").split()
     units = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
     unit = next(u for u in ("KB", "MB", "GB", "B") if line[4].endswith(u))
-    count, bytes_read, time_taken = int(line[0]), float(line[4][:-len(unit)]) * units[unit], float(line[3].rstrip("s"))
-    return {"requests": count / time_taken, "MB": bytes_read / 1e6 / time_taken,
-            "us a request": used / max(count, 1) * 1e6, "ms a MB": used / (bytes_read / 1e6) * 1e3}
+    count, bytes_read, time_taken = (
+        int(line[0]),
+        float(line[4][: -len(unit)]) * units[unit],
+        float(line[3].rstrip("s")),
+    )
+    return {
+        "requests": count / time_taken,
+        "MB": bytes_read / 1e6 / time_taken,
+        "us a request": used / max(count, 1) * 1e6,
+        "ms a MB": used / (bytes_read / 1e6) * 1e3,
+    }
 
 
 def row(name, ours, theirs, path, other_path, script, rounds, seconds, by):
@@ -112,11 +145,18 @@ def row(name, ours, theirs, path, other_path, script, rounds, seconds, by):
             out.append(load(server, at, script and script.replace("PATH", at), seconds))
     median = lambda runs, what: statistics.median(run[what] for run in runs)
     ratio = lambda what: statistics.median(a[what] / b[what] for a, b in zip(got, other))
-    print(f"{name}: {median(got, rate):.0f} {rate}/s at {median(got, cost):.3g} {cost}; nginx {median(other, rate):.0f} at "
-          f"{median(other, cost):.3g}; ratio {ratio(rate):.2f}, processor time {ratio(cost):.2f}; load {os.getloadavg()[0]:.1f}", flush=True)
+    print(
+        (
+            f"{name}: {median(got, rate):.0f} {rate}/s at {median(got, cost):.3g} {cost}; nginx"
+            f" {median(other, rate):.0f} at {median(other, cost):.3g}; ratio {ratio(rate):.2f}, processor"
+            f" time {ratio(cost):.2f}; load {os.getloadavg()[0]:.1f}"
+        ),
+        flush=True,
+    )
 
 
-# Processor time of nginx and curl for the same bytes as a file: what passing them costs a server that has nothing to decode.
+# Processor time of nginx and curl for the same bytes as a file: what passing them costs a server that has
+# nothing to decode.
 def passing(nginx, times=10):
     before = ticks(nginx.pids()) + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     for _ in range(times):
@@ -128,7 +168,9 @@ def passing(nginx, times=10):
 def tiles_beside_roofline(program, roofline, place, nginx, rounds):
     served, decoder, bound = [], [], []
     for _ in range(rounds):
-        said = subprocess.run([roofline, f"{place}/f.h5", "tiles"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+        said = subprocess.run(
+            [roofline, f"{place}/f.h5", "tiles"], check=True, stdout=subprocess.PIPE, text=True
+        ).stdout.split()
         decoder.append(float(said[0]))
         bound.append(decoder[-1] + passing(nginx) / os.cpu_count())
         server = start_ours(program, "-o", "cache_size=256M", f"{place}/f.h5")  # its first read decodes
@@ -139,9 +181,15 @@ def tiles_beside_roofline(program, roofline, place, nginx, rounds):
         server.process.wait()
     size = SIDE * SIDE * 2 / 1e6
     ratio = lambda times: statistics.median(t / s for t, s in zip(times, served))
-    print(f"deflated tiles whole, one client: {size / statistics.median(served):.0f} MB/s; the decoder alone "
-          f"{size / statistics.median(decoder):.0f}, ratio {ratio(decoder):.2f}; with the processor time of passing them "
-          f"{size / statistics.median(bound):.0f}, ratio {ratio(bound):.2f}; load {os.getloadavg()[0]:.1f}", flush=True)
+    print(
+        (
+            f"deflated tiles whole, one client: {size / statistics.median(served):.0f} MB/s; the decoder"
+            f" alone {size / statistics.median(decoder):.0f}, ratio {ratio(decoder):.2f}; with the processor"
+            f" time of passing them {size / statistics.median(bound):.0f}, ratio {ratio(bound):.2f}; load"
+            f" {os.getloadavg()[0]:.1f}"
+        ),
+        flush=True,
+    )
 
 
 def main():
@@ -158,15 +206,23 @@ def main():
         os.chdir(place)
         write(f"{place}/f.h5")
         subprocess.run([program, "--copy", f"{place}/f.h5", "/", f"{place}/tree"], check=True)
-        subprocess.run([program, "--copy", f"{place}/f.h5", "/.h5/plain.zarr/tiles", f"{place}/tree/zarr"], check=True)
-        ours, buckets, nginx = start_ours(program, f"{place}/f.h5"), start_ours(program, "--s3", f"{place}/f.h5"), start_nginx(place)
+        subprocess.run(
+            [program, "--copy", f"{place}/f.h5", "/.h5/plain.zarr/tiles", f"{place}/tree/zarr"], check=True
+        )
+        ours, buckets, nginx = (
+            start_ours(program, f"{place}/f.h5"),
+            start_ours(program, "--s3", f"{place}/f.h5"),
+            start_nginx(place),
+        )
         pages = lambda size: RANGES.format(pages=size // 4096 - 1, path="PREFIXPATH")
         wide = SIDE // TILE
         tiles = TARGETS.format(count=wide * wide, wide=wide, path="PREFIXPATH%d.%d")
-        rows = [("4 KiB ranges of cached data", "/cached", "/cached", pages(CACHED), "requests"),
-                ("4 KiB ranges of contiguous data", "/large", "/large", pages(LARGE), "requests"),
-                ("1 GiB of contiguous data", "/large", "/large", None, "MB"),
-                ("deflated tiles as chunks of a store, cached", "/.h5/plain.zarr/tiles/", "/zarr/", tiles, "MB")]
+        rows = [
+            ("4 KiB ranges of cached data", "/cached", "/cached", pages(CACHED), "requests"),
+            ("4 KiB ranges of contiguous data", "/large", "/large", pages(LARGE), "requests"),
+            ("1 GiB of contiguous data", "/large", "/large", None, "MB"),
+            ("deflated tiles as chunks of a store, cached", "/.h5/plain.zarr/tiles/", "/zarr/", tiles, "MB"),
+        ]
         try:
             for name, path, other, script, by in rows:
                 if given.only not in name:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""h5mount --serve --s3 beside other servers of S3 and nginx that have the same bytes, alternating in each round.
+"""h5mount --serve --s3 beside other servers of S3 and nginx that have the same bytes, alternating in each
+round.
 
     tests/bench/serve_s3.py [radosgw] [s3rver] H5MOUNT [--rounds N] [--seconds S]
 
-Objects are public, so that nobody signs. radosgw's lie in memory. Needs wrk, nginx-light, h5py and boto3, and what
-scripts/check_s3_servers.py needs for each server. Prints for each row the medians of the rounds: requests (or MB) a second,
-the processor time of all processes of the server for each, and h5mount's rate divided by the other's in the same round.
-"""
+Objects are public, so that nobody signs. radosgw's lie in memory. Needs wrk, nginx-light, h5py and boto3, and
+what scripts/check_s3_servers.py needs for each server. Prints for each row the medians of the rounds:
+requests (or MB) a second, the processor time of all processes of the server for each, and h5mount's rate
+divided by the other's in the same round. """
 import argparse, os, statistics, sys, tempfile
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
@@ -20,14 +21,25 @@ from serve_nginx import RANGES, load, start_nginx, start_ours
 
 CACHED, LARGE = 16 << 20, 64 << 20
 PAGES = RANGES.format(pages=CACHED // 4096 - 1, path="PREFIX/cached")
-ROWS = (("4 KiB ranges of 16 MiB of deflated data, 64 connections", "/cached", PAGES, 64, "requests", "us a request"),
-        ("an object of 64 MiB, 8 connections", "/large", None, 8, "MB", "ms a MB"))
+ROWS = (
+    (
+        "4 KiB ranges of 16 MiB of deflated data, 64 connections",
+        "/cached",
+        PAGES,
+        64,
+        "requests",
+        "us a request",
+    ),
+    ("an object of 64 MiB, 8 connections", "/large", None, 8, "MB", "ms a MB"),
+)
 
 
 def write(path):
     rng = np.random.default_rng(1)
     with h5py.File(path, "w", libver="latest") as f:
-        f.create_dataset("cached", data=rng.poisson(20, CACHED // 2).astype("<u2"), chunks=(1 << 16,), compression="gzip")
+        f.create_dataset(
+            "cached", data=rng.poisson(20, CACHED // 2).astype("<u2"), chunks=(1 << 16,), compression="gzip"
+        )
         f["large"] = rng.integers(0, 256, LARGE, "u1")
 
 
@@ -53,8 +65,13 @@ def measure(servers, rounds, seconds):
         for server, found in runs.items():
             median = lambda what: statistics.median(run[what] for run in found)
             ratio = lambda what: statistics.median(one[what] / other[what] for one, other in zip(ours, found))
-            print(f"  {server.name}: {median(rate):.0f} {rate}/s at {median(cost):.3g} {cost}; h5mount/this {ratio(rate):.2f}, "
-                  f"processor time {ratio(cost):.3f}", flush=True)
+            print(
+                (
+                    f"  {server.name}: {median(rate):.0f} {rate}/s at {median(cost):.3g} {cost}; h5mount/this"
+                    f" {ratio(rate):.2f}, processor time {ratio(cost):.3f}"
+                ),
+                flush=True,
+            )
 
 
 def main():
@@ -66,7 +83,9 @@ def main():
     parser.add_argument("--seconds", type=int, default=3)
     given = parser.parse_args(words)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as place, contextlib.ExitStack() as ends:
+    with tempfile.TemporaryDirectory(
+        dir=os.environ.get("TMPDIR", "/var/tmp")
+    ) as place, contextlib.ExitStack() as ends:
         program = os.path.abspath(given.program)
         path = f"{place}/f.h5"
         write(path)
@@ -82,7 +101,10 @@ def main():
             for name in f:
                 f[name][()].tofile(f"tree/{name}")
         beside = []
-        for name, start in (("h5mount", lambda: start_ours(program, "--s3", path)), ("nginx", lambda: start_nginx(place))):
+        for name, start in (
+            ("h5mount", lambda: start_ours(program, "--s3", path)),
+            ("nginx", lambda: start_nginx(place)),
+        ):
             beside.append(start())
             beside[-1].name = name
             ends.callback(beside[-1].process.wait)

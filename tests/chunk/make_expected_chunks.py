@@ -18,8 +18,10 @@ def sample(chunks):
 
 
 def line(file, path, count, chunks):
-    parts = [":".join([",".join(map(str, offset)), str(address), str(size), str(mask)])
-             for offset, address, size, mask in sample(chunks)]
+    parts = [
+        ":".join([",".join(map(str, offset)), str(address), str(size), str(mask)])
+        for offset, address, size, mask in sample(chunks)
+    ]
     return "\t".join([file, path, str(count)] + parts)
 
 
@@ -44,8 +46,10 @@ def sparse(corpus, name):
     for dataset in manifest["datasets"]:
         if dataset["kind"] != "sparse" or dataset["expect"] != "ok":
             continue
-        chunks = [([s * c for s, c in zip(k["scaled"], dataset["chunk"])], k["address"], k["size"], 0)
-                  for k in dataset["chunks"]]
+        chunks = [
+            ([s * c for s, c in zip(k["scaled"], dataset["chunk"])], k["address"], k["size"], 0)
+            for k in dataset["chunks"]
+        ]
         yield line(name, dataset["path"], dataset["n_chunks"], chunks)
 
 

@@ -3,16 +3,18 @@
 
     copy_damaged.py [--most-bytes N] [--flips N] [--jobs N] H5MOUNT FILE…
 
-Each FILE is mounted whole, then cut at 1 to 99 % and with single bytes of its metadata structures flipped. Where a
-damaged file mounts and `cp -a --preserve=xattr` of it ends with 0, every name, byte and attribute of the whole file must
-be in the copy. A flipped byte that no checksum covers may change a name or a value: such copies are counted apart, as
-changed. Prints a line a finding and the sums; ends with 1 where anything was lost by a cut.
-"""
+Each FILE is mounted whole, then cut at 1 to 99 % and with single bytes of its metadata structures flipped.
+Where a damaged file mounts and `cp -a --preserve=xattr` of it ends with 0, every name, byte and attribute of
+the whole file must be in the copy. A flipped byte that no checksum covers may change a name or a value: such
+copies are counted apart, as changed. Prints a line a finding and the sums; ends with 1 where anything was
+lost by a cut. """
 import argparse, collections, concurrent.futures, hashlib, os, random, re, subprocess, sys, tempfile
 
 CUTS = [1, 5, 10, 25, 50, 75, 90, 99]
-SIGNATURES = re.compile(rb"OHDR|OCHK|TREE|SNOD|HEAP|FRHP|FHDB|FHIB|BTHD|BTIN|BTLF|GCOL|FAHD|FADB|EAHD|EAIB|EASB|EADB|SMTB|"
-                        rb"SMLI|FSHD|FSSE")
+SIGNATURES = re.compile(
+    rb"OHDR|OCHK|TREE|SNOD|HEAP|FRHP|FHDB|FHIB|BTHD|BTIN|BTLF|GCOL|FAHD|FADB|EAHD|EAIB|EASB|EADB|SMTB|"
+    rb"SMLI|FSHD|FSSE"
+)
 
 
 def attributes(path):
@@ -70,7 +72,9 @@ def copied(h5mount, path, scratch):
     if done.returncode != 0:
         return None
     try:
-        done = subprocess.run(["cp", "-a", "--preserve=xattr", mountpoint, copy], capture_output=True, timeout=300)
+        done = subprocess.run(
+            ["cp", "-a", "--preserve=xattr", mountpoint, copy], capture_output=True, timeout=300
+        )
         return content(copy) if done.returncode == 0 else None
     finally:
         subprocess.run(["umount", mountpoint], check=True)
@@ -79,14 +83,14 @@ def copied(h5mount, path, scratch):
 
 def damaged_versions(bytes_, flips, seed):
     for percent in CUTS:
-        yield f"cut at {percent} %", True, bytes_[:len(bytes_) * percent // 100]
+        yield f"cut at {percent} %", True, bytes_[: len(bytes_) * percent // 100]
     places = [match.start() for match in SIGNATURES.finditer(bytes_)]
     chance = random.Random(seed)
     for place in chance.sample(places, min(flips, len(places))):
         at = min(place + 4 + chance.randrange(32), len(bytes_) - 1)
         changed = bytearray(bytes_)
         changed[at] ^= 1 << chance.randrange(8)
-        kind = bytes_[place:place + 4].decode()
+        kind = bytes_[place : place + 4].decode()
         yield f"bit of {kind} flipped at {at:#x}", False, bytes(changed)
 
 
@@ -113,16 +117,19 @@ def examine(h5mount, path, flips):
             elif got == whole:
                 counts["whole"] += 1
             else:
-                lost = len(got) < len(whole) or any(len(got[name][2]) < len(entry[2])
-                                                    for name, entry in whole.items() if name in got)
-                verdict = ("cut: lost" if cut else "flip: lost" if lost else "flip: changed")
+                lost = len(got) < len(whole) or any(
+                    len(got[name][2]) < len(entry[2]) for name, entry in whole.items() if name in got
+                )
+                verdict = "cut: lost" if cut else "flip: lost" if lost else "flip: changed"
                 counts[verdict] += 1
                 lines.append(f"{verdict}: {path}: {what}")
     return counts, lines
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--most-bytes", type=int, default=256 << 10, help="larger files are left out")
     parser.add_argument("--flips", type=int, default=8, help="flipped bits a file")
     parser.add_argument("--jobs", type=int, default=2)

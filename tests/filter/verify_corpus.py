@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Decodes every chunk of HDF5 files with the decode_chunk tool and compares the images with the corpus' manifests.
+"""Decodes every chunk of HDF5 files with the decode_chunk tool and compares the images with the corpus'
+manifests.
 
-verify_corpus.py DECODE_CHUNK DIRECTORY...    h5py only finds the chunks; it decodes nothing. A directory that does not
-exist is left out, unless it is the first. --own BUILD in place of the first: the project's own corpus.
-"""
+verify_corpus.py DECODE_CHUNK DIRECTORY...    h5py only finds the chunks; it decodes nothing. A directory that
+does not exist is left out, unless it is the first. --own BUILD in place of the first: the project's own
+corpus. """
 import glob
 import hashlib
 import itertools

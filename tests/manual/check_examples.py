@@ -1,17 +1,25 @@
 #!/usr/bin/env python3
 """Runs the commands of the manual (docs/man): check_examples.py BUILD
 
-Each line of a fenced block is run as it stands, in the order of the pages, with the example of this repository as the
-files that the pages name and with directories of its own as /mnt, /data and /tmp. What cannot be run here is listed with
-the reason, and a line that is neither run nor listed fails. 77: there is no FUSE.
-"""
+Each line of a fenced block is run as it stands, in the order of the pages, with the example of this
+repository as the files that the pages name and with directories of its own as /mnt, /data and /tmp. What
+cannot be run here is listed with the reason, and a line that is neither run nor listed fails. 77: there is no
+FUSE. """
 import glob, os, re, shlex, shutil, socket, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = os.path.join(os.path.abspath(sys.argv[1]), "src", "cli")
 EXAMPLE = os.path.join(ROOT, "tests", "data", "weather.h5")
-PAGES = ["h5mount.1", "h5mount-views.7", "h5mount-salvage.7", "h5mount-serve.1", "fsck.h5.8", "mount.h5.8",
-         "h5mount-remote.7", "h5mount-s3.7"]
+PAGES = [
+    "h5mount.1",
+    "h5mount-views.7",
+    "h5mount-salvage.7",
+    "h5mount-serve.1",
+    "fsck.h5.8",
+    "mount.h5.8",
+    "h5mount-remote.7",
+    "h5mount-s3.7",
+]
 # Beginnings of blocks or of lines, and why they are not run here.
 ELSEWHERE = {
     "docker ": "it needs docker; ContainerTest runs h5mount in namespaces like a container's",
@@ -77,16 +85,36 @@ class Runner:
         self.shell("h5mount data/run.h5 mnt/run", scratch)
 
     def shell(self, command, where, **more):
-        return subprocess.run(["sh", "-c", command], cwd=where, env=self.environment, capture_output=True,
-                              text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=200, check=False, **more)
+        return subprocess.run(
+            ["sh", "-c", command],
+            cwd=where,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=200,
+            check=False,
+            **more,
+        )
 
     def serve(self, command):
         with open(os.path.join(self.scratch, "serve.log"), "w", encoding="utf-8") as log:
-            self.servers.append(subprocess.Popen(["sh", "-c", "exec " + command], cwd=self.scratch,
-                                                 env=self.environment, stdout=log, stderr=log))
+            self.servers.append(
+                subprocess.Popen(
+                    ["sh", "-c", "exec " + command],
+                    cwd=self.scratch,
+                    env=self.environment,
+                    stdout=log,
+                    stderr=log,
+                )
+            )
         place = re.search(r"unix:\S+", command)
-        tried = f"curl -s -o /dev/null --unix-socket {place.group()[5:]} http://x/" if place else \
-            f"curl -s -o /dev/null http://127.0.0.1:{self.port}/"
+        tried = (
+            f"curl -s -o /dev/null --unix-socket {place.group()[5:]} http://x/"
+            if place
+            else f"curl -s -o /dev/null http://127.0.0.1:{self.port}/"
+        )
         end = time.monotonic() + 60
         while self.shell(tried, self.scratch).returncode:
             if time.monotonic() > end or self.servers[-1].poll() is not None:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Holds the manual (docs/man) to the programs and to groff: check_manual.py BUILD
 
-Every option that --help shows is in the page of its program, in backticks; every page that a page refers to is there or
-is another project's; groff formats each page without a warning. The exit code is 1 where one of these fails.
-"""
+Every option that --help shows is in the page of its program, in backticks; every page that a page refers to
+is there or is another project's; groff formats each page without a warning. The exit code is 1 where one of
+these fails. """
 import os, re, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -61,8 +61,11 @@ def check_format(name):
             fail(f"{name} has no section NAME")
     # man(1) keeps two columns of a terminal free.
     for width in ("78n", "120n"):
-        said = subprocess.run(["groff", "-k", "-t", "-man", "-ww", "-Tutf8", "-rLL=" + width, made],
-                              capture_output=True, text=True)
+        said = subprocess.run(
+            ["groff", "-k", "-t", "-man", "-ww", "-Tutf8", "-rLL=" + width, made],
+            capture_output=True,
+            text=True,
+        )
         if said.returncode or said.stderr:
             fail(f"{name} at {width}: {said.stderr.strip()}")
 

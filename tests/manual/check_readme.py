@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Holds README.md to what it says: check_readme.py BUILD
 
-It has at most 150 lines, its links lead to files, each command of "Without a mount" and each recipe of the table of
-views runs on the example (tests/data/weather.h5). A recipe whose program is missing is named and left out. The exit
-code is 77 where nothing can be mounted.
-"""
+It has at most 150 lines, its links lead to files, each command of "Without a mount" and each recipe of the
+table of views runs on the example (tests/data/weather.h5). A recipe whose program is missing is named and
+left out. The exit code is 77 where nothing can be mounted. """
 import os, re, shutil, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -22,8 +21,18 @@ def fail(text):
 
 def run(words, where, **more):
     environment = dict(os.environ, PATH=f"{PROGRAMS}:{os.environ['PATH']}:/usr/sbin:/sbin")
-    return subprocess.run(words, cwd=where, env=environment, capture_output=True, text=True, errors="replace",
-                          stdin=subprocess.DEVNULL, timeout=200, check=False, **more)
+    return subprocess.run(
+        words,
+        cwd=where,
+        env=environment,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        timeout=200,
+        check=False,
+        **more,
+    )
 
 
 def section(text, heading):
@@ -39,7 +48,10 @@ def check_links(text):
 
 def python_with(module):
     for program in ("/usr/bin/python3", sys.executable):
-        if subprocess.run([program, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0:
+        if (
+            subprocess.run([program, "-c", f"import {module}"], capture_output=True, check=False).returncode
+            == 0
+        ):
             return program
     return None
 
@@ -57,7 +69,9 @@ def command_of(label, code):
 
 
 def check_recipes(text, place, scratch):
-    rows = re.findall(r"^\| ([^|]+) \| `((?:[^`])+)`", section(text, "Every dataset as the file that programs open"), re.M)
+    rows = re.findall(
+        r"^\| ([^|]+) \| `((?:[^`])+)`", section(text, "Every dataset as the file that programs open"), re.M
+    )
     if len(rows) < 8:
         fail(f"the table of views has {len(rows)} recipes")
     for label, code in rows:
@@ -80,7 +94,11 @@ def check_commands(text, scratch):
     for command in commands:
         if "--serve" in command:
             continue
-        words = re.sub(r"[\[\]]", "", command).replace("…", "").replace("DESTINATION", os.path.join(scratch, "copy"))
+        words = (
+            re.sub(r"[\[\]]", "", command)
+            .replace("…", "")
+            .replace("DESTINATION", os.path.join(scratch, "copy"))
+        )
         words = words.replace("FILE", EXAMPLE).replace("PATH", "observations/temperature").split()
         ran = run(words, scratch)
         if ran.returncode or not (ran.stdout or "--copy" in words):

@@ -3,9 +3,9 @@
 
     check_sizes.py MOUNT [NAMES]     what the mount shows, and all of .h5 in it
 
-Every file is measured before it was ever opened. Of each directory NAMES (30) files and as many directories are taken,
-and no files over 32 MiB. What cannot be read must have a size all the same: tar and git do not open files without bytes.
-"""
+Every file is measured before it was ever opened. Of each directory NAMES (30) files and as many directories
+are taken, and no files over 32 MiB. What cannot be read must have a size all the same: tar and git do not
+open files without bytes. """
 import errno, os, stat, sys
 
 MOST_BYTES = 32 << 20

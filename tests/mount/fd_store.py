@@ -15,8 +15,11 @@ PROGRAM, SOURCE, MOUNT = sys.argv[1:]
 
 
 def status_pid():
-    return int(next(line for line in (Path(MOUNT) / ".h5/status").read_text().splitlines()
-                    if line.startswith("pid: "))[5:])
+    return int(
+        next(
+            line for line in (Path(MOUNT) / ".h5/status").read_text().splitlines() if line.startswith("pid: ")
+        )[5:]
+    )
 
 
 def receive_store(notifications, wanted):
@@ -43,8 +46,12 @@ def start_with(stored, environment):
         os.environ["LISTEN_PID"] = str(os.getpid())
 
     words = ["/bin/sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", PROGRAM, "-f", "-o", "survive", SOURCE, MOUNT]
-    return subprocess.Popen(words, preexec_fn=child, close_fds=False,
-                            env={**environment, "LISTEN_FDS": str(len(names)), "LISTEN_FDNAMES": ":".join(names)})
+    return subprocess.Popen(
+        words,
+        preexec_fn=child,
+        close_fds=False,
+        env={**environment, "LISTEN_FDS": str(len(names)), "LISTEN_FDNAMES": ":".join(names)},
+    )
 
 
 def main():
@@ -58,7 +65,9 @@ def main():
         while not os.path.ismount(MOUNT):
             time.sleep(0.05)
         server = status_pid()
-        files = [path for path in sorted(Path(MOUNT).rglob("*")) if path.is_file() and path.stat().st_size > 0]
+        files = [
+            path for path in sorted(Path(MOUNT).rglob("*")) if path.is_file() and path.stat().st_size > 0
+        ]
         kept = os.open(files[0], os.O_RDONLY)
         expected = os.pread(kept, 1000, 0)
         for pid in (keeper.pid, server):

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Mounts as a container's engine does, and hands the descriptor over:
 
-    hand_over.py DIRECTORY COMMAND…     opens /dev/fuse, mounts it on DIRECTORY, runs COMMAND with {} replaced by /dev/fd/N
-    hand_over.py --proxy DEVICE …       is called as fusermount3: mounts through DEVICE and sends the descriptor back, or
-                                        unmounts with -u; each call is a line in the file DEVICE.log
+    hand_over.py DIRECTORY COMMAND…     opens /dev/fuse, mounts it on DIRECTORY, runs COMMAND with {} replaced
+                                        by /dev/fd/N
+    hand_over.py --proxy DEVICE …       is called as fusermount3: mounts through DEVICE and sends the
+                                        descriptor back, or unmounts with -u; each call is a line in the file
+                                        DEVICE.log
 """
 import ctypes, os, socket, subprocess, sys
 
@@ -19,8 +21,12 @@ def check(result, what):
 def mounted(device, place):
     descriptor = os.open(device, os.O_RDWR)
     options = f"fd={descriptor},rootmode=40000,user_id={os.getuid()},group_id={os.getgid()},allow_other"
-    check(LIBC.mount(b"handed", place.encode(), b"fuse.h5mount", MS_RDONLY | MS_NOSUID | MS_NODEV, options.encode()),
-          f"mount {place}")
+    check(
+        LIBC.mount(
+            b"handed", place.encode(), b"fuse.h5mount", MS_RDONLY | MS_NOSUID | MS_NODEV, options.encode()
+        ),
+        f"mount {place}",
+    )
     return descriptor
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""kill_reader.py SIGNAL COMMAND…: starts a command whose read takes long, kills it while it reads, and says what became
-of it: "killed" where it was gone within ten seconds, else what went wrong. With --idle PID as the first words, also waits
-until that process uses no processor time any more."""
+"""kill_reader.py SIGNAL COMMAND…: starts a command whose read takes long, kills it while it reads, and says
+what became of it: "killed" where it was gone within ten seconds, else what went wrong. With --idle PID as the
+first words, also waits until that process uses no processor time any more."""
 import os
 import signal
 import subprocess
@@ -10,7 +10,7 @@ import time
 
 
 def ticks(pid):
-    fields = open('/proc/%s/stat' % pid).read().rsplit(')', 1)[1].split()
+    fields = open("/proc/%s/stat" % pid).read().rsplit(")", 1)[1].split()
     return int(fields[11]) + int(fields[12])
 
 
@@ -28,24 +28,28 @@ def comes_to_rest(pid, seconds):
 
 def main(words):
     daemon = None
-    if words[0] == '--idle':
+    if words[0] == "--idle":
         daemon, words = words[1], words[2:]
     number = getattr(signal, words[0])
-    child = subprocess.Popen(words[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    child = subprocess.Popen(
+        words[1:],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     time.sleep(1.5)
     if child.poll() is not None:
-        return 'it ended by itself, with %d' % child.returncode
+        return "it ended by itself, with %d" % child.returncode
     child.send_signal(number)
     try:
         child.wait(10)
     except subprocess.TimeoutExpired:
-        return 'it is not gone'
+        return "it is not gone"
     if child.returncode != -number:
-        return 'it ended with %d' % child.returncode
+        return "it ended with %d" % child.returncode
     if daemon and not comes_to_rest(daemon, 15):
-        return 'killed, and the mount works on'
-    return 'killed'
+        return "killed, and the mount works on"
+    return "killed"
 
 
 print(main(sys.argv[1:]))

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Runs the pod of scripts/package/examples/pod.yaml as far as mounts go: run_pod.py H5MOUNT FILE VOLUME
 
-Side car and reader are processes with mount namespaces of their own, whose volume VOLUME propagates mounts as the file says.
-Prints what the reader prints, and "unmounted" where nothing is mounted in its namespace once the side car has ended. Run it as root in a
-mount namespace of its own (unshare -m).
-"""
+Side car and reader are processes with mount namespaces of their own, whose volume VOLUME propagates mounts as
+the file says. Prints what the reader prints, and "unmounted" where nothing is mounted in its namespace once
+the side car has ended. Run it as root in a mount namespace of its own (unshare -m). """
 import json, os, re, subprocess, sys, time
 
 POD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/package/examples/pod.yaml")
@@ -13,7 +12,7 @@ PROPAGATIONS = {"Bidirectional": "unchanged", "HostToContainer": "slave"}
 
 
 def container(text, name):
-    part = text[text.index(f"- name: {name}\n      image"):]
+    part = text[text.index(f"- name: {name}\n      image") :]
     words = json.loads(re.search(r"^      (?:args|command): (\[.*\])$", part, re.M).group(1))
     kind = re.search(r"mountPath: /tree, mountPropagation: (\w+)", part).group(1)
     return words, ["unshare", "-m", "--propagation", PROPAGATIONS[kind]]
@@ -36,7 +35,8 @@ def main():
     words, apart = container(text, "h5mount")
     places = {"/data/run.h5": source, "/tree": volume}
     side_car = subprocess.Popen(apart + [program] + [places.get(word, word) for word in words])
-    # The reader's namespace is there from the beginning, as that of a container that is started at the same time.
+    # The reader's namespace is there from the beginning, as that of a container that is started at the same
+    # time.
     words, apart = container(text, "reader")
     words = [word.replace("/tree", volume) for word in words]
     with subprocess.Popen(apart + words, stdout=subprocess.PIPE, text=True) as reader:

@@ -42,7 +42,7 @@ def main():
                 os.kill(pid, signal.SIGSTOP)
             size = len(data) + STEP
             data.resize((size,))
-            data[size - STEP:] = np.arange(size - STEP, size)
+            data[size - STEP :] = np.arange(size - STEP, size)
             data.flush()
             os.kill(pid, signal.SIGKILL)
             read_until(descriptor, size)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the corpus' verify_mount.py, whose reader of whole-file manifests expects keys that the filter and sparse
-manifests do not have: they are given empty.
+"""Runs the corpus' verify_mount.py, whose reader of whole-file manifests expects keys that the filter and
+sparse manifests do not have: they are given empty.
 
     verify_any.py VERIFY_MOUNT.PY ARGUMENT ...
 """

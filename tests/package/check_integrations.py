@@ -3,9 +3,8 @@
 
     check_integrations.py BUILD
 
-less, git, a maker of thumbnails, mc, ranger's rifle and ripgrep, each by itself on the example and without settings of this
-user. A program that is missing is named and left out; 77 where all are.
-"""
+less, git, a maker of thumbnails, mc, ranger's rifle and ripgrep, each by itself on the example and without
+settings of this user. A program that is missing is named and left out; 77 where all are. """
 import os, pty, re, select, shutil, signal, struct, subprocess, time, zlib
 
 from programs import EXAMPLE, H5MOUNT, PLACE, bytes_of, check_all, environment, fail, mounted, run, unmount
@@ -24,11 +23,13 @@ def check_less(home):
 
 def check_git(home):
     """git diff of two versions, of which one value differs."""
+
     def git(*words):
         ran = run(home, "git", "-c", "user.name=a", "-c", "user.email=a@b", *words)
         if ran.returncode:
             fail(f"git {words}: {ran.stderr}")
         return ran.stdout
+
     git("init", "-q")
     with open(os.path.join(home, ".gitattributes"), "w", encoding="utf-8") as file:
         file.write("*.h5 diff=hdf5\n")
@@ -49,10 +50,15 @@ def check_git(home):
     if kinds != ["-sha256", "-|", "+sha256", "+|"] or f"-  | {values[0]}" not in said:
         fail("git diff: " + said)
     # As the manual sets it.
-    git("config", "difftool.h5mount.cmd",
-        'bash -c \'diff -u <(h5mount --text "$0") <(h5mount --text "$1")\' "$LOCAL" "$REMOTE"')
+    git(
+        "config",
+        "difftool.h5mount.cmd",
+        'bash -c \'diff -u <(h5mount --text "$0") <(h5mount --text "$1")\' "$LOCAL" "$REMOTE"',
+    )
     shown = run(home, "git", "difftool", "--no-prompt", "--tool=h5mount").stdout
-    if [line.split()[0] + line.split()[1] for line in shown.splitlines() if re.match(r"[-+] ", line)] != kinds:
+    if [
+        line.split()[0] + line.split()[1] for line in shown.splitlines() if re.match(r"[-+] ", line)
+    ] != kinds:
         fail("git difftool: " + shown)
 
 
@@ -65,8 +71,12 @@ def check_thumbnail(home):
         data = file.read()
     width, height = struct.unpack(">II", data[16:24])
     start = data.index(b"IDAT")
-    pixels = zlib.decompress(data[start + 4:start + 4 + struct.unpack(">I", data[start - 4:start])[0]])
-    if data[:8] != b"\x89PNG\r\n\x1a\n" or not 0 < max(width, height) <= 64 or len(pixels) != height * (width + 1):
+    pixels = zlib.decompress(data[start + 4 : start + 4 + struct.unpack(">I", data[start - 4 : start])[0]])
+    if (
+        data[:8] != b"\x89PNG\r\n\x1a\n"
+        or not 0 < max(width, height) <= 64
+        or len(pixels) != height * (width + 1)
+    ):
         fail(f"the thumbnail has {width} × {height} pixels, {len(pixels)} bytes")
     if len(set(pixels)) < 10:
         fail("the thumbnail has one shade")
@@ -121,10 +131,12 @@ def check_mc(home):
         fail("uh5 list: " + listed.stdout + listed.stderr)
     terminal = Terminal(home, "mc", "-u", "-d", "-b", home, os.path.join(home, "out"))
     copied = os.path.join(home, "out", "humidity")
-    steps = [(b"cd a.h5/uh5://observations\r", lambda: "humidity" in terminal.shown),
-             (b"\x0e", lambda: "humidity" in terminal.shown),  # Ctrl-N: the entry below ".."
-             (b"\x1b[15~", lambda: "Copy" in terminal.shown),    # F5
-             (b"\r", lambda: os.path.exists(copied))]
+    steps = [
+        (b"cd a.h5/uh5://observations\r", lambda: "humidity" in terminal.shown),
+        (b"\x0e", lambda: "humidity" in terminal.shown),  # Ctrl-N: the entry below ".."
+        (b"\x1b[15~", lambda: "Copy" in terminal.shown),  # F5
+        (b"\r", lambda: os.path.exists(copied)),
+    ]
     if not terminal.wait_for(lambda: "/out" in terminal.shown):
         fail("mc: " + terminal.shown)
     for keys, what in steps:
@@ -132,9 +144,11 @@ def check_mc(home):
         if not terminal.wait_for(what):
             fail(f"mc after {keys}: {terminal.shown}")
     wanted = bytes_of(EXAMPLE, "observations/humidity")
+
     def same():
         with open(copied, "rb") as file:
             return file.read() == wanted
+
     if not os.path.exists(copied) or not terminal.wait_for(same):
         fail("mc copied other bytes")
     terminal.end()
@@ -152,7 +166,9 @@ def check_rifle(home):
 
 def check_ripgrep(home):
     """Over the text of a file, over an archive of it, and over a mount."""
-    found = run(home, "rg", "--pre", os.path.join(PLACE, "lesspipe"), "--pre-glob", "*.h5", "-c", "dataset", EXAMPLE)
+    found = run(
+        home, "rg", "--pre", os.path.join(PLACE, "lesspipe"), "--pre-glob", "*.h5", "-c", "dataset", EXAMPLE
+    )
     if not found.stdout.strip().isdigit() or int(found.stdout) < 3:
         fail("rg --pre: " + found.stdout + found.stderr)
     found = run(home, "sh", "-c", f"h5mount --tar {EXAMPLE} .h5/csv | rg -a -c humidity")
@@ -167,5 +183,13 @@ def check_ripgrep(home):
     unmount(place)
 
 
-check_all((("less", check_less), ("git", check_git), ("/usr/bin/python3", check_thumbnail), ("mc", check_mc),
-           ("rifle", check_rifle), ("rg", check_ripgrep)))
+check_all(
+    (
+        ("less", check_less),
+        ("git", check_git),
+        ("/usr/bin/python3", check_thumbnail),
+        ("mc", check_mc),
+        ("rifle", check_rifle),
+        ("rg", check_ripgrep),
+    )
+)

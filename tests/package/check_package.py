@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds what a package has beside the programs (scripts/package) to the programs and to the tools that read it:
+"""Holds what a package has beside the programs (scripts/package) to the programs and to the tools that read
+it:
 
     check_package.py BUILD
 
-Completions offer every option that --help names, in each shell; systemd takes the units, and finds little to complain of;
-the desktop's tools take the entry and the types. A tool that is missing fails.
-"""
+Completions offer every option that --help names, in each shell; systemd takes the units, and finds little to
+complain of; the desktop's tools take the entry and the types. A tool that is missing fails. """
 import os, re, shutil, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -28,22 +28,39 @@ def run(*command, **more):
 
 def bash(*words):
     listed = " ".join(f"'{word}'" for word in words)
-    return run("bash", "-c", f"source {PACKAGE}/completions/h5mount; COMP_WORDS=({listed}); "
-               f"COMP_CWORD={len(words) - 1}; _h5mount {words[0]}; printf '%s\\n' \"${{COMPREPLY[@]}}\"").stdout.split()
+    return run(
+        "bash",
+        "-c",
+        (
+            f"source {PACKAGE}/completions/h5mount; COMP_WORDS=({listed}); "
+            f"COMP_CWORD={len(words) - 1}; _h5mount {words[0]}; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        ),
+    ).stdout.split()
 
 
 def zsh(*words):
     """The function as zsh calls it, with its results printed in place of shown."""
     listed = " ".join(f"'{word}'" for word in words)
     last = words[-1].rsplit(",", 1)[-1]
-    said = run("zsh", "-f", "-c", f"compadd() {{ print -l -- $@ }}; compset() {{ return 0 }}; _files() {{ print files }}; "
-               f"words=({listed}); CURRENT={len(words)}; PREFIX='{last}'; source {PACKAGE}/completions/_h5mount").stdout.split()
+    said = run(
+        "zsh",
+        "-f",
+        "-c",
+        (
+            "compadd() { print -l -- $@ }; compset() { return 0 }; _files() { print files }; "
+            f"words=({listed}); CURRENT={len(words)}; PREFIX='{last}'; source {PACKAGE}/completions/_h5mount"
+        ),
+    ).stdout.split()
     return [word for word in said if word.startswith(last)]
 
 
 def fish(*words):
-    said = run("fish", "--no-config", "-c",
-               f"source {PACKAGE}/completions/h5mount.fish; complete -C '{' '.join(words)}'").stdout
+    said = run(
+        "fish",
+        "--no-config",
+        "-c",
+        f"source {PACKAGE}/completions/h5mount.fish; complete -C '{' '.join(words)}'",
+    ).stdout
     return [line.split("\t")[0] for line in said.splitlines()]
 
 
@@ -82,8 +99,11 @@ def check_units(directory):
         file.write(text)
     units = [place]
     for kind in ("mount", "automount"):
-        units.append(shutil.copy(os.path.join(PACKAGE, "systemd", "run." + kind),
-                                 os.path.join(directory, "mnt-run." + kind)))
+        units.append(
+            shutil.copy(
+                os.path.join(PACKAGE, "systemd", "run." + kind), os.path.join(directory, "mnt-run." + kind)
+            )
+        )
     said = run("systemd-analyze", "verify", "--man=no", *units)
     if said.returncode or said.stderr:
         fail("systemd-analyze verify: " + said.stderr)

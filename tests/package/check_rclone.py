@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""rclone over h5mount --serve, as on systems without FUSE of their own (macOS, Windows): check_rclone.py BUILD
+"""rclone over h5mount --serve, as on systems without FUSE of their own (macOS, Windows): check_rclone.py
+BUILD
 
-Its http backend lists and copies a file whose names need care, lists a group of 100,000 entries, mounts it where that can
-be, and serves it as WebDAV. 77 where there is no rclone.
-"""
+Its http backend lists and copies a file whose names need care, lists a group of 100,000 entries, mounts it
+where that can be, and serves it as WebDAV. 77 where there is no rclone. """
 import os, signal, socket, subprocess, sys, time, urllib.parse, urllib.request
 
 from programs import H5MOUNT, check_all, environment, fail, mounted, run, unmount
@@ -15,7 +15,8 @@ WRITE = f"""
 import h5py, numpy
 with h5py.File("f.h5", "w", libver="latest") as f:
     for i, name in enumerate({NAMES!r}):
-        f.create_dataset("g/" + name, data=numpy.arange(1000 * i + 10, dtype="<i4"), chunks=(10,), compression="gzip")
+        data = numpy.arange(1000 * i + 10, dtype="<i4")
+        f.create_dataset("g/" + name, data=data, chunks=(10,), compression="gzip")
     f["g/50% off/deep"] = numpy.arange(7)
     f["empty"] = numpy.zeros((0,))
     f["to_group"] = h5py.SoftLink("/g")
@@ -37,7 +38,9 @@ def free_port():
 
 
 def started(words, home, tried):
-    process = subprocess.Popen(words, cwd=home, env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        words, cwd=home, env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
@@ -74,7 +77,12 @@ def check(home):
     os.mkdir(os.path.join(home, "wanted"))
     for group in ("g", "none"):
         run(home, "h5mount", "--copy", "f.h5", group, "wanted/" + group)
-        wanted.update({f"{group}/{name}": data for name, data in files_below(os.path.join(home, "wanted", group)).items()})
+        wanted.update(
+            {
+                f"{group}/{name}": data
+                for name, data in files_below(os.path.join(home, "wanted", group)).items()
+            }
+        )
     if len(wanted) != len(NAMES) + 1:
         return fail(f"--copy gives {sorted(wanted)}")
     port = free_port()
@@ -91,8 +99,12 @@ def rclone(home, url, *words):
 
 
 def check_served(home, url, wanted):
-    sizes = dict(line.rsplit(";", 1) for line in
-                 rclone(home, url, "lsf", "-R", "--files-only", "--format", "ps", *NO_LINKS, ":http:g").stdout.splitlines())
+    sizes = dict(
+        line.rsplit(";", 1)
+        for line in rclone(
+            home, url, "lsf", "-R", "--files-only", "--format", "ps", *NO_LINKS, ":http:g"
+        ).stdout.splitlines()
+    )
     if sizes != {name[2:]: str(len(data)) for name, data in wanted.items()}:
         fail(f"lsf: {sizes}")
     top = rclone(home, url, "lsf", "--format", "ps", ":http:").stdout.splitlines()
@@ -101,9 +113,12 @@ def check_served(home, url, wanted):
         if line not in top:
             fail(f"lsf of the root lacks {line}")
     # A symlink to a directory is one file and no second copy of it, so that a walk ends.
-    walked = run(home, "rclone", "lsf", "-R", ":http:", "--exclude", "many/**", "--http-url", url).stdout.splitlines()
-    if len(walked) != len(wanted) + len(["g/", "50% off/", "g/up", "none/", "empty", "to_data", "to_group"]) or \
-            not {"g/up", "to_group"} < set(walked):
+    walked = run(
+        home, "rclone", "lsf", "-R", ":http:", "--exclude", "many/**", "--http-url", url
+    ).stdout.splitlines()
+    if len(walked) != len(wanted) + len(
+        ["g/", "50% off/", "g/up", "none/", "empty", "to_data", "to_group"]
+    ) or not {"g/up", "to_group"} < set(walked):
         fail(f"a walk with symlinks: {walked}")
     done = rclone(home, url, "copy", *NO_LINKS, ":http:g", "copied")
     copied = files_below(os.path.join(home, "copied"))
@@ -124,7 +139,9 @@ def check_served(home, url, wanted):
 
 def check_webdav(home, url, wanted):
     there = f"http://127.0.0.1:{free_port()}/"
-    server = started(["rclone", "serve", "webdav", ":http:", "--http-url", url, "--addr", there[7:-1]], home, there)
+    server = started(
+        ["rclone", "serve", "webdav", ":http:", "--http-url", url, "--addr", there[7:-1]], home, there
+    )
     for name in ("g/plain", "g/100%"):
         with urllib.request.urlopen(there + urllib.parse.quote(name), timeout=60) as answer:
             if answer.read() != wanted[name]:
@@ -134,7 +151,9 @@ def check_webdav(home, url, wanted):
 
 def check_mount(home, url, wanted):
     place = os.path.join(home, "mnt")
-    if not mounted(place, "rclone", "mount", ":http:", place, "--http-url", url, *NO_LINKS, "--daemon", "--read-only"):
+    if not mounted(
+        place, "rclone", "mount", ":http:", place, "--http-url", url, *NO_LINKS, "--daemon", "--read-only"
+    ):
         return print("left out: rclone mount, which cannot be made here")
     seen = files_below(os.path.join(place, "g"))
     if seen != {name[2:]: data for name, data in wanted.items()}:

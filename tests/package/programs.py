@@ -16,13 +16,28 @@ def fail(text):
 
 
 def environment(home, **variables):
-    return {"PATH": PROGRAMS + ":/usr/sbin:/usr/bin:/sbin:/bin", "HOME": home, "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1",
-            "TERM": "dumb", **variables}
+    return {
+        "PATH": PROGRAMS + ":/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": home,
+        "LC_ALL": "C.UTF-8",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "TERM": "dumb",
+        **variables,
+    }
 
 
 def run(home, *words, **variables):
-    return subprocess.run(words, cwd=home, env=environment(home, **variables), capture_output=True, text=True,
-                          errors="surrogateescape", stdin=subprocess.DEVNULL, timeout=300, check=False)
+    return subprocess.run(
+        words,
+        cwd=home,
+        env=environment(home, **variables),
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        stdin=subprocess.DEVNULL,
+        timeout=300,
+        check=False,
+    )
 
 
 def bytes_of(file, path):
@@ -32,7 +47,10 @@ def bytes_of(file, path):
 def mounted(place, *command):
     """Whether `command`, which mounts on `place` and returns, could; the caller unmounts."""
     os.makedirs(place, exist_ok=True)
-    return os.path.exists("/dev/fuse") and subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0
+    return (
+        os.path.exists("/dev/fuse")
+        and subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0
+    )
 
 
 def unmount(place):
@@ -41,7 +59,8 @@ def unmount(place):
 
 
 def check_all(checks):
-    """`checks`: a program and what is called with a directory of its own where there is one. 77 where there is none."""
+    """`checks`: a program and what is called with a directory of its own where there is one. 77 where there
+    is none."""
     missing = []
     for program, check in checks:
         if shutil.which(program, path="/usr/bin:/bin") is None:

@@ -3,11 +3,11 @@
 
     far_server.py DIRECTORY [--delay SECONDS] [--secret KEY:SECRET] [--region REGION] [--port PORT]
 
-Prints its port. GET /PATH gives DIRECTORY/PATH, whole or one range of it; /BUCKET/?list-type=2 lists the files below
-DIRECTORY/BUCKET as S3 does; /.count gives the number of requests
-so far, /.requests a JSON list of [path, range, authorization, other fields], /.spans one of [when it came, when it was
-answered, bytes of the body]. GET /DIRECTORY/ gives links to its files. What it is to do wrong is said in
-the path's first part, /!WHAT[=VALUE][,WHAT…]/PATH, or for all that follow by /.set?WHAT[=VALUE],…:
+Prints its port. GET /PATH gives DIRECTORY/PATH, whole or one range of it; /BUCKET/?list-type=2 lists the
+files below DIRECTORY/BUCKET as S3 does; /.count gives the number of requests so far, /.requests a JSON list
+of [path, range, authorization, other fields], /.spans one of [when it came, when it was answered, bytes of
+the body]. GET /DIRECTORY/ gives links to its files. What it is to do wrong is said in the path's first part,
+/!WHAT[=VALUE][,WHAT…]/PATH, or for all that follow by /.set?WHAT[=VALUE],…:
 
     fail=N:STATUS   the next N requests get STATUS      silent=N     the next N get no answer
     retry=S         with Retry-After: S                 reset=BYTES  the next body ends after BYTES
@@ -32,11 +32,18 @@ LOCK = threading.Lock()
 
 def canonical(handler, names, payload):
     path, _, query = handler.path.partition("?")
-    pairs = sorted(tuple(urllib.parse.quote(urllib.parse.unquote(x), safe="-_.~") for x in
-                         (part.split("=", 1) + [""])[:2]) for part in query.split("&") if part)
+    pairs = sorted(
+        tuple(
+            urllib.parse.quote(urllib.parse.unquote(x), safe="-_.~") for x in (part.split("=", 1) + [""])[:2]
+        )
+        for part in query.split("&")
+        if part
+    )
     fields = "".join(f"{n}:{' '.join(handler.headers.get(n, '').split())}\n" for n in names)
     path = urllib.parse.quote(urllib.parse.unquote_to_bytes(path), safe="/-_.~")
-    return "\n".join([handler.command, path, "&".join("=".join(p) for p in pairs), fields, ";".join(names), payload])
+    return "\n".join(
+        [handler.command, path, "&".join("=".join(p) for p in pairs), fields, ";".join(names), payload]
+    )
 
 
 def signature_fits(handler, secret, region):
@@ -52,11 +59,14 @@ def signature_fits(handler, secret, region):
     known, word = secret.split(":", 1)
     if (key, of, service, end, day) != (known, region, "s3", "aws4_request", when[:8]) or age.seconds > 900:
         return False
-    if "host" not in names or any(n.lower() not in names for n in handler.headers if n.lower().startswith("x-amz-")):
+    if "host" not in names or any(
+        n.lower() not in names for n in handler.headers if n.lower().startswith("x-amz-")
+    ):
         return False
     text = canonical(handler, names, handler.headers.get("x-amz-content-sha256", ""))
-    to_sign = "\n".join(["AWS4-HMAC-SHA256", when, f"{day}/{of}/s3/aws4_request",
-                         hashlib.sha256(text.encode()).hexdigest()])
+    to_sign = "\n".join(
+        ["AWS4-HMAC-SHA256", when, f"{day}/{of}/s3/aws4_request", hashlib.sha256(text.encode()).hexdigest()]
+    )
     step = ("AWS4" + word).encode()
     for part in (day, of, "s3", "aws4_request", to_sign):
         step = hmac.new(step, part.encode(), hashlib.sha256).digest()
@@ -66,7 +76,9 @@ def signature_fits(handler, secret, region):
 def keys_below(directory):
     """The paths of all files, as bytes in the order of S3."""
     top = os.fsencode(directory)
-    return sorted(os.path.relpath(os.path.join(at, name), top) for at, _, names in os.walk(top) for name in names)
+    return sorted(
+        os.path.relpath(os.path.join(at, name), top) for at, _, names in os.walk(top) for name in names
+    )
 
 
 def list_page(directory, query, most):
@@ -74,11 +86,17 @@ def list_page(directory, query, most):
     quoted = urllib.parse.quote_from_bytes
     prefix, slash = query.get(b"prefix", b""), query.get(b"delimiter", b"")
     most = min(most, int(query.get(b"max-keys", b"1000")))
-    after, contents, shared, last, more = base64.b64decode(query.get(b"continuation-token", b"")), "", "", b"", False
+    after, contents, shared, last, more = (
+        base64.b64decode(query.get(b"continuation-token", b"")),
+        "",
+        "",
+        b"",
+        False,
+    )
     count = 0
     for key in keys_below(directory):
         at = key.find(slash, len(prefix)) if slash else -1
-        place = key if at < 0 else key[:at + 1]
+        place = key if at < 0 else key[: at + 1]
         if not key.startswith(prefix) or place <= after or place == last:
             continue
         if count == most:
@@ -90,11 +108,18 @@ def list_page(directory, query, most):
             continue
         stat = os.stat(os.path.join(os.fsencode(directory), key))
         when = datetime.datetime.utcfromtimestamp(int(stat.st_mtime)).isoformat()
-        contents += (f"<Contents><Key>{quoted(key)}</Key><LastModified>{when}.000Z</LastModified>"
-                     f"<ETag>&quot;{stat.st_ino:x}-{stat.st_mtime_ns:x}&quot;</ETag><Size>{stat.st_size}</Size></Contents>")
-    token = f"<NextContinuationToken>{base64.b64encode(last).decode()}</NextContinuationToken>" if more else ""
-    return (f'<?xml version="1.0" encoding="UTF-8"?><ListBucketResult><EncodingType>url</EncodingType>'
-            f"<IsTruncated>{str(more).lower()}</IsTruncated>{token}{contents}{shared}</ListBucketResult>").encode()
+        contents += (
+            f"<Contents><Key>{quoted(key)}</Key><LastModified>{when}.000Z</LastModified>"
+            f"<ETag>&quot;{stat.st_ino:x}-{stat.st_mtime_ns:x}&quot;</ETag>"
+            f"<Size>{stat.st_size}</Size></Contents>"
+        )
+    token = (
+        f"<NextContinuationToken>{base64.b64encode(last).decode()}</NextContinuationToken>" if more else ""
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult><EncodingType>url</EncodingType>'
+        f"<IsTruncated>{str(more).lower()}</IsTruncated>{token}{contents}{shared}</ListBucketResult>"
+    ).encode()
 
 
 def parse_faults(text):
@@ -153,8 +178,14 @@ class Handler(BaseHTTPRequestHandler):
             STATE["count"] += 1
             STATE["now"] += 1
             STATE["most"] = max(STATE["most"], STATE["now"])
-            STATE["requests"].append([self.path, self.headers.get("Range"), self.headers.get("Authorization"),
-                                      {k.lower(): v for k, v in self.headers.items()}])
+            STATE["requests"].append(
+                [
+                    self.path,
+                    self.headers.get("Range"),
+                    self.headers.get("Authorization"),
+                    {k.lower(): v for k, v in self.headers.items()},
+                ]
+            )
             self.span = [time.monotonic(), None, 0]
             STATE["spans"].append(self.span)
         try:
@@ -196,8 +227,11 @@ class Handler(BaseHTTPRequestHandler):
         if "html" in faults:
             return self.send_page(faults["html"])
         name = os.path.join(ARGS.directory, urllib.parse.unquote(path).lstrip("/"))
-        query = dict(p.split(b"=", 1) for p in map(urllib.parse.unquote_to_bytes, self.path.partition("?")[2].split("&"))
-                     if b"=" in p)
+        query = dict(
+            p.split(b"=", 1)
+            for p in map(urllib.parse.unquote_to_bytes, self.path.partition("?")[2].split("&"))
+            if b"=" in p
+        )
         if b"list-type" in query:
             denied = self.once(faults, "deny")
             if denied or not os.path.isdir(name):
@@ -217,8 +251,10 @@ class Handler(BaseHTTPRequestHandler):
     def give(self, file, faults):
         stat = os.fstat(file.fileno())  # of the file that is read, whatever has its name by now
         size = int(faults.get("length", stat.st_size))
-        fields = {"ETag": f'"{stat.st_ino:x}-{stat.st_mtime_ns:x}-{stat.st_size:x}"',
-                  "Last_Modified": self.date_time_string(int(stat.st_mtime))}
+        fields = {
+            "ETag": f'"{stat.st_ino:x}-{stat.st_mtime_ns:x}-{stat.st_size:x}"',
+            "Last_Modified": self.date_time_string(int(stat.st_mtime)),
+        }
         if "tag" in faults:
             fields["ETag"] = faults["tag"]
         if "time" in faults:
@@ -234,7 +270,9 @@ class Handler(BaseHTTPRequestHandler):
             if begin >= size:
                 return self.answer(416, b"", Content_Range=f"bytes */{size}")
             moved = 1 if "shifted" in faults else 0
-            fields["Content_Range"] = f"{faults.get('unit', 'bytes')} {begin + moved}-{end - 1}/{'*' if 'star' in faults else size}"
+            fields[
+                "Content_Range"
+            ] = f"{faults.get('unit', 'bytes')} {begin + moved}-{end - 1}/{'*' if 'star' in faults else size}"
         file.seek(min(begin, stat.st_size))  # behind its end are zeros
         body = file.read(end - begin)
         body += bytes(end - begin - len(body))
@@ -271,13 +309,13 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.span[2] = len(body)
         if cut is not None:
-            self.wfile.write(body[:int(cut)])
+            self.wfile.write(body[: int(cut)])
             self.wfile.flush()
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
             return
         if "stall" in faults:
-            self.wfile.write(body[:int(faults["stall"])])
+            self.wfile.write(body[: int(faults["stall"])])
             self.close_connection = True
             self.rfile.read(1)  # until the client hangs up
             return
@@ -291,11 +329,11 @@ class Handler(BaseHTTPRequestHandler):
         piece = 256 << 10
         for at in range(0, len(body), piece):
             self.span[2] = min(at + piece, len(body))
-            self.wfile.write(body[at:at + piece])
+            self.wfile.write(body[at : at + piece])
 
     def send_slowly(self, body, pace):
         for at in range(0, len(body), max(pace // 10, 1)):
-            self.wfile.write(body[at:at + max(pace // 10, 1)])
+            self.wfile.write(body[at : at + max(pace // 10, 1)])
             self.wfile.flush()
             time.sleep(0.1 if pace >= 10 else 1.0 / pace)
 

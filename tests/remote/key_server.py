@@ -3,8 +3,9 @@
 
     key_server.py DIRECTORY [--expires SECONDS]
 
-Prints its port. Each set of credentials is the keys AKID and se/cret with a session token of its own, token-1,
-token-2 and so on, valid for SECONDS. /.requests is a JSON list of [method, path, fields, body], /.count their number.
+Prints its port. Each set of credentials is the keys AKID and se/cret with a session token of its own,
+token-1, token-2 and so on, valid for SECONDS. /.requests is a JSON list of [method, path, fields, body],
+/.count their number.
 
     POST /                      STS: AssumeRoleWithWebIdentity for web-token, AssumeRole for who signs as BASE
     GET /container              the container's, for the Authorization container-token
@@ -20,16 +21,23 @@ META = "/latest/meta-data/iam/security-credentials/"
 def issue():
     STATE["issued"] += 1
     until = datetime.datetime.utcnow() + datetime.timedelta(seconds=ARGS.expires)
-    return {"AccessKeyId": "AKID", "SecretAccessKey": "se/cret", "Token": f"token-{STATE['issued']}",
-            "Expiration": until.strftime("%Y-%m-%dT%H:%M:%SZ"), "Code": "Success"}
+    return {
+        "AccessKeyId": "AKID",
+        "SecretAccessKey": "se/cret",
+        "Token": f"token-{STATE['issued']}",
+        "Expiration": until.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "Code": "Success",
+    }
 
 
 def xml_of(action):
     keys = issue()
     keys["SessionToken"] = keys.pop("Token")
     fields = "".join(f"<{name}>{value}</{name}>" for name, value in keys.items())
-    return (f'<{action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><{action}Result><Credentials>'
-            f"{fields}</Credentials></{action}Result></{action}Response>")
+    return (
+        f'<{action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><{action}Result><Credentials>'
+        f"{fields}</Credentials></{action}Result></{action}Response>"
+    )
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -67,8 +75,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def sts(self, form, signed):
         action = form.get("Action", "")
-        fits = {"AssumeRoleWithWebIdentity": form.get("WebIdentityToken") == "web-token",
-                "AssumeRole": "Credential=BASE/" in signed and "/sts/aws4_request" in signed}.get(action)
+        fits = {
+            "AssumeRoleWithWebIdentity": form.get("WebIdentityToken") == "web-token",
+            "AssumeRole": "Credential=BASE/" in signed and "/sts/aws4_request" in signed,
+        }.get(action)
         if not fits or form.get("RoleArn") != "arn:role" or not form.get("RoleSessionName"):
             return self.answer(403, "<ErrorResponse/>")
         return self.answer(200, xml_of(action))

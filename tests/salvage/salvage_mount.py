@@ -76,8 +76,10 @@ def check_directory(work):
         check("and what is lost", "lost+found" in os.listdir(mount.path("damaged.h5")))
         check("which was swept once", mount.swept() == first)
         check("a sound file of it has no lost+found", os.listdir(mount.path("sound.h5")) == ["plain"])
-        check("one without superblock is shown",
-              (mount.values("headless.h5/group/packed") == np.arange(4000)).all())
+        check(
+            "one without superblock is shown",
+            (mount.values("headless.h5/group/packed") == np.arange(4000)).all(),
+        )
     listed = output("--list", "-R", "-o", "salvage", work)
     check("without a mount too", "damaged.h5/lost+found" in listed and "sound.h5/lost+found" not in listed)
 
@@ -91,8 +93,11 @@ def check_without_mount(path):
     """What copies and archives have of it; the other commands are in test_commands.cpp."""
     packed = np.arange(4000)
     with tempfile.TemporaryDirectory() as place:
-        subprocess.run([H5MOUNT, "--copy", "-o", "salvage", path, "/", place + "/copy"],
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [H5MOUNT, "--copy", "-o", "salvage", path, "/", place + "/copy"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         check("--copy", (np.fromfile(place + "/copy/group/packed", "i8") == packed).all())
         check("--copy of what was lost", os.path.isdir(place + "/copy/lost+found"))
     archive = subprocess.run([H5MOUNT, "--tar", "-o", "salvage", path], stdout=subprocess.PIPE).stdout
@@ -112,7 +117,10 @@ def check_served(path):
         check("--serve by HDF5's own names", (np.frombuffer(data, "i8") == np.arange(4000)).all())
         found = urllib.request.urlopen(url + "api/meta?path=/").read().decode()
         check("and what is lost", "lost+found" in found)
-        views = [json.load(urllib.request.urlopen(f"{url}api/views?path={name}")) for name in ("/group/packed", "/plain")]
+        views = [
+            json.load(urllib.request.urlopen(f"{url}api/views?path={name}"))
+            for name in ("/group/packed", "/plain")
+        ]
         check("the page is told what salvage did", "found_by" in views[0]["salvage"])
         check("and of a sound dataset nothing", "salvage" not in views[1])
         listing = urllib.request.urlopen(url + "group/?plain").read().decode()
@@ -143,11 +151,13 @@ def main():
         names = os.listdir(mount.path("lost+found"))
         found = [mount.values(os.path.join("lost+found", name)) for name in names]
         check("the lost dataset is read", any(len(v) == 777 and (v == np.arange(777)).all() for v in found))
-        check("and marked", all("guessed" in mount.remark(os.path.join("lost+found", name)) for name in names))
+        check(
+            "and marked", all("guessed" in mount.remark(os.path.join("lost+found", name)) for name in names)
+        )
         check("it was swept once", mount.swept() == first)
 
     at = data.find(b"FAHD")
-    data[at:at + 32] = b"\xa5" * 32
+    data[at : at + 32] = b"\xa5" * 32
     path = os.path.join(work, "damaged.h5")
     with open(path, "wb") as file:
         file.write(data)

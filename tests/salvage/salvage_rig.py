@@ -1,21 +1,24 @@
 #!/usr/bin/python3
 """Damages HDF5 files of its own in many ways and tells what h5mount gives of them, with and without salvage.
 
-usage: salvage_rig.py H5MOUNT [--kills N] [--full N] [--only-kills] [--writer NAME] [--cuts N] [--mutants N] [--seed N]
-                      [--photorec] [--work DIR]
-       salvage_rig.py H5MOUNT --files FILE… [--mutants N] [--seed N] [--work DIR] [--ordinary H5MOUNT] [--part K/N]
+usage: salvage_rig.py H5MOUNT [--kills N] [--full N] [--only-kills] [--writer NAME] [--cuts N] [--mutants N]
+                      [--seed N] [--photorec] [--work DIR]
+       salvage_rig.py H5MOUNT --files FILE… [--mutants N] [--seed N] [--work DIR] [--ordinary H5MOUNT] [--part
+       K/N]
 
-With --files, N mutants of each of these are made and nothing else. A mutant depends on the seed and the file's name alone,
-so that a run can be divided: --part 1/2 and --part 2/2 take every second file each. Where H5MOUNT is a build with
-sanitizers, --ordinary names a build without them, which is asked for what is read without salvage. A line CRASHED names a
-file at which H5MOUNT was ended by a signal, or was not done after five minutes.
+With --files, N mutants of each of these are made and nothing else. A mutant depends on the seed and the
+file's name alone, so that a run can be divided: --part 1/2 and --part 2/2 take every second file each. Where
+H5MOUNT is a build with sanitizers, --ordinary names a build without them, which is asked for what is read
+without salvage. A line CRASHED names a file at which H5MOUNT was ended by a signal, or was not done after
+five minutes.
 
 For each kind of damage a line: the share of the bytes that were in the file which come back right, beside
-h5py on the same file, h5py on a copy that h5clear was run on, and with --photorec h5py on what PhotoRec (Debian's
-testdisk) finds in a disk image that holds the file. A line LITTLE names a killed writer's file of which
-less than 99 % came back, or less than h5py gives. Bytes that are wrong and not marked as `guessed` or missing end the program with status 1, and so does a sound file that salvage shows in another way.
-"""
-import argparse, http.client, importlib.util, io, json, os, random, resource, shutil, signal, subprocess, sys, tarfile
+h5py on the same file, h5py on a copy that h5clear was run on, and with --photorec h5py on what PhotoRec
+(Debian's testdisk) finds in a disk image that holds the file. A line LITTLE names a killed writer's file of
+which less than 99 % came back, or less than h5py gives. Bytes that are wrong and not marked as `guessed` or
+missing end the program with status 1, and so does a sound file that salvage shows in another way. """
+import argparse, http.client, importlib.util, io, json, os, random
+import resource, shutil, signal, subprocess, sys, tarfile
 import tempfile, time, urllib.parse, urllib.request
 
 import h5py
@@ -32,8 +35,8 @@ class Crashed(Exception):
 
 
 def tree(h5mount, path, options="", attributes=False):
-    """What a tar of the tree holds: path to (bytes, salvage attribute or None). With `attributes` also those of objects: as
-    path@name, in the text that they have as extended attributes."""
+    """What a tar of the tree holds: path to (bytes, salvage attribute or None). With `attributes` also those
+    of objects: as path@name, in the text that they have as extended attributes."""
     command = [h5mount, "--tar"] + (["-o", options] if options else []) + [path]
     try:
         done = subprocess.run(command, capture_output=True, timeout=MOST_SECONDS)
@@ -50,13 +53,17 @@ def tree(h5mount, path, options="", attributes=False):
                     if key.startswith(ATTRIBUTE) and not key.startswith(ATTRIBUTE + "hdf5."):
                         remark = member.pax_headers.get(SALVAGE)
                         out[f"{member.name.removeprefix('./')}@{key.removeprefix(ATTRIBUTE)}"] = (
-                            value.encode(errors="surrogateescape"), json.loads(remark) if remark else None)
+                            value.encode(errors="surrogateescape"),
+                            json.loads(remark) if remark else None,
+                        )
                 if member.islnk() and member.linkname.removeprefix("./") in out:  # another name of an object
                     out[member.name.removeprefix("./")] = out[member.linkname.removeprefix("./")]
                 elif member.isreg() and member.size <= MOST_BYTES:
                     remark = member.pax_headers.get(SALVAGE)
-                    out[member.name.removeprefix("./")] = (archive.extractfile(member).read(),
-                                                           json.loads(remark) if remark else None)
+                    out[member.name.removeprefix("./")] = (
+                        archive.extractfile(member).read(),
+                        json.loads(remark) if remark else None,
+                    )
     except tarfile.TarError:
         pass
     return out
@@ -83,10 +90,12 @@ def compare(given, data):
 
 
 def also_ordinary(h5mount, path, found, truth):
-    """How many of the unmarked wrong bytes the ordinary way gives too, where a file is read in parts: raw data that no
-    checksum covers, in a file whose other parts may be damaged."""
+    """How many of the unmarked wrong bytes the ordinary way gives too, where a file is read in parts: raw
+    data that no checksum covers, in a file whose other parts may be damaged."""
     count = 0
-    server = subprocess.Popen([h5mount, "--serve", "0", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        [h5mount, "--serve", "0", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
     try:
         url = server.stdout.readline().split()[-1].decode()
         for name, data in truth.items():
@@ -95,10 +104,12 @@ def also_ordinary(h5mount, path, found, truth):
                 continue
             a, b = np.frombuffer(got, np.uint8), np.frombuffer(data, np.uint8)
             for at in np.flatnonzero((a != b) & mask_of(remark, len(data))):
-                request = urllib.request.Request(url + urllib.parse.quote(name), headers={"Range": f"bytes={at}-{at}"})
+                request = urllib.request.Request(
+                    url + urllib.parse.quote(name), headers={"Range": f"bytes={at}-{at}"}
+                )
                 try:
                     with urllib.request.urlopen(request, timeout=60) as answer:
-                        count += answer.read() == got[at:at + 1]
+                        count += answer.read() == got[at : at + 1]
                 except (OSError, http.client.HTTPException):
                     pass
     finally:
@@ -130,15 +141,16 @@ def data_ranges(path):
 
 
 def also_of_data(h5mount, original, mutant, work, found, truth):
-    """How many of the unmarked wrong bytes come of changes in raw data alone, which nothing checks: one changed byte of
-    a chunk may change all that it decodes to. They are those of a file whose structures are whole."""
+    """How many of the unmarked wrong bytes come of changes in raw data alone, which nothing checks: one
+    changed byte of a chunk may change all that it decodes to. They are those of a file whose structures are
+    whole."""
     with open(original, "rb") as file:
         whole = bytearray(file.read())
     with open(mutant, "rb") as file:
         changed = file.read()
     for begin, end in data_ranges(original):
         part = changed[begin:end]
-        whole[begin:begin + len(part)] = part
+        whole[begin : begin + len(part)] = part
     path = os.path.join(work, "data.h5")
     with open(path, "wb") as file:
         file.write(whole)
@@ -194,7 +206,9 @@ def h5py_flushed(path, truth):
     """The same of datasets that may have grown since."""
     try:
         with h5py.File(path, "r") as file:
-            return sum(len(data) for name, data in truth.items() if h5py_value(file, name)[:len(data)] == data)
+            return sum(
+                len(data) for name, data in truth.items() if h5py_value(file, name)[: len(data)] == data
+            )
     except Exception:  # libhdf5 refuses the file
         return 0
 
@@ -209,17 +223,38 @@ def cleared(path):
 
 
 def photorec_share(path, truth, work):
-    """PhotoRec knows no HDF5 file but by a signature that it is told, and takes all up to the next one for the file."""
+    """PhotoRec knows no HDF5 file but by a signature that it is told, and takes all up to the next one for
+    the file."""
     place = tempfile.mkdtemp(prefix="photorec-", dir=work)
     with open(os.path.join(place, "photorec.sig"), "w") as signature:
         signature.write("h5 0 0x894844460d0a1a0a\n")
     with open(path, "rb") as file, open(os.path.join(place, "image"), "wb") as image:
         image.write(bytes(1 << 20) + file.read() + bytes(1 << 20))
-    subprocess.run(["photorec", "/d", "out", "/cmd", "image", "partition_none,fileopt,everything,disable,custom,enable,"
-                    "options,keep_corrupted_file,wholespace,search"], cwd=place, stdin=subprocess.DEVNULL,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True)
-    found = [os.path.join(directory, name) for directory, _, names in os.walk(place) for name in names
-             if name.endswith(".h5")]
+    subprocess.run(
+        [
+            "photorec",
+            "/d",
+            "out",
+            "/cmd",
+            "image",
+            (
+                "partition_none,fileopt,everything,disable,custom,enable,"
+                "options,keep_corrupted_file,wholespace,search"
+            ),
+        ],
+        cwd=place,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        timeout=120,
+        check=True,
+    )
+    found = [
+        os.path.join(directory, name)
+        for directory, _, names in os.walk(place)
+        for name in names
+        if name.endswith(".h5")
+    ]
     share = max((h5py_share(one, truth) for one in found), default=0)
     shutil.rmtree(place)
     return share
@@ -254,14 +289,17 @@ def write_sample(path, version):
         g = f.create_group("group")
         f["contiguous"] = r.integers(0, 1 << 30, 20_000)
         g["small"] = np.arange(50)
-        g.create_dataset("deflate", data=r.integers(0, 99, (500, 200), "i4"), chunks=(50, 100), compression=4,
-                         shuffle=True)
+        g.create_dataset(
+            "deflate", data=r.integers(0, 99, (500, 200), "i4"), chunks=(50, 100), compression=4, shuffle=True
+        )
         f.create_dataset("growing", data=r.random(6000), chunks=(16,), maxshape=(None,))
-        f.create_dataset("two", data=r.integers(0, 99, (300, 300)), chunks=(20, 20), maxshape=(None, None),
-                         compression=1)
+        f.create_dataset(
+            "two", data=r.integers(0, 99, (300, 300)), chunks=(20, 20), maxshape=(None, None), compression=1
+        )
         f.create_dataset("checked", data=r.integers(0, 99, (300, 30)), chunks=(20, 30), fletcher32=True)
-        rows = g.create_dataset("table", (400,), np.dtype([("a", "i4"), ("b", "f8")]), chunks=(64,),
-                                maxshape=(None,))
+        rows = g.create_dataset(
+            "table", (400,), np.dtype([("a", "i4"), ("b", "f8")]), chunks=(64,), maxshape=(None,)
+        )
         rows[:] = np.array([(i, i / 3) for i in range(400)], rows.dtype)
         for i in range(30):
             g.create_group("many").file if i == 0 else None
@@ -286,8 +324,8 @@ class Rig:
         self.rows = {}
 
     def row(self, kind):
-        """Files, bytes, right ones with salvage, without, by h5py, by h5py after h5clear, unmarked wrong ones, right ones of
-        what PhotoRec finds."""
+        """Files, bytes, right ones with salvage, without, by h5py, by h5py after h5clear, unmarked wrong
+        ones, right ones of what PhotoRec finds."""
         return self.rows.setdefault(kind, [0] * 8)
 
     def keep(self, path):
@@ -315,18 +353,26 @@ class Rig:
             row[7] += photorec_share(path, truth, self.work)
         for i, number in enumerate([1, with_salvage[1], with_salvage[0], plain[0]] + shares):
             row[i] += number
-        # Each changed byte may be one of raw data, which nothing checks: then it is wrong in the ordinary way too.
+        # Each changed byte may be one of raw data, which nothing checks: then it is wrong in the ordinary way
+        # too.
         unmarked = max(with_salvage[2] - plain[2] - changed, 0)
         if unmarked > 0:
             ordinary = also_ordinary(self.ordinary, path, salvaged, truth)
             if original:
-                ordinary = max(ordinary, also_of_data(self.ordinary, original, path, self.work, salvaged, truth))
+                ordinary = max(
+                    ordinary, also_of_data(self.ordinary, original, path, self.work, salvaged, truth)
+                )
             unmarked = max(with_salvage[2] - max(plain[2], ordinary) - changed, 0)
         if unmarked > 0 or with_salvage[0] < plain[0]:
             kept = self.keep(path)
             self.bad += 1
-            print(f"BAD {kind}: {kept}: right {with_salvage[0]}, without {plain[0]}, "
-                  f"wrong and not marked {unmarked}", flush=True)
+            print(
+                (
+                    f"BAD {kind}: {kept}: right {with_salvage[0]}, without {plain[0]}, "
+                    f"wrong and not marked {unmarked}"
+                ),
+                flush=True,
+            )
         row[6] += max(unmarked, 0)
 
     def damaged(self, kind, data, truth, changed=0):
@@ -353,12 +399,32 @@ class Rig:
             if reached != truth:
                 self.damaged(f"{version}: the same, datasets with a header", zeroed, reached)
         self.damaged(f"{version}: inside another file", b"x" * 12345 + data + b"y" * 777, truth)
-        for signature in (b"TREE", b"SNOD", b"HEAP", b"OHDR", b"OCHK", b"FRHP", b"FHDB", b"FHIB", b"BTHD", b"BTLF",
-                          b"BTIN", b"EAHD", b"EAIB", b"EADB", b"EASB", b"FAHD", b"FADB"):
+        for signature in (
+            b"TREE",
+            b"SNOD",
+            b"HEAP",
+            b"OHDR",
+            b"OCHK",
+            b"FRHP",
+            b"FHDB",
+            b"FHIB",
+            b"BTHD",
+            b"BTLF",
+            b"BTIN",
+            b"EAHD",
+            b"EAIB",
+            b"EADB",
+            b"EASB",
+            b"FAHD",
+            b"FADB",
+        ):
             at = data.find(signature)
             while at >= 0:
-                self.damaged(f"{version}: one {signature.decode()} overwritten",
-                             data[:at] + b"\xa5" * 32 + data[at + 32:], truth)
+                self.damaged(
+                    f"{version}: one {signature.decode()} overwritten",
+                    data[:at] + b"\xa5" * 32 + data[at + 32 :],
+                    truth,
+                )
                 at = data.find(signature, at + 4)
         cuts = range(0, len(data), 512)
         for cut in self.random.sample(cuts, self.arguments.cuts) if self.arguments.cuts else cuts:
@@ -381,7 +447,7 @@ class Rig:
         if kind == "cut":
             return kind, bytes(out[:at]), 0
         size = {"bytes": 0, "smear": 32, "zeros": 512}[kind]
-        out[at:at + size] = (b"\xa5" if kind == "smear" else b"\0") * len(out[at:at + size])
+        out[at : at + size] = (b"\xa5" if kind == "smear" else b"\0") * len(out[at : at + size])
         places = self.random.sample(range(len(out)), min(self.random.choice([1, 4, 16]), len(out)))
         for place in places if kind == "bytes" else []:
             out[place] = self.random.randrange(256)
@@ -390,7 +456,7 @@ class Rig:
     # h5py is not asked: libhdf5 may not survive a mutant.
     def run_files(self):
         part, parts = map(int, self.arguments.part.split("/"))
-        files = sorted(self.arguments.files)[part - 1::parts]
+        files = sorted(self.arguments.files)[part - 1 :: parts]
         done, begin, slowest = 0, time.monotonic(), (0, "")
         for number, path in enumerate(files, 1):
             self.random = random.Random(f"{self.arguments.seed} {os.path.basename(path)}")
@@ -406,9 +472,14 @@ class Rig:
                 before = time.monotonic()
                 self.judge(f"mutants of other files: {kind}", case, truth, changed, path)
                 done, slowest = done + 1, max(slowest, (time.monotonic() - before, path))
-            print(f"{done} mutants of {number} of {len(files)} files, {self.bad} bad, "
-                  f"{time.monotonic() - begin:.0f} s; the slowest {slowest[0]:.1f} s, of {slowest[1]}",
-                  file=sys.stderr, flush=True)
+            print(
+                (
+                    f"{done} mutants of {number} of {len(files)} files, {self.bad} bad, "
+                    f"{time.monotonic() - begin:.0f} s; the slowest {slowest[0]:.1f} s, of {slowest[1]}"
+                ),
+                file=sys.stderr,
+                flush=True,
+            )
 
     def run_deletion(self, version, path, truth, group):
         copy = os.path.join(self.work, "deleted.h5")
@@ -416,13 +487,17 @@ class Rig:
         shutil.copy(path, copy)
         with h5py.File(copy, "r+", libver=version) as file:
             del file["group" if group else "two"]
-        self.judge(f"{version}: {'group' if group else 'dataset'} deleted", copy,
-                   {name: data for name, data in truth.items() if name not in gone})
+        self.judge(
+            f"{version}: {'group' if group else 'dataset'} deleted",
+            copy,
+            {name: data for name, data in truth.items() if name not in gone},
+        )
         self.judge_lost(f"{version}: what was deleted", copy, {name: truth[name] for name in gone})
         with h5py.File(copy, "r+", libver=version) as file:
             file["later"] = np.arange(5000)
-        self.judge_lost(f"{version}: what was deleted, after later writes", copy,
-                        {name: truth[name] for name in gone})
+        self.judge_lost(
+            f"{version}: what was deleted, after later writes", copy, {name: truth[name] for name in gone}
+        )
 
     def judge_lost(self, kind, path, truth):
         """Only bytes that still lie in the file count; of compressed data that is not known."""
@@ -495,8 +570,8 @@ class Rig:
             found = tree(self.h5mount, path, options, attributes=True)
             for name, data in truth.items():
                 got, remark = found.get(name, (b"", None))
-                got = got[:len(data)]
-                a, b = np.frombuffer(got, np.uint8), np.frombuffer(data[:len(got)], np.uint8)
+                got = got[: len(data)]
+                a, b = np.frombuffer(got, np.uint8), np.frombuffer(data[: len(got)], np.uint8)
                 row[column] += int((a == b).sum())
                 wrong = int(((a != b) & mask_of(remark, len(got))).sum())
                 if column == 2 and wrong and not (remark and remark["certainty"] == "guessed"):
@@ -513,22 +588,33 @@ class Rig:
 
     def writers(self):
         """Name to (what writes a file and its log, what is in the file after so many lines of the log)."""
-        out = {"h5py earliest": (lambda *names: write_until_killed(*names, "earliest", False), flushed),
-               "h5py latest": (lambda *names: write_until_killed(*names, "latest", False), flushed),
-               "h5py SWMR": (lambda *names: write_until_killed(*names, "latest", True), flushed)}
+        out = {
+            "h5py earliest": (lambda *names: write_until_killed(*names, "earliest", False), flushed),
+            "h5py latest": (lambda *names: write_until_killed(*names, "latest", False), flushed),
+            "h5py SWMR": (lambda *names: write_until_killed(*names, "latest", True), flushed),
+        }
         for version in ("earliest", "latest"):
             out[f"tables {version}"] = (
-                lambda *names, version=version: write_tables_until_killed(*names, version), flushed_tables)
+                lambda *names, version=version: write_tables_until_killed(*names, version),
+                flushed_tables,
+            )
             out[f"compact {version}"] = (
-                lambda *names, version=version: write_compact_until_killed(*names, version), flushed_compact)
+                lambda *names, version=version: write_compact_until_killed(*names, version),
+                flushed_compact,
+            )
         if importlib.util.find_spec("netCDF4"):
             out["netCDF4"] = write_netcdf_until_killed, flushed
         program = os.path.join(self.work, "killed_writer")
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "killed_writer.c")
-        if shutil.which("h5cc") and subprocess.run(["h5cc", source, "-o", program], cwd=self.work).returncode == 0:
+        if (
+            shutil.which("h5cc")
+            and subprocess.run(["h5cc", source, "-o", program], cwd=self.work).returncode == 0
+        ):
             for mode in ("earliest", "latest", "swmr"):
                 out[f"C {mode}"] = (
-                    lambda path, log, mode=mode: os.execv(program, [program, path, log, mode]), flushed)
+                    lambda path, log, mode=mode: os.execv(program, [program, path, log, mode]),
+                    flushed,
+                )
         return out
 
     def run(self):
@@ -545,8 +631,10 @@ class Rig:
                 self.run_kill(kind, writer, written)
             for _ in range(self.arguments.full):
                 self.run_full(kind, writer, written)
-        print(f"{'damage':60} {'files':>6} {'bytes':>12} {'salvage':>8} {'without':>8} {'h5py':>8} {'h5clear':>8} "
-              f"{'photorec':>8}  unmarked")
+        print(
+            f"{'damage':60} {'files':>6} {'bytes':>12} {'salvage':>8} {'without':>8} {'h5py':>8} "
+            f"{'h5clear':>8} {'photorec':>8}  unmarked"
+        )
         for kind, (files, total, *rights, unmarked, recovered) in self.rows.items():
             if self.arguments.files:
                 del rights[2:]  # h5py was not asked
@@ -562,7 +650,11 @@ ROWS = 500
 
 def flushed(rounds):
     values = np.arange(rounds * ROWS, dtype="i8") * 7
-    return {"plain": values.tobytes(), "packed": (values % 251).tobytes(), "group/first": np.arange(100).tobytes()}
+    return {
+        "plain": values.tobytes(),
+        "packed": (values % 251).tobytes(),
+        "group/first": np.arange(100).tobytes(),
+    }
 
 
 def rows_of(count):
@@ -587,7 +679,8 @@ def write_until_killed(path, log, version, swmr):
             told.flush()
 
 
-# Tables as PyTables writes them: compounds with attributes, of which one counts the rows; another table every few rounds.
+# Tables as PyTables writes them: compounds with attributes, of which one counts the rows; another table every
+# few rounds.
 ROW = np.dtype([("name", "S8"), ("time", "f8"), ("value", "i4", (3,)), ("flag", "u1")])
 TABLE_ROWS, TABLE_ROUNDS = 40, 8
 
@@ -617,8 +710,15 @@ def write_tables_until_killed(path, log, version):
         for count in range(4000):
             number, of_table = count // TABLE_ROUNDS, count % TABLE_ROUNDS
             if of_table == 0:
-                table = group.create_dataset(f"t{number}", (0,), ROW, chunks=(64,), maxshape=(None,),
-                                             compression=5 if number % 2 else None, shuffle=bool(number % 2))
+                table = group.create_dataset(
+                    f"t{number}",
+                    (0,),
+                    ROW,
+                    chunks=(64,),
+                    maxshape=(None,),
+                    compression=5 if number % 2 else None,
+                    shuffle=bool(number % 2),
+                )
                 table.attrs["CLASS"], table.attrs["VERSION"] = np.bytes_("TABLE"), np.bytes_("2.7")
                 table.attrs["TITLE"] = f"the table of round {count}"
                 for field, name in enumerate(ROW.names):
@@ -632,7 +732,8 @@ def write_tables_until_killed(path, log, version):
             told.flush()
 
 
-# Compact datasets and attributes: each round has a dataset with two attributes, and one more attribute of a group.
+# Compact datasets and attributes: each round has a dataset with two attributes, and one more attribute of a
+# group.
 def compact_values(count):
     return np.arange(count, count + 32) * 3
 
@@ -655,7 +756,9 @@ def write_compact_until_killed(path, log, version):
         space = h5py.h5s.create_simple((32,))
         for count in range(1000):
             values = compact_values(count)
-            made = h5py.Dataset(h5py.h5d.create(items.id, f"i{count}".encode(), h5py.h5t.NATIVE_INT64, space, compact))
+            made = h5py.Dataset(
+                h5py.h5d.create(items.id, f"i{count}".encode(), h5py.h5t.NATIVE_INT64, space, compact)
+            )
             made[...] = values
             made.attrs["number"], made.attrs["text"] = count, f"the item of round {count}"
             notes.attrs[f"n{count}"] = f"a note of round {count}"
@@ -666,6 +769,7 @@ def write_compact_until_killed(path, log, version):
 
 def write_netcdf_until_killed(path, log):
     import netCDF4
+
     with netCDF4.Dataset(path, "w") as file, open(log, "w") as told:
         file.createDimension("row", None)
         group = file.createGroup("group")
@@ -675,7 +779,7 @@ def write_netcdf_until_killed(path, log):
         packed = file.createVariable("packed", "i8", ("row",), chunksizes=(300,), zlib=True, complevel=1)
         for count in range(1, 4000):
             for variable, some in zip((plain, packed), rows_of(count)):
-                variable[(count - 1) * ROWS:count * ROWS] = some
+                variable[(count - 1) * ROWS : count * ROWS] = some
             file.sync()
             told.write(f"{count}\n")
             told.flush()
@@ -686,7 +790,9 @@ if __name__ == "__main__":
     parser.add_argument("h5mount")
     parser.add_argument("--files", nargs="*", default=[], help="mutants of these, and nothing else")
     parser.add_argument("--ordinary", metavar="H5MOUNT", help="asked for what is read without salvage")
-    parser.add_argument("--part", default="1/1", metavar="K/N", help="of the files, every Nth from the Kth on")
+    parser.add_argument(
+        "--part", default="1/1", metavar="K/N", help="of the files, every Nth from the Kth on"
+    )
     parser.add_argument("--kills", type=int, default=3, help="of each writer")
     parser.add_argument("--writer", default="", help="only those whose name begins like that: 'C earliest'")
     parser.add_argument("--full", type=int, default=1, help="full disks of each writer")

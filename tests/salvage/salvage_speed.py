@@ -3,9 +3,9 @@
 
 usage: salvage_speed.py H5MOUNT [--bytes N] [--structures N] [--work DIR]
 
-The first file has `bytes` of chunks without compression and no superblock; beside it `cat` of the same file, which lies in
-the page cache for both. The second has so many object headers of empty groups to which nothing links, one behind another.
-"""
+The first file has `bytes` of chunks without compression and no superblock; beside it `cat` of the same file,
+which lies in the page cache for both. The second has so many object headers of empty groups to which nothing
+links, one behind another. """
 import argparse, os, shutil, subprocess, tempfile, time
 
 import h5py
@@ -37,7 +37,13 @@ def timed(command):
 
 def tell(what, size, result):
     took, cpu, most, code = result
-    print(f"{what:44} {took:7.2f} s {size / took / 1e9:6.2f} GB/s, CPU {cpu:6.2f} s, {most:7.0f} MiB, status {code}", flush=True)
+    print(
+        (
+            f"{what:44} {took:7.2f} s {size / took / 1e9:6.2f} GB/s, CPU {cpu:6.2f} s, {most:7.0f} MiB,"
+            f" status {code}"
+        ),
+        flush=True,
+    )
 
 
 def write_large(path, size):
@@ -46,7 +52,7 @@ def write_large(path, size):
     with h5py.File(path, "w", libver="latest") as file:
         data = file.create_dataset("data", (rows, 1 << 17), "i8", chunks=(1, 1 << 17))
         for at in range(0, rows, 64):
-            data[at:at + 64] = block[:min(64, rows - at)] + at
+            data[at : at + 64] = block[: min(64, rows - at)] + at
     with open(path, "r+b") as file:
         file.write(bytes(48))
 

@@ -3,9 +3,9 @@
 
 usage: test_to_hdf5.py H5MOUNT [FILE_OR_DIRECTORY…]
 
-Without files: of one of its own that has a bit of everything, and the same with damage, salvaged. Prints a line for each
-file that does not come back equal, and counts. Status 1 where anything differs that to_hdf5.py did not name.
-"""
+Without files: of one of its own that has a bit of everything, and the same with damage, salvaged. Prints a
+line for each file that does not come back equal, and counts. Status 1 where anything differs that to_hdf5.py
+did not name. """
 import argparse, os, shutil, subprocess, sys, tempfile
 
 import h5py
@@ -23,13 +23,22 @@ def write_example(path):
         group = file.create_group("group/below")
         group["plain"] = np.arange(3000).reshape(30, 100)
         group.create_dataset("packed", data=np.arange(4000), chunks=(100,), compression=1, shuffle=True)
-        group.create_dataset("growing", data=np.random.default_rng(1).random((50, 3)), chunks=(7, 3),
-                             maxshape=(None, 3), fletcher32=True)
+        group.create_dataset(
+            "growing",
+            data=np.random.default_rng(1).random((50, 3)),
+            chunks=(7, 3),
+            maxshape=(None, 3),
+            fletcher32=True,
+        )
         rows = np.array([(i, i / 3, b"row") for i in range(20)], [("a", "i4"), ("b", "f8"), ("c", "S5")])
         file["table"] = rows
         # Larger than what is written at once.
-        file.create_dataset("large", data=np.arange(18_000_000, dtype="i4").reshape(-1, 1000), chunks=(700, 1000),
-                            compression=1)
+        file.create_dataset(
+            "large",
+            data=np.arange(18_000_000, dtype="i4").reshape(-1, 1000),
+            chunks=(700, 1000),
+            compression=1,
+        )
         file["words"] = np.array(["one", "two\nlines", "drei \u00e4"], h5py.string_dtype())
         file["ragged"] = np.array([np.arange(i) for i in range(4)] + [None], h5py.vlen_dtype("i4"))[:4]
         file["nothing"] = h5py.Empty("f4")
@@ -57,7 +66,9 @@ class Comparison:
         if os.path.exists(out):
             os.remove(out)
         command = [sys.executable, TO_HDF5, "--h5mount", self.h5mount] + (["-o", options] if options else [])
-        done = subprocess.run(command + [path, out], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=600)
+        done = subprocess.run(
+            command + [path, out], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=600
+        )
         words = done.stderr.decode(errors="replace")
         left_out = [line.split(": ", 2)[1] for line in words.splitlines() if ": left out: " in line]
         return (out if os.path.exists(out) else None), left_out, words
@@ -73,12 +84,16 @@ class Comparison:
         for name in left_out:
             without += ["--exclude-path", name.split("@")[0].split(" filter ")[0]]
         try:
-            done = subprocess.run(["h5diff"] + without + [original or path, out], capture_output=True, timeout=300)
+            done = subprocess.run(
+                ["h5diff"] + without + [original or path, out], capture_output=True, timeout=300
+            )
         except subprocess.TimeoutExpired:
             return self.count("h5diff too slow", path)
         told = done.stdout.decode(errors="replace") + done.stderr.decode(errors="replace")
         if done.returncode == 0:
-            return self.count("equal but for what is named" if left_out else "equal", path, "; ".join(left_out))
+            return self.count(
+                "equal but for what is named" if left_out else "equal", path, "; ".join(left_out)
+            )
         # 2, or a signal: h5diff cannot read the original
         return self.count("differs" if done.returncode == 1 else "not comparable", path, told)
 
@@ -94,7 +109,7 @@ def own_files(comparison):
     subprocess.run([comparison.h5mount, "--copy", "--metadata", sound, "/", copy], check=True)
     comparison.compare(copy, sound)  # without /words, where a line is a string and one has two lines
     at = data.find(b"FAHD")
-    data[at:at + 16] = b"\xa5" * 16
+    data[at : at + 16] = b"\xa5" * 16
     data[:48] = bytes(48)
     damaged = os.path.join(comparison.work, "damaged.h5")
     with open(damaged, "wb") as file:
@@ -110,7 +125,9 @@ def own_files(comparison):
         rows.select_hyperslab((0, 0), (h5s.UNLIMITED, 1), (1, 1), (1, 6))
         properties = h5p.create(h5p.DATASET_CREATE)
         properties.set_virtual(rows, b"part%b.h5", b"data", h5s.create_simple((6,)))
-        h5d.create(file.id, b"joined", h5t.NATIVE_INT64, h5s.create_simple((1, 6), (h5s.UNLIMITED, 6)), properties)
+        h5d.create(
+            file.id, b"joined", h5t.NATIVE_INT64, h5s.create_simple((1, 6), (h5s.UNLIMITED, 6)), properties
+        )
     comparison.compare(virtual)
     sparse_file(comparison)
     return 0 if comparison.counts == {"equal": 5, "equal but for what is named": 1} else 1
@@ -127,7 +144,7 @@ def sparse_file(comparison):
     with h5py.File(path, "w") as file:
         data = file.create_dataset("data", (1 << 20, 1 << 16), "i4", chunks=(256, 256), compression=1)
         for i, (row, column) in enumerate(written):
-            data[row:row + 256, column:column + 256] = np.full((256, 256), i + 1)
+            data[row : row + 256, column : column + 256] = np.full((256, 256), i + 1)
         file.create_dataset("never", (1 << 40,), "u1", chunks=(1 << 20,))
     copy = os.path.join(comparison.work, "sparse")
     subprocess.run([comparison.h5mount, "--copy", "--metadata", path, "/", copy], check=True)
@@ -136,9 +153,14 @@ def sparse_file(comparison):
         if out is None or words:
             return comparison.count("sparse: not written", source, words)
         with h5py.File(out) as file:
-            same = chunks_of(file["data"]) == set(written) and chunks_of(file["never"]) == set() and all(
-                (file["data"][row:row + 256, column:column + 256] == i + 1).all() for i, (row, column) in
-                enumerate(written))
+            same = (
+                chunks_of(file["data"]) == set(written)
+                and chunks_of(file["never"]) == set()
+                and all(
+                    (file["data"][row : row + 256, column : column + 256] == i + 1).all()
+                    for i, (row, column) in enumerate(written)
+                )
+            )
         comparison.count("equal" if same else "sparse: differs", source)
     return 0
 
@@ -155,8 +177,12 @@ def main():
     for place in arguments.files:
         files = [place]
         if os.path.isdir(place):
-            files = sorted(os.path.join(directory, name) for directory, _, names in os.walk(place) for name in names
-                           if name.endswith((".h5", ".hdf5", ".nc", ".mat")))
+            files = sorted(
+                os.path.join(directory, name)
+                for directory, _, names in os.walk(place)
+                for name in names
+                if name.endswith((".h5", ".hdf5", ".nc", ".mat"))
+            )
         for path in files:
             comparison.compare(path)
     shutil.rmtree(comparison.work)

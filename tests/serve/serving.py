@@ -29,12 +29,16 @@ class Serve:
         for word in words:
             if os.path.exists(word):
                 settle(word)
-        with open('serve.err', 'w') as said:
-            self.process = subprocess.Popen([*self.before, H5MOUNT, '--serve', '0', *words], stdout=subprocess.PIPE,
-                                            stderr=said, text=True)
+        with open("serve.err", "w") as said:
+            self.process = subprocess.Popen(
+                [*self.before, H5MOUNT, "--serve", "0", *words],
+                stdout=subprocess.PIPE,
+                stderr=said,
+                text=True,
+            )
         self.url = self.process.stdout.readline().strip()
-        assert self.url.startswith('http://'), open('serve.err').read()
-        self.host, self.port = self.url[7:].split('/')[0].rsplit(':', 1)
+        assert self.url.startswith("http://"), open("serve.err").read()
+        self.host, self.port = self.url[7:].split("/")[0].rsplit(":", 1)
 
     def __enter__(self):
         return self
@@ -49,14 +53,14 @@ class Serve:
         return self.process.wait(60)
 
     def request(self, method, target, **fields):
-        connection = http.client.HTTPConnection('127.0.0.1', int(self.port), timeout=60)
-        connection.request(method, target, headers={k.replace('_', '-'): v for k, v in fields.items()})
+        connection = http.client.HTTPConnection("127.0.0.1", int(self.port), timeout=60)
+        connection.request(method, target, headers={k.replace("_", "-"): v for k, v in fields.items()})
         answer = connection.getresponse()
         answer.data = answer.read()
         return answer
 
     def get(self, target, **fields):
-        return self.request('GET', target, **fields)
+        return self.request("GET", target, **fields)
 
     def json(self, target):
         return json.loads(self.get(target).data)
@@ -65,31 +69,31 @@ class Serve:
         """Where a redirect leads; it is relative, so that it is right below any directory of a proxy."""
         answer = self.get(target)
         assert answer.status == 307, (target, answer.status)
-        to = answer.headers['Location']
-        assert to.startswith('.'), to
-        there = [urllib.parse.urljoin('http://h%s%s' % (above, target), to) for above in ('', '/proxy/h5')]
-        assert there[1] == there[0].replace('http://h', 'http://h/proxy/h5'), (target, to)
-        return there[0].removeprefix('http://h')
+        to = answer.headers["Location"]
+        assert to.startswith("."), to
+        there = [urllib.parse.urljoin("http://h%s%s" % (above, target), to) for above in ("", "/proxy/h5")]
+        assert there[1] == there[0].replace("http://h", "http://h/proxy/h5"), (target, to)
+        return there[0].removeprefix("http://h")
 
 
 def write_example():
-    with h5py.File('f.h5', 'w') as f:
-        f.attrs['title'] = 'root'
-        f['x'] = np.arange(1000, dtype='<i4')
-        f['x'].attrs['units'] = 'K'
-        f['group/image'] = np.arange(60, dtype='<f4').reshape(6, 10)
-        f['group'].attrs['note'] = '<b>'
-        f['group/root_again'] = f['/']
-        f['names'] = ['one', 'two,"2"', '<script>']
-        f['soft'] = h5py.SoftLink('/group')
-        f['to_x'] = h5py.SoftLink('/x')
-        f['dangling'] = h5py.SoftLink('/nowhere')
-        f['empty'] = np.zeros(0)
-        f.create_dataset('deflated', data=np.arange(100000) % 7, chunks=(1000,), compression='gzip')
+    with h5py.File("f.h5", "w") as f:
+        f.attrs["title"] = "root"
+        f["x"] = np.arange(1000, dtype="<i4")
+        f["x"].attrs["units"] = "K"
+        f["group/image"] = np.arange(60, dtype="<f4").reshape(6, 10)
+        f["group"].attrs["note"] = "<b>"
+        f["group/root_again"] = f["/"]
+        f["names"] = ["one", 'two,"2"', "<script>"]
+        f["soft"] = h5py.SoftLink("/group")
+        f["to_x"] = h5py.SoftLink("/x")
+        f["dangling"] = h5py.SoftLink("/nowhere")
+        f["empty"] = np.zeros(0)
+        f.create_dataset("deflated", data=np.arange(100000) % 7, chunks=(1000,), compression="gzip")
 
 
 class ServeTest(ProgramTest):
     def setUp(self):
-        if 'built without libmicrohttpd' in run(H5MOUNT, '--serve', '0', 'missing').stderr:
-            self.skipTest('built without libmicrohttpd')
+        if "built without libmicrohttpd" in run(H5MOUNT, "--serve", "0", "missing").stderr:
+            self.skipTest("built without libmicrohttpd")
         super().setUp()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Opens the page of objects of every kind in a headless Chromium: test_page.py H5MOUNT [SCREENSHOTS]
 
-Needs chromium, chromium-driver, python3-selenium, h5py and a build that has the page; exits with 77 where one is missing.
-With SCREENSHOTS, a directory, the pages are also stored there as pictures. `--large` adds files of gigabytes.
-"""
+Needs chromium, chromium-driver, python3-selenium, h5py and a build that has the page; exits with 77 where one
+is missing. With SCREENSHOTS, a directory, the pages are also stored there as pictures. `--large` adds files
+of gigabytes. """
 import os, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
 # meson may run this with a Python that lacks Debian's packages.
@@ -24,7 +24,18 @@ if not (os.path.exists(BROWSER) and os.path.exists(DRIVER)):
     sys.exit(77)
 
 MARKUP = '<img src=x onerror="document.title=1">'
-ODD_NAMES = ["ünï 日本", "..", "a b%2Fc?d#e&f=g+h", "%zz", "'quotes\"", " ", "line\nbreak", "back\\slash", "עברית", "x" * 300]
+ODD_NAMES = [
+    "ünï 日本",
+    "..",
+    "a b%2Fc?d#e&f=g+h",
+    "%zz",
+    "'quotes\"",
+    " ",
+    "line\nbreak",
+    "back\\slash",
+    "עברית",
+    "x" * 300,
+]
 SECONDS = 60
 TIMES = 1.72e9 + np.arange(2000) * 0.5
 
@@ -34,18 +45,30 @@ def write_example(path, large):
         f["wave"] = np.sin(np.linspace(0, 20, 5000)).astype("<f4")
         f["wave"].attrs["units"] = "m/s"
         f["wave"].attrs["note"] = MARKUP
-        image = np.add.outer(np.arange(60.), np.sin(np.arange(90) / 5) * 20)
+        image = np.add.outer(np.arange(60.0), np.sin(np.arange(90) / 5) * 20)
         image[:5, :5], image[5:8, :5], image[8:10, :5] = np.nan, np.inf, -np.inf
         f.create_dataset("image", data=image, chunks=(16, 16), compression="gzip", shuffle=True)
         colours = np.zeros((40, 60, 3), "u1")
         colours[:, :20, 0] = colours[:, 20:40, 1] = colours[:, 40:, 2] = 255
         f["colours"] = colours
-        f["colours"].attrs.update({"CLASS": np.bytes_("IMAGE"), "IMAGE_SUBCLASS": np.bytes_("IMAGE_TRUECOLOR"),
-                                   "INTERLACE_MODE": np.bytes_("INTERLACE_PIXEL")})
-        f["palette"] = np.stack([np.arange(256), 255 - np.arange(256), np.full(256, 128)], axis=1).astype("u1")
+        f["colours"].attrs.update(
+            {
+                "CLASS": np.bytes_("IMAGE"),
+                "IMAGE_SUBCLASS": np.bytes_("IMAGE_TRUECOLOR"),
+                "INTERLACE_MODE": np.bytes_("INTERLACE_PIXEL"),
+            }
+        )
+        f["palette"] = np.stack([np.arange(256), 255 - np.arange(256), np.full(256, 128)], axis=1).astype(
+            "u1"
+        )
         f["indexed"] = np.arange(40 * 60, dtype="u1").reshape(40, 60)
-        f["indexed"].attrs.update({"CLASS": np.bytes_("IMAGE"), "IMAGE_SUBCLASS": np.bytes_("IMAGE_INDEXED"),
-                                   "PALETTE": f["palette"].ref})
+        f["indexed"].attrs.update(
+            {
+                "CLASS": np.bytes_("IMAGE"),
+                "IMAGE_SUBCLASS": np.bytes_("IMAGE_INDEXED"),
+                "PALETTE": f["palette"].ref,
+            }
+        )
         f.create_dataset("lost colours", data=f["palette"][()], chunks=(256, 3), fletcher32=True)
         f["faded"] = f["indexed"][()]
         f["faded"].attrs.update({"CLASS": np.bytes_("IMAGE"), "PALETTE": f["lost colours"].ref})
@@ -54,7 +77,9 @@ def write_example(path, large):
         table["name"] = MARKUP.encode()
         f["table"] = table
         f["names"] = ["one", MARKUP, "", "ünï 日本", "two\nlines"]
-        f["enumeration"] = np.array([0, 2, 1, 1], h5py.enum_dtype({"RED": 0, "GREEN": 1, "BLUE": 2}, basetype="i1"))
+        f["enumeration"] = np.array(
+            [0, 2, 1, 1], h5py.enum_dtype({"RED": 0, "GREEN": 1, "BLUE": 2}, basetype="i1")
+        )
         f["scalar"] = 1.5
         f["empty"] = h5py.Empty("f4")
         f["no rows"] = np.zeros((0, 3))
@@ -64,12 +89,16 @@ def write_example(path, large):
         f["most"] = np.array([2**64 - 1, 2**53 + 1, 5], dtype="u8")
         f["seconds"] = TIMES
         f["seconds"].attrs["units"] = "seconds since 1970-01-01"
-        f["days"] = np.arange(4.) + 10
+        f["days"] = np.arange(4.0) + 10
         f["days"].attrs.update({"units": "days since 2000-02-20", "calendar": "noleap"})
         f["dates"] = np.array(["2024-07-03T09:46:40", "NaT"], "M8[s]").astype(h5py.opaque_dtype("M8[s]"))
-        f.create_dataset("large", data=np.add.outer(np.arange(1500), np.arange(2000)).astype("<f4"), chunks=(500, 500))
+        f.create_dataset(
+            "large", data=np.add.outer(np.arange(1500), np.arange(2000)).astype("<f4"), chunks=(500, 500)
+        )
         f["large"][700:800, 900:1100] = 10000
-        f.create_dataset("damaged", data=np.arange(100000.) % 7, chunks=(1000,), compression="gzip", fletcher32=True)
+        f.create_dataset(
+            "damaged", data=np.arange(100000.0) % 7, chunks=(1000,), compression="gzip", fletcher32=True
+        )
         damaged = [f[name].id.get_chunk_info(0).byte_offset for name in ("damaged", "lost colours")]
         entry = f.create_group("entry")
         entry.attrs.update({"NX_class": "NXentry", "default": "data"})
@@ -89,9 +118,16 @@ def write_example(path, large):
             f["odd/" + name] = np.arange(5)
         f["soft"] = h5py.SoftLink("/group")
         f["dangling"] = h5py.SoftLink("/nowhere")
-        f.create_dataset("series", data=np.sin(np.arange(8_000_000 if large else 200_000) / 1e4).astype("<f4"), chunks=(1 << 17,),
-                         compression="gzip", compression_opts=1)
-        stack = f.create_dataset("stack", (1200, 2048, 2048), "<u4", chunks=(1, 512, 2048), compression="gzip", compression_opts=1)
+        f.create_dataset(
+            "series",
+            data=np.sin(np.arange(8_000_000 if large else 200_000) / 1e4).astype("<f4"),
+            chunks=(1 << 17,),
+            compression="gzip",
+            compression_opts=1,
+        )
+        stack = f.create_dataset(
+            "stack", (1200, 2048, 2048), "<u4", chunks=(1, 512, 2048), compression="gzip", compression_opts=1
+        )
         if large:
             many = f.create_group("many")
             for i in range(100_000):
@@ -107,8 +143,15 @@ class Browser:
     def __init__(self, width, height, dark):
         options = webdriver.ChromeOptions()
         options.binary_location = BROWSER
-        for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--use-gl=angle", "--use-angle=swiftshader",
-                     "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"):
+        for word in (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-dev-shm-usage",
+            "--use-gl=angle",
+            "--use-angle=swiftshader",
+            "--enable-unsafe-swiftshader",
+            "--ignore-gpu-blocklist",
+        ):
             options.add_argument(word)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         try:
@@ -116,11 +159,17 @@ class Browser:
         except WebDriverException as error:
             print(f"no browser that starts: {str(error).strip()}")
             sys.exit(77)
-        self.driver.set_script_timeout(SECONDS)  # a page that draws holds scripts up, for long where there is little processor
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                                    {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+        self.driver.set_script_timeout(
+            SECONDS
+        )  # a page that draws holds scripts up, for long where there is little processor
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+        )
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia",
+            {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]},
+        )
         self.width = width
 
     def __enter__(self):
@@ -150,12 +199,18 @@ class Browser:
     def text(self):
         return self.run("document.body.innerText")
 
-    # What the browser has to say of the page; an answer that is an error is part of some pages. Of an array without elements H5Web's
-    # application fails below what the page shows of it.
+    # What the browser has to say of the page; an answer that is an error is part of some pages. Of an array
+    # without elements H5Web's application fails below what the page shows of it.
     def problems(self):
-        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")
-                and "favicon.ico" not in entry["message"] and "GPU stall" not in entry["message"] and "WebGL" not in entry["message"]
-                and "Expected non-empty dimension" not in entry["message"]]
+        return [
+            entry["message"]
+            for entry in self.driver.get_log("browser")
+            if entry["level"] in ("SEVERE", "WARNING")
+            and "favicon.ico" not in entry["message"]
+            and "GPU stall" not in entry["message"]
+            and "WebGL" not in entry["message"]
+            and "Expected non-empty dimension" not in entry["message"]
+        ]
 
     def expect_no_problems(self):
         problems = self.problems()
@@ -174,40 +229,81 @@ class Browser:
         if drawn:
             self.wait("document.querySelector('canvas') !== null")
         # What is drawn by the page itself lies above H5Web's application, which waits.
-        self.wait("document.querySelector('.overview canvas, .overview[data-ready]') !== null || "
-                  "!document.body.innerText.includes('Loading')")
+        self.wait(
+            "document.querySelector('.overview canvas, .overview[data-ready]') !== null || "
+            "!document.body.innerText.includes('Loading')"
+        )
 
     def press(self, label):
         """A button or tab of H5Web."""
-        self.wait("[...document.querySelectorAll('button')].some((one) => one.textContent === arguments[0])", label)
-        self.run("[...document.querySelectorAll('button')].find((one) => one.textContent === arguments[0]).click()", label)
+        self.wait(
+            "[...document.querySelectorAll('button')].some((one) => one.textContent === arguments[0])", label
+        )
+        self.run(
+            (
+                "[...document.querySelectorAll('button')].find((one) => one.textContent ==="
+                " arguments[0]).click()"
+            ),
+            label,
+        )
 
 
 # What the page of an object says, and whether it draws.
-PAGES = {"/": ([], False), "/wave": (["wave"], True), "/image": (["image"], True), "/colours": ([], True),
-         "/5d": (["D0"], True), "/table": (["time", "name"], False), "/names": ([MARKUP], False), "/enumeration": ([], True),
-         "/scalar": (["1.5"], False), "/empty": (["empty"], False), "/complex": ([], True), "/flags": ([], True),
-         "/not finite": ([], True), "/no rows": (["No elements: 0 × 3"], False), "/most": ([], True), "/entry": (["172000"], True), "/group": ([], False), "/soft": ([], False),
-         "/stack": (["2,048 × 2,048 values: of what is visible, means"], True), "/series": ([], True), "/large": (["1,500 × 2,000 values"], True),
-         "/indexed": (["In the colours of its palette"], True), "/faded": (["faded"], True), "/seconds": (["2024-07-03 09:46:40 to 2024-07-03 10:03:19.500 UTC", "09:50"], True),
-         "/dated": (["time (2024-07-03, UTC)", "09:50"], True), "/days": (["2000-03-02 00:00:00 to 2000-03-05 00:00:00 noleap"], True), "/dates": (["2024-07-03T09:46:40"], False)}
+PAGES = {
+    "/": ([], False),
+    "/wave": (["wave"], True),
+    "/image": (["image"], True),
+    "/colours": ([], True),
+    "/5d": (["D0"], True),
+    "/table": (["time", "name"], False),
+    "/names": ([MARKUP], False),
+    "/enumeration": ([], True),
+    "/scalar": (["1.5"], False),
+    "/empty": (["empty"], False),
+    "/complex": ([], True),
+    "/flags": ([], True),
+    "/not finite": ([], True),
+    "/no rows": (["No elements: 0 × 3"], False),
+    "/most": ([], True),
+    "/entry": (["172000"], True),
+    "/group": ([], False),
+    "/soft": ([], False),
+    "/stack": (["2,048 × 2,048 values: of what is visible, means"], True),
+    "/series": ([], True),
+    "/large": (["1,500 × 2,000 values"], True),
+    "/indexed": (["In the colours of its palette"], True),
+    "/faded": (["faded"], True),
+    "/seconds": (["2024-07-03 09:46:40 to 2024-07-03 10:03:19.500 UTC", "09:50"], True),
+    "/dated": (["time (2024-07-03, UTC)", "09:50"], True),
+    "/days": (["2000-03-02 00:00:00 to 2000-03-05 00:00:00 noleap"], True),
+    "/dates": (["2024-07-03T09:46:40"], False),
+}
 
 
 # No tick below a plot is written over the next one.
 READABLE = """(() => {
   const shown = document.querySelector('.overview') ?? document;
-  const ticks = [...shown.querySelectorAll('svg[data-type=abscissa] text')].filter((text) => /^[-−.e+0-9]+$/u.test(text.textContent));
+  const texts = [...shown.querySelectorAll('svg[data-type=abscissa] text')];
+  const ticks = texts.filter((text) => /^[-−.e+0-9]+$/u.test(text.textContent));
   const boxes = ticks.map((text) => text.getBoundingClientRect()).sort((a, b) => a.left - b.left);
   return boxes.every((box, i) => i === 0 || boxes[i - 1].right < box.left);
 })()"""
 
 
 # What the view "Matrix" has in its cells.
-CELLS = {"/most": ["18446744073709551615", "9007199254740993"], "/enumeration": ["RED", "BLUE", "GREEN"], "/flags": ["true", "false"],
-         "/not finite": ["NaN", "Infinity", "-Infinity"], "/5d": ["29"]}
+CELLS = {
+    "/most": ["18446744073709551615", "9007199254740993"],
+    "/enumeration": ["RED", "BLUE", "GREEN"],
+    "/flags": ["true", "false"],
+    "/not finite": ["NaN", "Infinity", "-Infinity"],
+    "/5d": ["29"],
+}
 
 
-LARGE_PAGES = {"/many": (["100,000 objects: the first 3,000 are shown"], False), "/many/099999": (["099999"], False)}
+LARGE_PAGES = {
+    "/many": (["100,000 objects: the first 3,000 are shown"], False),
+    "/many/099999": (["099999"], False),
+}
 
 
 def check_pages(browser, url, shots, large):
@@ -245,7 +341,10 @@ def check_cells(browser, url, shots):
     # A name of any letters is shown, and its address leads back to it.
     for name in ODD_NAMES:
         browser.open(f"{url}?{urllib.parse.urlencode({'path': '/odd/' + name})}", [], True)
-        browser.wait("document.querySelector('[role=treeitem][aria-selected=true]')?.dataset.path === arguments[0]", "/odd/" + name)
+        browser.wait(
+            "document.querySelector('[role=treeitem][aria-selected=true]')?.dataset.path === arguments[0]",
+            "/odd/" + name,
+        )
         assert browser.run("new URLSearchParams(location.search).get('path')") == "/odd/" + name
     if shots:
         browser.store(shots, "odd")
@@ -267,12 +366,15 @@ def check_use(browser, url):
     # The object's own files, and where they lead.
     browser.driver.find_element("css selector", ".downloads summary").click()
     browser.wait("[...document.querySelectorAll('.downloads a')].some((a) => a.textContent === 'npy')")
-    link = browser.run("[...document.querySelectorAll('.downloads a')].find((a) => a.textContent === 'npy').href")
+    link = browser.run(
+        "[...document.querySelectorAll('.downloads a')].find((a) => a.textContent === 'npy').href"
+    )
     with urllib.request.urlopen(link) as answer:
         assert answer.read(6) == b"\x93NUMPY"
     # The address of a dataset is its page too, and a link that was sent opens what it names.
     browser.open(f"{url}image?page", ["image"], True)
-    browser.wait("""document.querySelector('[role=treeitem][data-path="/image"]').getAttribute('aria-selected') === 'true'""")
+    item = """document.querySelector('[role=treeitem][data-path="/image"]')"""
+    browser.wait(f"{item}.getAttribute('aria-selected') === 'true'")
     browser.driver.get(f"{url}?path=/group")
     browser.wait("document.title.startsWith('/group')")
     browser.expect_no_problems()
@@ -287,14 +389,23 @@ def check_growth(browser, program, place, shots):
             browser.open(f"{url}?path=/y", ["No elements: 0"], False)
             data.resize((10,))
             data.flush()
-            browser.wait("document.querySelector('canvas') !== null && !document.body.innerText.includes('No elements')")
+            browser.wait(
+                "document.querySelector('canvas') !== null && !document.body.innerText.includes('No"
+                " elements')"
+            )
             data.resize((50,))
             data[10:] = np.arange(40)
             data.flush()
             browser.wait("document.querySelector('output').textContent.includes('grows')")
-            browser.wait("[...document.querySelectorAll('svg[data-type=abscissa] text')].some((one) => one.textContent === '40')")
+            browser.wait(
+                "[...document.querySelectorAll('svg[data-type=abscissa] text')].some((one) => one.textContent"
+                " === '40')"
+            )
             # The values that were added end at 39.
-            browser.wait("[...document.querySelectorAll('svg[data-type=ordinate] text')].some((one) => one.textContent === '35')")
+            browser.wait(
+                "[...document.querySelectorAll('svg[data-type=ordinate] text')].some((one) => one.textContent"
+                " === '35')"
+            )
             if shots:
                 browser.store(shots, "growing")
             browser.leave()
@@ -326,7 +437,7 @@ def check_directory(browser, url):
     browser.driver.get(url)
     for name in ("runs", "ä b.h5"):
         browser.driver.find_element("partial link text", name).click()
-    browser.wait("document.querySelector('[data-path=\"/group/x\"], [data-path=\"/group\"]') !== null")
+    browser.wait('document.querySelector(\'[data-path="/group/x"], [data-path="/group"]\') !== null')
     browser.open(f"{url}runs/%C3%A4%20b.h5/group/x?page", ["all files"], True)
     browser.wait("document.title.startsWith('/group/x')")
     browser.expect_no_problems()
@@ -338,10 +449,16 @@ def check_proxy(browser, url, place, shots):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with open(os.path.join(place, "nginx.conf"), "w", encoding="ascii") as file:
-        paths = " ".join(f"{name}_temp_path {place}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        paths = " ".join(
+            f"{name}_temp_path {place}/{name};"
+            for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        )
         user = "user root;" if os.geteuid() == 0 else ""
-        file.write(f"{user} daemon off; pid {place}/pid; error_log {place}/error; events {{}} http {{ access_log off; {paths} "
-                   f"server {{ listen 127.0.0.1:{port}; location /data/h5/ {{ proxy_pass {url}; }} }} }}")
+        file.write(
+            f"{user} daemon off; pid {place}/pid; error_log {place}/error; events {{}} http {{ access_log"
+            f" off; {paths} server {{ listen 127.0.0.1:{port}; location /data/h5/ {{ proxy_pass {url}; }}"
+            " } }"
+        )
     nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
     if nginx is None:
         return
@@ -367,8 +484,9 @@ def check_proxy(browser, url, place, shots):
 class Server:
     def __init__(self, program, *files):
         time.sleep(0.1)  # the tags of a file that was written just now change with every answer
-        self.process = subprocess.Popen([program, "--serve", "0", *files], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [program, "--serve", "0", *files], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         self.url = self.process.stdout.readline().strip()
         if not self.url:
             words = self.process.stderr.read()

@@ -1,11 +1,10 @@
 """Views of a SWMR file whose writers come and go at random moments, every byte compared.
 
-Each round mounts a quiet file; SWMR writers come, of which one rewrites rows within the shape, one appends, and one
-does both, while readers look views up, open, read, keep and close them at random moments. While the writer works
-every element that is read must be one that the writer had written there at some time. Whenever it pauses, every view
-must become exactly what was written, whatever was opened and read of it before. What is wrong names the round's
-seed, which repeats its file and its operations.
-"""
+Each round mounts a quiet file; SWMR writers come, of which one rewrites rows within the shape, one appends,
+and one does both, while readers look views up, open, read, keep and close them at random moments. While the
+writer works every element that is read must be one that the writer had written there at some time. Whenever
+it pauses, every view must become exactly what was written, whatever was opened and read of it before. What is
+wrong names the round's seed, which repeats its file and its operations. """
 import ast
 import collections
 import errno
@@ -32,7 +31,7 @@ COMPOUND = np.dtype([("a", "<i4"), ("b", "<i2")])
 def arguments(parser):
     # They are threads: what may be read is what the thread that tells the writer knows at that moment.
     parser.set_defaults(readers=3)
-    parser.add_argument('--rounds', type=int, help='end after so many')
+    parser.add_argument("--rounds", type=int, help="end after so many")
 
 
 class Model:
@@ -42,11 +41,14 @@ class Model:
         self.rows = rng.choice([1, 3, 7, 40, 300, 3000])
         self.versions = [0] * self.rows
         self.salt = rng.randrange(1 << 20)
-        # Numbers of one width keep every byte of a text in its place, so that texts can be checked at any time.
+        # Numbers of one width keep every byte of a text in its place, so that texts can be checked at any
+        # time.
         self.one_width = rng.random() < 0.5
         self.chunks = {name: rng.choice([1, 3, 16, 64, 1000]) for name in "dzc"}
-        self.filters = {name: rng.choice([{}, {"compression": "gzip"}, {"compression": "gzip", "shuffle": True}])
-                        for name in "dzc"}
+        self.filters = {
+            name: rng.choice([{}, {"compression": "gzip"}, {"compression": "gzip", "shuffle": True}])
+            for name in "dzc"
+        }
         self.zarr_columns = rng.choice([1, 2, 3, 4])
         self.history = collections.defaultdict(lambda: {0})  # versions of a row at any time
 
@@ -79,8 +81,10 @@ class Model:
         most = max([len(self.history[row]) for row in range(rows) if row in self.history] or [1])
         out = [np.zeros_like(self.array(name, [0] * rows))]
         for i in range(most):
-            versions = [sorted(self.history[row])[min(i, len(self.history[row]) - 1)] if row in self.history else 0
-                        for row in range(rows)]
+            versions = [
+                sorted(self.history[row])[min(i, len(self.history[row]) - 1)] if row in self.history else 0
+                for row in range(rows)
+            ]
             out.append(self.array(name, versions))
         return out
 
@@ -113,8 +117,14 @@ for line in sys.stdin:
 
     def __init__(self):
         environment = dict(os.environ, HDF5_USE_FILE_LOCKING="FALSE")
-        self.process = subprocess.Popen([sys.executable, "-c", self.CODE], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", self.CODE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            start_new_session=True,
+        )
 
     def tell(self, *words):
         print(*words, file=self.process.stdin, flush=True)
@@ -127,7 +137,8 @@ for line in sys.stdin:
 
 
 class View:
-    """A file of the mount. `expected` makes its decoded content of the model, `decode` the same of its bytes."""
+    """A file of the mount. `expected` makes its decoded content of the model, `decode` the same of its
+    bytes."""
 
     def __init__(self, path, dataset, expected, decode, checked_while_written=True):
         self.path, self.dataset, self.expected, self.decode = path, dataset, expected, decode
@@ -135,15 +146,15 @@ class View:
 
 
 def numbers(text, header):
-    lines = text.decode().splitlines()[1 if header else 0:]
+    lines = text.decode().splitlines()[1 if header else 0 :]
     return [[int(word) for word in re.findall(r"(?<![\w\"])-?\d+", line)] for line in lines]
 
 
 def npy(data):
     length = int.from_bytes(data[8:10], "little")
-    header = ast.literal_eval(data[10:10 + length].decode())
+    header = ast.literal_eval(data[10 : 10 + length].decode())
     kind = header["descr"] if isinstance(header["descr"], str) else [tuple(d) for d in header["descr"]]
-    array = np.frombuffer(data[10 + length:], kind)
+    array = np.frombuffer(data[10 + length :], kind)
     return array.reshape(header["shape"])
 
 
@@ -169,8 +180,15 @@ def views_of(model, rng):
         out.append(View(path, dataset, select, lambda data: np.frombuffer(data, kind)))
 
     def lines(path, dataset, select, header):
-        out.append(View(path, dataset, lambda a: rows_of(select(a)), lambda data: numbers(data, header),
-                        model.one_width))
+        out.append(
+            View(
+                path,
+                dataset,
+                lambda a: rows_of(select(a)),
+                lambda data: numbers(data, header),
+                model.one_width,
+            )
+        )
 
     whole = lambda a: a
     for name in "dzc":
@@ -216,8 +234,15 @@ def chunk_views(model):
                 plain = lambda data, kind=kind: np.frombuffer(data, kind)
                 out.append(View(f".h5/plain.zarr/{name}/{i}.{j}", name, select, plain))
                 out.append(View(f".h5/v3.zarr/{name}/c.{i}.{j}", name, select, plain))
-                out.append(View(f".h5/stored.zarr/{name}/{i}.{j}", name, whole if stored else select,
-                                lambda data, kind=kind, unpacked=unpacked: unpacked(data, kind), not stored))
+                out.append(
+                    View(
+                        f".h5/stored.zarr/{name}/{i}.{j}",
+                        name,
+                        whole if stored else select,
+                        lambda data, kind=kind, unpacked=unpacked: unpacked(data, kind),
+                        not stored,
+                    )
+                )
     return out
 
 
@@ -237,7 +262,9 @@ def flat(value):
 
 def equal(got, wanted):
     got, wanted = flat(got), flat(wanted)
-    return got == wanted if isinstance(got, list) else got.shape == wanted.shape and bool((got == wanted).all())
+    return (
+        got == wanted if isinstance(got, list) else got.shape == wanted.shape and bool((got == wanted).all())
+    )
 
 
 def difference(got, wanted):
@@ -262,8 +289,13 @@ class Round:
             for name in "dzc":
                 array = model.array(name)
                 columns = {"d": (COLUMNS,), "z": (model.zarr_columns,), "c": ()}[name]
-                f.create_dataset(name, data=array, maxshape=(None,) + array.shape[1:],
-                                 chunks=(model.chunks[name],) + columns, **model.filters[name])
+                f.create_dataset(
+                    name,
+                    data=array,
+                    maxshape=(None,) + array.shape[1:],
+                    chunks=(model.chunks[name],) + columns,
+                    **model.filters[name],
+                )
 
     # ---- readers
 
@@ -296,8 +328,13 @@ class Round:
                 right |= got[:length] == a[:length]
             if not right.all():
                 at = int(np.argmin(right))
-                self.note_wrong(view, f"element {at} is {got[at]} while the writer works, "
-                                      f"which may be {sorted({str(a[at]) for a in legal})}")
+                self.note_wrong(
+                    view,
+                    (
+                        f"element {at} is {got[at]} while the writer works, "
+                        f"which may be {sorted({str(a[at]) for a in legal})}"
+                    ),
+                )
         self.soak.counts["reads while written"] += 1
         self.soak.counts["bytes while written"] += len(data)
 
@@ -437,8 +474,10 @@ class Round:
                     self.bytes_now(view)
             self.hold_some(views)
             if self.rng.random() < 0.7:
-                readers = [pool.submit(self.use, views, random.Random(self.seed * 10 + i), until)
-                           for i in range(self.soak.options.readers)]
+                readers = [
+                    pool.submit(self.use, views, random.Random(self.seed * 10 + i), until)
+                    for i in range(self.soak.options.readers)
+                ]
             for _ in range(self.rng.choice([1, 1, 2])):
                 time.sleep(self.rng.random() * 0.3)
                 self.follow(writer)

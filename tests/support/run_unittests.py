@@ -61,7 +61,9 @@ class Report(unittest.TestResult):
         seconds = time.monotonic() - self.began
         self.current["time"] = f"{seconds:.3f}s"
         what = "FAILED" if "failures" in self.current else "SKIPPED" if "skipped" in self.current else "OK"
-        print(f"[ {what:>8} ] {self.current['classname']}.{self.current['name']} ({seconds:.2f} s)", flush=True)
+        print(
+            f"[ {what:>8} ] {self.current['classname']}.{self.current['name']} ({seconds:.2f} s)", flush=True
+        )
         self.current = None
         super().stopTest(test)
 
@@ -102,7 +104,8 @@ def main():
     sys.dont_write_bytecode = True
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     signal.signal(signal.SIGALRM, on_alarm)
-    # A shell starts jobs in the background with this signal ignored, as the programs would that tests interrupt.
+    # A shell starts jobs in the background with this signal ignored, as the programs would that tests
+    # interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{pattern}*" for pattern in args.k] if args.k else None

@@ -4,9 +4,9 @@
     npm install --prefix DIR zarrita
     compare_zarr3.py H5MOUNT DIR FILE…
 
-Mounts each file on a directory of its own; zarrita opens the store by its consolidated metadata and gives every
-array as little-endian bytes (strings as a list). What cannot be compared is counted by reason; the exit status is
-1 where anything differs."""
+Mounts each file on a directory of its own; zarrita opens the store by its consolidated metadata and gives
+every array as little-endian bytes (strings as a list). What cannot be compared is counted by reason; the exit
+status is 1 where anything differs."""
 
 import collections
 import json
@@ -19,10 +19,10 @@ import tempfile
 import h5py
 import numpy as np
 
-os.environ['HDF5_USE_FILE_LOCKING'] = 'FALSE'
+os.environ["HDF5_USE_FILE_LOCKING"] = "FALSE"
 MAX_ELEMENTS = 4 << 20
 
-READER = r'''
+READER = r"""
 import * as zarr from "zarrita";
 import { FileSystemStore } from "@zarrita/storage";
 import { writeFileSync } from "node:fs";
@@ -48,71 +48,77 @@ for (const { path, kind } of store.contents()) {
   } catch (error) { entry.error = `${error.name}: ${error.message}`; }
 }
 console.log(JSON.stringify(seen));
-'''
+"""
 
 
 def same(entry, file, name):
     """Why it is not what the dataset is; '' where it is."""
-    if 'error' in entry:
-        unsupported = re.search(r'unsupported dataType|match is not a function|large|empty iterator', entry['error'])
-        return ('skip: zarrita: ' if unsupported else 'zarrita: ') + re.sub(r'\d+', 'N', entry['error'])
+    if "error" in entry:
+        unsupported = re.search(
+            r"unsupported dataType|match is not a function|large|empty iterator", entry["error"]
+        )
+        return ("skip: zarrita: " if unsupported else "zarrita: ") + re.sub(r"\d+", "N", entry["error"])
     try:
         dataset = file[name]
-        text = entry['dtype'] == 'string'
-        want = np.asarray(dataset.asstr(errors='replace')[()] if text else dataset[()])
+        text = entry["dtype"] == "string"
+        want = np.asarray(dataset.asstr(errors="replace")[()] if text else dataset[()])
     except Exception:  # what libhdf5 cannot read, a reader of the store need not either
-        return 'skip: h5py cannot read it'
-    if list(want.shape) != entry['shape']:
+        return "skip: h5py cannot read it"
+    if list(want.shape) != entry["shape"]:
         return f'differs: shape {entry["shape"]}'
     if text:
-        return '' if entry['text'] == list(want.reshape(-1)) else 'differs: text'
+        return "" if entry["text"] == list(want.reshape(-1)) else "differs: text"
     if not want.shape:
-        have = {'true': 1, 'false': 0}.get(entry['scalar'], entry['scalar'])
-        value = np.array(int(have) if want.dtype.kind in 'iub' else float(have), want.dtype)
+        have = {"true": 1, "false": 0}.get(entry["scalar"], entry["scalar"])
+        value = np.array(int(have) if want.dtype.kind in "iub" else float(have), want.dtype)
     else:
-        with open(entry['file'], 'rb') as file:
-            value = np.frombuffer(file.read(), want.dtype.newbyteorder('<'))
-    little = want.astype(want.dtype.newbyteorder('<'))
-    return '' if value.tobytes() == little.tobytes() or np.array_equal(
-        value.reshape(want.shape), want, equal_nan=want.dtype.kind == 'f') else 'differs: values'
+        with open(entry["file"], "rb") as file:
+            value = np.frombuffer(file.read(), want.dtype.newbyteorder("<"))
+    little = want.astype(want.dtype.newbyteorder("<"))
+    return (
+        ""
+        if value.tobytes() == little.tobytes()
+        or np.array_equal(value.reshape(want.shape), want, equal_nan=want.dtype.kind == "f")
+        else "differs: values"
+    )
 
 
 def main():
     program, modules, files = sys.argv[1], sys.argv[2], sys.argv[3:]
     counts = collections.Counter()
-    script = os.path.join(modules, 'compare_zarr3.mjs')
-    with open(script, 'w', encoding='utf-8') as file:
+    script = os.path.join(modules, "compare_zarr3.mjs")
+    with open(script, "w", encoding="utf-8") as file:
         file.write(READER)
     for path in files:
         with tempfile.TemporaryDirectory() as point, tempfile.TemporaryDirectory() as out:
             if subprocess.run([program, path, point], capture_output=True, check=False).returncode != 0:
-                counts['not mounted'] += 1
+                counts["not mounted"] += 1
                 continue
             try:
-                root = os.path.join(point, '.h5', 'v3.zarr')
-                node = ['node', '--max-old-space-size=2048', script, root, out, str(MAX_ELEMENTS)]
+                root = os.path.join(point, ".h5", "v3.zarr")
+                node = ["node", "--max-old-space-size=2048", script, root, out, str(MAX_ELEMENTS)]
                 seen = subprocess.run(node, capture_output=True, check=False, timeout=120, cwd=modules)
                 if seen.returncode != 0:
-                    counts['STORE'] += 1
-                    print(f'{path}: {seen.stderr.decode()[-500:]}')
+                    counts["STORE"] += 1
+                    print(f"{path}: {seen.stderr.decode()[-500:]}")
                     continue
-                with h5py.File(path, 'r') as file:
+                with h5py.File(path, "r") as file:
                     for name, entry in json.loads(seen.stdout).items():
                         if not name.isprintable() or name not in file:
-                            counts['skip: another name than h5py has'] += 1
+                            counts["skip: another name than h5py has"] += 1
                             continue
                         reason = same(entry, file, name)
                         counts[reason] += 1
-                        if reason and not reason.startswith('skip'):
-                            print(f'{path}: {name!r}: {reason}')
+                        if reason and not reason.startswith("skip"):
+                            print(f"{path}: {name!r}: {reason}")
             except (OSError, subprocess.TimeoutExpired) as error:
-                counts[f'skip: {type(error).__name__}'] += 1
+                counts[f"skip: {type(error).__name__}"] += 1
             finally:
-                subprocess.run(['fusermount3', '-u', point], check=False)
+                subprocess.run(["fusermount3", "-u", point], check=False)
     for reason, count in sorted(counts.items()):
         print(f'{count:7d}  {reason or "equal"}')
-    return int(any(not reason.startswith('skip') and reason not in ('', 'not mounted') for reason in counts))
+    return int(any(not reason.startswith("skip") and reason not in ("", "not mounted") for reason in counts))
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     sys.exit(main())
