@@ -11,7 +11,8 @@ Then come keys with odd characters, objects of several parts, presigned URLs, lo
 role of the server's STS, a server that is away for a while, and objects that are replaced or deleted while
 they are mounted. Prints what was held, requests and bytes of each mount, and 'N passed, N failed'. Needs a
 right to mount, python3-boto3 and python3-h5py; for radosgw Debian's ceph-mon, ceph-osd and radosgw (the
-programs; no cluster), for s3rver npm and its registry. MinIO's server is in neither Debian nor npm. """
+programs; no cluster), for s3rver npm and its registry. MinIO's server is in neither Debian nor npm.
+"""
 import contextlib
 import errno
 import hashlib

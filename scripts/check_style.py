@@ -9,7 +9,8 @@ only), reads (sources fill by fill_whole), citations (documents cited in comment
 a header declares and nothing uses), names (sources of tests are test_x.cpp), joined (names of unnamed
 namespaces that two sources of a module have, or that hide a function of its headers: they are compiled
 together), promise (docs/promise.md names tests that exist), python (programs in Python stand in files, not in
-strings of tests). Prints `file:line: message`; exit code 1 where there is any. """
+strings of tests). Prints `file:line: message`; exit code 1 where there is any.
+"""
 import argparse, bisect, collections, fnmatch, os, re, sys
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))

@@ -8,7 +8,8 @@ symlinks and extended attributes; holes are held against those of the mount (cp 
 data). Where an object cannot be read, cp leaves a part of it, and nothing of a directory that cannot be
 listed whole; the others have to leave out what cannot be read, and to say so. Files that open as no mount, or
 whose datasets take more than the limit (apparent size, 1 GiB by default), are counted and left out. Prints
-what differs and the counts; exit code 1 where anything differs. Needs a right to mount. """
+what differs and the counts; exit code 1 where anything differs. Needs a right to mount.
+"""
 import argparse
 import collections
 import os

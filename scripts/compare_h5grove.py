@@ -7,7 +7,8 @@ DIRECTORY holds h5grove's package (`src` of its repository); it needs h5py, nump
 Every object of every file, of many N (300), is asked for by every endpoint and format, each file in a process
 of its own, as some end libhdf5's; after N seconds (300) of processor time a file's further questions are left
 out. Counts and differences are printed, those with the same reason together; the status is 1 where there is
-one without a reason (REASONS below). After SIGTERM it tells what it has found so far. """
+one without a reason (REASONS below). After SIGTERM it tells what it has found so far.
+"""
 import collections, ctypes, http.client, io, json, math, os, pickle, random
 import resource, signal, subprocess, sys, time, types, urllib.parse
 

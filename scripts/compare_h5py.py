@@ -6,7 +6,8 @@ attribute's value. An independent second reader, for any file that it can open.
     compare_h5py.py --h5mount PROGRAM [--driver family|split] FILE     mounts it first
 
 Prints one line per difference, then counts. What h5py itself cannot read (missing filters, unsupported types)
-is counted separately and only has to be listed by the mount. Exit code 1 where anything differs. """
+is counted separately and only has to be listed by the mount. Exit code 1 where anything differs.
+"""
 import argparse, json, math, os, re, subprocess, sys, tempfile, time
 
 import h5py

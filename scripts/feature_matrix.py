@@ -8,7 +8,8 @@ Mounts every file of the corpus and compares it with its manifest, whose values 
 reader (tools/verify_mount.py beside the corpus compares names, bytes, attributes, links and errors). Features
 are derived from the manifest's files, groups, links, datasets and attributes; an object passes where no
 finding names it. A row is one feature by one writer, with the numbers of files and objects that have it. Exit
-code 1 where anything failed. Needs only Python and the corpus. """
+code 1 where anything failed. Needs only Python and the corpus.
+"""
 import argparse, collections, glob, importlib.util, json, os, re, subprocess, sys, tempfile, time
 
 

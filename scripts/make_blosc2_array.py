@@ -6,7 +6,8 @@
 /array is rows x columns little-endian floats with filter 32026, /plain the same numbers without filters. The
 frames are assembled here (byte shuffle, zlib, the b2nd metalayer), so that h5py is needed but not Blosc2. The
 attributes blocks_of_a_row and blocks_of_a_chunk are the numbers of blocks that reading one row must decode,
-and that its chunks have. """
+and that its chunks have.
+"""
 import argparse
 import struct
 import sys

@@ -6,7 +6,8 @@
 A day of a weather station as an instrument would write it: groups, chunked and compressed data with a
 checksum, attributes, an enum, a table, variable-length strings, soft and hard links. The values are computed
 from formulas, so that the file is reproducible. weather.sha256 (for `sha256sum -c`) holds the checksums of
-the bytes that the mount must show, computed from the arrays. """
+the bytes that the mount must show, computed from the arrays.
+"""
 import hashlib, os, sys
 
 import h5py

@@ -6,7 +6,8 @@ make_filter_vectors.py DECODE_CHUNK CORPUS/filters > tests/filter/vectors.txt
 The chunks were written by each filter's reference library. A chunk is used only where its whole dataset
 decodes to the hash in the manifest, which the reference decoder computed; the hash written is the decoded
 chunk's FNV-1a. Fields: name, chunk bytes, filter mask, element bytes, chunk shape, filters as
-id:value,value;…, stored bytes, hash. """
+id:value,value;…, stored bytes, hash.
+"""
 import glob
 import hashlib
 import importlib.util

@@ -7,7 +7,8 @@ pages.
 
 The session is run, with the programs of the build directory BUILD, in a mount of the example
 (tests/data/weather.h5); the speeds are those of tests/bench/results/full.md. The exit code of --check is 77
-where nothing can be mounted. """
+where nothing can be mounted.
+"""
 import argparse, html, math, os, re, shutil, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

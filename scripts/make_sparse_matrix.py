@@ -8,7 +8,8 @@ pseudo-random positions, the numbers 0.5, 1.5, 2.5 ...) are defined. It has stru
 prototype's form (sparse storage RFC), each an encoded selection of points and the values, both sections
 deflated, indexed by a paged fixed array. The attributes count, sum and first_rows (element counts of the
 first ten rows that have any) are reference values for tests. Two runs with the same arguments write the same
-file. """
+file.
+"""
 import argparse, random, struct, sys, zlib
 
 UNDEFINED = (1 << 64) - 1

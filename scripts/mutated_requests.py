@@ -5,7 +5,8 @@ With FILEs it serves copies of them beside its own example, and asks for what is
 serves a file with objects of every kind beside one that it may not send anything of. Every answer must be one
 that the interface has, JSON where it says so, and none may tell of the other file; the program must live on
 and take no more memory than it promises (not checked of a build with sanitizers). For such builds and 100,000
-requests: see docs/CONTRIBUTING.md. """
+requests: see docs/CONTRIBUTING.md.
+"""
 import concurrent.futures, http.client, json, os, random, shutil, subprocess, sys, tempfile
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):

@@ -2,7 +2,8 @@
 """Has npm install the packages that the page is made of: page_modules.py LOCK DIRECTORY yes|no
 
 They are those of the lock file LOCK, in DIRECTORY/node_modules, and are installed once for each lock file.
-Where that is not possible, the reason is printed and the status is 1. """
+Where that is not possible, the reason is printed and the status is 1.
+"""
 import hashlib, os, shutil, subprocess, sys
 
 SECONDS = 300

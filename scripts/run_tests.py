@@ -6,7 +6,8 @@
 The programs are those registered with meson. A GoogleTest program counts as many tests as it has, and so do
 Python's unittests (tests/support/run_unittests.py); any other counts as one (exit code 77 is a skip). A
 program that crashes or exceeds its time limit is one additional failure. The last line is `N passed, N
-failed, N skipped`; the exit code is 1 where a test failed or fewer than N ran. """
+failed, N skipped`; the exit code is 1 where a test failed or fewer than N ran.
+"""
 import argparse, collections, concurrent.futures, json, os, re
 import signal, subprocess, sys, tempfile, threading, time
 

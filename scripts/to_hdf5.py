@@ -6,7 +6,8 @@ usage: to_hdf5.py [-o OPTIONS] [--h5mount PROGRAM] TREE OUT.h5
 TREE is an HDF5 file (read by `h5mount --serve` and `--cat`, with OPTIONS such as salvage), a mount of one, or
 what `h5mount --copy --metadata FILE / TREE` wrote. Groups, datasets (type, shape, chunks, filters), links and
 attributes are written with h5py; what cannot be read or written is left out and listed on stderr, and the
-status is then 1. """
+status is then 1.
+"""
 import argparse, ast, atexit, errno, http.client, itertools, json, math, os, re, socket, subprocess, sys
 import tarfile, tempfile, urllib.parse
 

@@ -5,7 +5,8 @@
 
 A server of its own answers each request after a delay, and gives each connection so many MB a second. In each
 round a dataset is read by --cat and through a mount; then curl fetches the ranges that --cat had asked for,
-sixteen side by side. Prints seconds, and curl's time divided by h5mount's, medians of the rounds. """
+sixteen side by side. Prints seconds, and curl's time divided by h5mount's, medians of the rounds.
+"""
 import argparse, os, statistics, subprocess, tempfile, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import h5py

@@ -10,7 +10,8 @@ same. A step that takes longer than --limit seconds is ended there, and its row 
 table of Markdown.
 
 Ways: h5mount (a mount), rclone, httpdirfs (mounts, read by h5py), fsspec (h5py over its file objects), plain
-(h5py over a file object that asks for each read), ros3 (libhdf5's own driver, where h5py has it). """
+(h5py over a file object that asks for each read), ros3 (libhdf5's own driver, where h5py has it).
+"""
 import argparse, io, json, os, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))

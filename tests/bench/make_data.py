@@ -2,7 +2,8 @@
 
 Chunks of the large datasets repeat a few dozen different ones, written as they are stored
 (write_direct_chunk), so that making half a gigabyte takes seconds and not minutes; to whoever decodes them
-they are all alike. """
+they are all alike.
+"""
 import os
 import zlib
 

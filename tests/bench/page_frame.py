@@ -7,7 +7,8 @@ shuffled and deflated, each of the same compressed bytes. Each round has a brows
 nothing yet and opens the page twice. Times are from the beginning of the navigation to the second animation
 frame after the means of the image are there; beside them is the processor time that the server and all of the
 browser took meanwhile, which does not depend on what else the machine does. PICTURE: where the last
-screenshot is stored. """
+screenshot is stored.
+"""
 import os, statistics, sys, tempfile, time, zlib
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):

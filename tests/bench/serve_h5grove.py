@@ -8,7 +8,8 @@ DIRECTORY holds h5grove's package (`src` of its repository); it needs Debian's h
 tifffile. Where there is no orjson, Python's json is in its place. Prints the median of each row's rounds,
 their ratio, and the processor time that an answer took. Two servers of h5mount are asked: one with a cache
 that is smaller than what is asked for, so that it decodes as often as h5grove does, and one as it is by
-default. """
+default.
+"""
 import http.client, os, statistics, subprocess, sys, tempfile, threading, time
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):

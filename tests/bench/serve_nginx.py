@@ -9,7 +9,8 @@ Needs Debian's nginx-light, wrk and h5py, and 2 GiB of disk. nginx has as many w
 and sends with sendfile. Prints for each row the median of the rounds: requests (or MB) a second and the
 servers' processor time for each request (or MB), and the medians of the rounds' ratios. The client runs on
 the same processors, so processor time says more than the clock where other programs run too: the load is
-printed with each row. """
+printed with each row.
+"""
 import argparse, os, resource, signal, statistics, subprocess, sys, tempfile, time
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):

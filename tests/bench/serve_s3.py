@@ -7,7 +7,8 @@ round.
 Objects are public, so that nobody signs. radosgw's lie in memory. Needs wrk, nginx-light, h5py and boto3, and
 what scripts/check_s3_servers.py needs for each server. Prints for each row the medians of the rounds:
 requests (or MB) a second, the processor time of all processes of the server for each, and h5mount's rate
-divided by the other's in the same round. """
+divided by the other's in the same round.
+"""
 import argparse, os, statistics, sys, tempfile
 
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):

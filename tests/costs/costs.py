@@ -2,7 +2,8 @@
 
 Each piece is done twice with a process of its own: once as it is, where the kernel counts page faults and
 context switches, the preloaded library counts large allocations and the program itself its chunks, bytes and
-rounds; and once under strace, which counts calls of the system. """
+rounds; and once under strace, which counts calls of the system.
+"""
 import contextlib
 import json
 import mmap

@@ -4,7 +4,8 @@ here, and says which.
 Chunks decoded, bytes read, rounds and large allocations are what the program alone decides: they are exactly
 what tests/costs/typical.jsonl says, and where a change makes them less that file changes with it. The other
 numbers may be somewhat more (costs.py says how much). COSTS=all in the environment prints all of them, in the
-form of that file. """
+form of that file.
+"""
 import http.client
 import json
 import os

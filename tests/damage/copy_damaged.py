@@ -7,7 +7,8 @@ Each FILE is mounted whole, then cut at 1 to 99 % and with single bytes of its m
 Where a damaged file mounts and `cp -a --preserve=xattr` of it ends with 0, every name, byte and attribute of
 the whole file must be in the copy. A flipped byte that no checksum covers may change a name or a value: such
 copies are counted apart, as changed. Prints a line a finding and the sums; ends with 1 where anything was
-lost by a cut. """
+lost by a cut.
+"""
 import argparse, collections, concurrent.futures, hashlib, os, random, re, subprocess, sys, tempfile
 
 CUTS = [1, 5, 10, 25, 50, 75, 90, 99]

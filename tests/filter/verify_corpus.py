@@ -4,7 +4,8 @@ manifests.
 
 verify_corpus.py DECODE_CHUNK DIRECTORY...    h5py only finds the chunks; it decodes nothing. A directory that
 does not exist is left out, unless it is the first. --own BUILD in place of the first: the project's own
-corpus. """
+corpus.
+"""
 import glob
 import hashlib
 import itertools

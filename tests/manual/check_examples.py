@@ -4,7 +4,8 @@
 Each line of a fenced block is run as it stands, in the order of the pages, with the example of this
 repository as the files that the pages name and with directories of its own as /mnt, /data and /tmp. What
 cannot be run here is listed with the reason, and a line that is neither run nor listed fails. 77: there is no
-FUSE. """
+FUSE.
+"""
 import glob, os, re, shlex, shutil, socket, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -3,7 +3,8 @@
 
 Every option that --help shows is in the page of its program, in backticks; every page that a page refers to
 is there or is another project's; groff formats each page without a warning. The exit code is 1 where one of
-these fails. """
+these fails.
+"""
 import os, re, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -3,7 +3,8 @@
 
 It has at most 150 lines, its links lead to files, each command of "Without a mount" and each recipe of the
 table of views runs on the example (tests/data/weather.h5). A recipe whose program is missing is named and
-left out. The exit code is 77 where nothing can be mounted. """
+left out. The exit code is 77 where nothing can be mounted.
+"""
 import os, re, shutil, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -5,7 +5,8 @@
 
 Every file is measured before it was ever opened. Of each directory NAMES (30) files and as many directories
 are taken, and no files over 32 MiB. What cannot be read must have a size all the same: tar and git do not
-open files without bytes. """
+open files without bytes.
+"""
 import errno, os, stat, sys
 
 MOST_BYTES = 32 << 20

@@ -3,7 +3,8 @@
 
 Side car and reader are processes with mount namespaces of their own, whose volume VOLUME propagates mounts as
 the file says. Prints what the reader prints, and "unmounted" where nothing is mounted in its namespace once
-the side car has ended. Run it as root in a mount namespace of its own (unshare -m). """
+the side car has ended. Run it as root in a mount namespace of its own (unshare -m).
+"""
 import json, os, re, subprocess, sys, time
 
 POD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/package/examples/pod.yaml")

@@ -4,7 +4,8 @@
     check_integrations.py BUILD
 
 less, git, a maker of thumbnails, mc, ranger's rifle and ripgrep, each by itself on the example and without
-settings of this user. A program that is missing is named and left out; 77 where all are. """
+settings of this user. A program that is missing is named and left out; 77 where all are.
+"""
 import os, pty, re, select, shutil, signal, struct, subprocess, time, zlib
 
 from programs import EXAMPLE, H5MOUNT, PLACE, bytes_of, check_all, environment, fail, mounted, run, unmount

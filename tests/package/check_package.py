@@ -5,7 +5,8 @@ it:
     check_package.py BUILD
 
 Completions offer every option that --help names, in each shell; systemd takes the units, and finds little to
-complain of; the desktop's tools take the entry and the types. A tool that is missing fails. """
+complain of; the desktop's tools take the entry and the types. A tool that is missing fails.
+"""
 import os, re, shutil, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

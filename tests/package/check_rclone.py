@@ -3,7 +3,8 @@
 BUILD
 
 Its http backend lists and copies a file whose names need care, lists a group of 100,000 entries, mounts it
-where that can be, and serves it as WebDAV. 77 where there is no rclone. """
+where that can be, and serves it as WebDAV. 77 where there is no rclone.
+"""
 import os, signal, socket, subprocess, sys, time, urllib.parse, urllib.request
 
 from programs import H5MOUNT, check_all, environment, fail, mounted, run, unmount

@@ -16,7 +16,8 @@ For each kind of damage a line: the share of the bytes that were in the file whi
 h5py on the same file, h5py on a copy that h5clear was run on, and with --photorec h5py on what PhotoRec
 (Debian's testdisk) finds in a disk image that holds the file. A line LITTLE names a killed writer's file of
 which less than 99 % came back, or less than h5py gives. Bytes that are wrong and not marked as `guessed` or
-missing end the program with status 1, and so does a sound file that salvage shows in another way. """
+missing end the program with status 1, and so does a sound file that salvage shows in another way.
+"""
 import argparse, http.client, importlib.util, io, json, os, random
 import resource, shutil, signal, subprocess, sys, tarfile
 import tempfile, time, urllib.parse, urllib.request

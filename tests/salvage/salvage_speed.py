@@ -5,7 +5,8 @@ usage: salvage_speed.py H5MOUNT [--bytes N] [--structures N] [--work DIR]
 
 The first file has `bytes` of chunks without compression and no superblock; beside it `cat` of the same file,
 which lies in the page cache for both. The second has so many object headers of empty groups to which nothing
-links, one behind another. """
+links, one behind another.
+"""
 import argparse, os, shutil, subprocess, tempfile, time
 
 import h5py

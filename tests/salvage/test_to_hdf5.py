@@ -5,7 +5,8 @@ usage: test_to_hdf5.py H5MOUNT [FILE_OR_DIRECTORY…]
 
 Without files: of one of its own that has a bit of everything, and the same with damage, salvaged. Prints a
 line for each file that does not come back equal, and counts. Status 1 where anything differs that to_hdf5.py
-did not name. """
+did not name.
+"""
 import argparse, os, shutil, subprocess, sys, tempfile
 
 import h5py

@@ -3,7 +3,8 @@
 
 Needs chromium, chromium-driver, python3-selenium, h5py and a build that has the page; exits with 77 where one
 is missing. With SCREENSHOTS, a directory, the pages are also stored there as pictures. `--large` adds files
-of gigabytes. """
+of gigabytes.
+"""
 import os, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
 # meson may run this with a Python that lacks Debian's packages.

@@ -2,7 +2,8 @@
 
 Over files whose datasets have the keys that it puts. Left out is what cannot be here: a key that is also the
 prefix of another one (`foo/bar` beside `foo/bar/xyzzy`), keys that end with `/` and have something below
-them, and extensions of ceph's own. """
+them, and extensions of ceph's own.
+"""
 import os
 import time
 import xml.etree.ElementTree as ET

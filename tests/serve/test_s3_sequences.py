@@ -4,7 +4,8 @@ DuckDB's httpfs (src/s3/s3_list.cpp, src/http/httpfs.cpp), Hadoop 3's S3A (S3AFi
 S3AInputStream, with the parameters that the SDK for Java adds), Arrow's s3fs.cc, and mountpoint-s3
 (mountpoint-s3-client/src/s3_crt_client). Lists, DuckDB's opening of files and mountpoint's GET follow these
 sources; the order and sizes of the other reads follow what these programs are known to do. Each finds all
-tables of a file and reads their bytes. """
+tables of a file and reads their bytes.
+"""
 import urllib.parse
 import xml.etree.ElementTree as ET
 

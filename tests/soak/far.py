@@ -3,7 +3,8 @@
 Element i of a dataset is `version << 40 | i`, so that a read shows which version of the object each of its
 bytes is of; what is read must never mix two. The versions lie differently in their files: what is read by
 one's structures in another would be seen too. --changes says how often the object is replaced, --minutes how
-long there are faults afterwards; 0 leaves one out. """
+long there are faults afterwards; 0 leaves one out.
+"""
 import errno
 import multiprocessing
 import os

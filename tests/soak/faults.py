@@ -2,7 +2,8 @@
 
 The file has every kind of storage. Readers do random things with a mount of it, each read compared with what
 h5py and NumPy wrote, while the file system gives errors, short reads, delays and reads that hang, and while
-the mount is replaced now and then. An error is right only while there are faults, or shortly after. """
+the mount is replaced now and then. An error is right only while there are faults, or shortly after.
+"""
 import errno
 import hashlib
 import io

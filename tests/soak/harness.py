@@ -3,7 +3,8 @@
 A soak is a module with `arguments(parser)`, which adds its own options, and `run(soak)`. Readers are
 functions that are called again and again until the soak ends; each call returns counts, raises Wrong where a
 byte is not the one that was written, and OSError where the mount fails, which is right only while there are
-faults, or shortly after. """
+faults, or shortly after.
+"""
 import collections
 import contextlib
 import errno

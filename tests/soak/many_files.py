@@ -2,7 +2,8 @@
 
 Each file has one dataset whose bytes are all the same and say which version of which file it is, so that
 bytes of two versions, or of another file, are seen at once. Every fourth file is never touched: reading one
-of these must not fail. Others may fail with ESTALE, EIO, ENOENT or ENOTDIR where they were changed. """
+of these must not fail. Others may fail with ESTALE, EIO, ENOENT or ENOTDIR where they were changed.
+"""
 import errno
 import os
 import random

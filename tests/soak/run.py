@@ -4,7 +4,8 @@
     tests/soak/run.py NAME [H5MOUNT or BUILD-DIRECTORY] [--minutes M] [--readers N] [--seed N] [OPTIONS]
 
 Prints what was done and what was wrong. The exit code is 1 where anything was wrong, 77 where /dev/fuse or
-h5py is missing, 130 where it was stopped (Ctrl-C), which unmounts and removes all of it too. """
+h5py is missing, 130 where it was stopped (Ctrl-C), which unmounts and removes all of it too.
+"""
 import argparse
 import importlib
 import os

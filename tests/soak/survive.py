@@ -3,7 +3,8 @@
 Readers read at random places of files that they opened before the first kill and of ones that they open
 meanwhile, one reads through a mapping, and one lists a directory of many entries with their sizes, some of it
 slowly. All pages are dropped before they are read again, so that reads are requests. No operation may fail,
-and no reader hang. """
+and no reader hang.
+"""
 import mmap
 import os
 import random

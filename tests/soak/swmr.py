@@ -3,7 +3,8 @@
 Every byte through `tail -f` for each index type, writers killed and restarted, the time from flush to visible
 beside h5py's, the cost of an idle mount and of an appended megabyte in a small and a large file, and a long
 replay of torn writes. Goes by frames, not by minutes or readers. Needs a build with tests, h5clear and
-strace. """
+strace.
+"""
 import array
 import contextlib
 import os

@@ -4,7 +4,8 @@ Each round mounts a quiet file; SWMR writers come, of which one rewrites rows wi
 and one does both, while readers look views up, open, read, keep and close them at random moments. While the
 writer works every element that is read must be one that the writer had written there at some time. Whenever
 it pauses, every view must become exactly what was written, whatever was opened and read of it before. What is
-wrong names the round's seed, which repeats its file and its operations. """
+wrong names the round's seed, which repeats its file and its operations.
+"""
 import ast
 import collections
 import errno
