@@ -155,13 +155,9 @@ sources_of() {  # NAME
       filter/blosc2/nd_copy.cpp filter/blosc2/nd_layout.cpp ;;
     blosc2-chunk) echo filter/blosc2/chunk.cpp filter/blosc2/chunk_header.cpp filter/blosc2/flat_chunk.cpp \
       filter/blosc2/block_filters.cpp filter/blosc2/block_reader.cpp ;;
-    deflate) echo filter/deflate.cpp filter/zlib_stream.cpp ;;
     fcidecomp) echo filter/jpeg_ls.cpp ;;
-    lz4) echo filter/lz4.cpp filter/codec_lz4.cpp ;;
     scaleoffset) echo filter/scale_offset.cpp ;;
     shuffle) echo filter/shuffle.cpp filter/unshuffle.cpp ;;
-    snappy) echo filter/codec_snappy.cpp ;;
-    zstd) echo filter/zstd.cpp filter/codec_zstd.cpp ;;
     *) echo "filter/$1.cpp" ;;
   esac
 }

@@ -10,14 +10,6 @@ namespace h5mount::check {
 
 namespace {
 
-constexpr std::string_view kFixedHeader = structures::kFixedArrayHeader,
-                           kFixedBlock = structures::kFixedArrayDataBlock;
-constexpr std::string_view kFixedPage = structures::kFixedArrayDataBlockPage;
-constexpr std::string_view kExtensibleHeader = structures::kExtensibleArrayHeader;
-constexpr std::string_view kExtensibleIndex = structures::kExtensibleArrayIndexBlock;
-constexpr std::string_view kExtensibleSuper = structures::kExtensibleArraySuperBlock;
-constexpr std::string_view kExtensibleBlock = structures::kExtensibleArrayDataBlock;
-constexpr std::string_view kExtensiblePage = structures::kExtensibleArrayDataBlockPage;
 constexpr std::string_view kAsLayout = "is not what the layout message says";
 
 format::ArrayOfChunks expected_of(const Fields& header, const ChunkForm& form) {
@@ -61,7 +53,8 @@ class ArrayFields {
 };
 
 void check_fixed_blocks(const ArrayFields& array, const format::FixedArrayHeader& header) {
-  auto block = array.block(header.data_block_address, header.data_block_bytes, kFixedBlock);
+  auto block =
+      array.block(header.data_block_address, header.data_block_bytes, structures::kFixedArrayDataBlock);
   if (!block) return;
   if (!header.paged) array.check_elements(*block, header.entry_count);
   const ByteSpan bitmap = block->bytes(header.page_bitmap_bytes, "page_bitmap");
@@ -72,7 +65,7 @@ void check_fixed_blocks(const ArrayFields& array, const format::FixedArrayHeader
     if (bitmap.empty() || !format::page_bit(bitmap.data(), page)) continue;
     const std::uint64_t entries =
         std::min(header.page_entries, header.entry_count - page * header.page_entries);
-    array.check_page(at, header.page_bytes(entries), entries, kFixedPage);
+    array.check_page(at, header.page_bytes(entries), entries, structures::kFixedArrayDataBlockPage);
   }
 }
 
@@ -82,7 +75,8 @@ class ExtensibleFields {
       : array_(array), header_(header) {}
 
   void check_index() {
-    auto block = stored_block(header_.index_block_address, header_.index_block_bytes, kExtensibleIndex);
+    auto block = stored_block(header_.index_block_address, header_.index_block_bytes,
+                              structures::kExtensibleArrayIndexBlock);
     if (!block) return;
     array_.check_elements(*block, header_.index_block_elements);
     elements = highest = header_.index_block_elements;
@@ -110,7 +104,7 @@ class ExtensibleFields {
   void check_super_block(std::uint64_t address, unsigned u) {
     const std::uint64_t bytes =
         format::extensible_array_super_block_bytes(array_.subject().file().sizes(), header_, u);
-    auto block = stored_block(address, bytes, kExtensibleSuper);
+    auto block = stored_block(address, bytes, structures::kExtensibleArraySuperBlock);
     if (!block) return;
     ++super_blocks;
     super_block_bytes += bytes;
@@ -138,7 +132,7 @@ class ExtensibleFields {
     const std::uint64_t first = header_.first_element_of(u) + number * count;
     highest = std::max(highest, header_.index_block_elements + first + count);
     const std::uint64_t bytes = format::extensible_array_data_block_bytes(header_, count, paged > 0);
-    auto block = stored_block(address, bytes, kExtensibleBlock);
+    auto block = stored_block(address, bytes, structures::kExtensibleArrayDataBlock);
     if (!block) return;
     ++data_blocks;
     data_block_bytes += bytes + paged * header_.page_bytes();
@@ -152,7 +146,7 @@ class ExtensibleFields {
       const std::uint64_t bit = number * paged + page;
       if (bit / 8 < pages.size() && format::page_bit(pages.data(), bit))
         array_.check_page(address + bytes + page * header_.page_bytes(), header_.page_bytes(),
-                          std::uint64_t{1} << header_.page_bits, kExtensiblePage);
+                          std::uint64_t{1} << header_.page_bits, structures::kExtensibleArrayDataBlockPage);
     }
   }
 
@@ -164,8 +158,8 @@ class ExtensibleFields {
 
 void check_fixed_array_fields(const Subject& subject, const ChunkForm& form,
                               const format::DataLayout& layout) {
-  auto fields =
-      subject.take(layout.address, format::fixed_array_header_bytes(subject.file().sizes()), kFixedHeader);
+  auto fields = subject.take(layout.address, format::fixed_array_header_bytes(subject.file().sizes()),
+                             structures::kFixedArrayHeader);
   if (!fields) return;
   const auto header = fields->decoded(format::decode_fixed_array_header, expected_of(*fields, form));
   if (!header) return;
@@ -181,7 +175,7 @@ void check_fixed_array_fields(const Subject& subject, const ChunkForm& form,
 void check_extensible_array_fields(const Subject& subject, const ChunkForm& form,
                                    const format::DataLayout& layout) {
   auto fields = subject.take(layout.address, format::extensible_array_header_bytes(subject.file().sizes()),
-                             kExtensibleHeader);
+                             structures::kExtensibleArrayHeader);
   if (!fields) return;
   const auto header = fields->decoded(format::decode_extensible_array_header, expected_of(*fields, form));
   if (!header) return;

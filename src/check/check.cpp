@@ -5,27 +5,29 @@
 
 #include "accounting_metadata.h"
 #include "allocated_space.h"
+#include "context.h"
 #include "fields.h"
-#include "for_each.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/format/superblock.h"
-#include "object_check.h"
-#include "structures.h"
 
 namespace h5mount::check {
 
 namespace {
 
+// Whether the file is a set, whose members lie far apart in the address space.
+bool is_set(const metadata::FileMetadata& file) {
+  const std::uint64_t size = file.source()->size(), stored = file.source()->stored_bytes();
+  return stored != size && stored != file.base_address() + size;
+}
+
 // Checks the length that the file itself states: first against that of the file, and once all is known
-// against what is stored, up to `used`. The members of file sets lie far apart in the address space.
+// against what is stored, up to `used`.
 void check_length(const Context& context, std::uint64_t used) {
   const metadata::FileMetadata& file = *context.metadata;
   const format::Superblock& superblock = file.superblock();
   const std::uint64_t base = file.base_address(), end = file.source()->size();
   const std::uint64_t stated = superblock.end_from_base();
-  const std::uint64_t stored = file.source()->stored_bytes();
-  const bool set = stored != end && stored != base + end;
-  if (set || superblock.open_for_swmr_writing()) return;
+  if (is_set(file) || superblock.open_for_swmr_writing()) return;
   const auto error = [&](ErrorCode code, std::uint64_t is, std::uint64_t expected, const char* why) {
     return Error(code, structures::kSuperblock, "end_of_file_address", base)
         .with_found(base + is)
@@ -44,9 +46,9 @@ void check_length(const Context& context, std::uint64_t used) {
 // The number of hard links to an object stands in its header.
 void check_link_counts(const Context& context) {
   if (!context.tally.go_on()) return;
-  context.places.for_each_miscounted([&](PlaceId place, std::uint32_t stated, std::uint32_t found) {
+  for (const auto& [place, stated, found] : context.places.miscounted()) {
     const auto header = metadata::load_object_header(*context.metadata, context.places.address(place));
-    if (!header) return;
+    if (!header) continue;
     const auto* message = (*header)->find(format::MessageType::ObjectReferenceCount);
     const bool old = (*header)->version == 1;
     constexpr std::uint64_t kCountAt = 4;  // in headers of version 1
@@ -58,7 +60,7 @@ void check_link_counts(const Context& context) {
                                            : message->offset + 1);
     context.disagrees(place, error.with_found(stated).with_expected(found).with_detail(
                                  "so many hard links lead to the object"));
-  });
+  }
 }
 
 // Checks the objects level by level, those of one level in parallel.
@@ -74,7 +76,7 @@ void check_objects(const Context& context) {
 UnaccountedSpace unaccounted_in(const AllocatedSpace& space, const metadata::FileMetadata& file) {
   UnaccountedSpace out;
   const std::uint64_t end = std::min(file.source()->size(), file.superblock().end_from_base());
-  space.for_each_gap(end, [&](const SpaceRange& gap) {
+  space.for_each_gap(end, [&](const ByteRange& gap) {
     UnaccountedSpace::Range range{file.base_address() + gap.begin, gap.end - gap.begin};
     out.bytes += range.bytes;
     out.ranges += 1;
@@ -110,9 +112,7 @@ Totals check_file(const dataset::ReadEnvironment& environment, const Options& op
   if (!options.quick) read_unfiltered(found, *metadata, environment.workers.get(), places, tally);
   if (tally.go_on()) report_overlaps(found, *metadata, places, tally);
   Totals totals = tally.totals();
-  const std::uint64_t size = metadata->source()->size(), stored = metadata->source()->stored_bytes();
-  const bool set = stored != size && stored != metadata->base_address() + size;
-  if (!tally.go_on() || places.full() || set) return totals;
+  if (!tally.go_on() || places.full() || is_set(*metadata)) return totals;
   for (const Extent& extent : found) space.add(extent.begin, extent.end - extent.begin);
   totals.unaccounted = unaccounted_in(space, *metadata);
   return totals;

@@ -5,7 +5,6 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/format/global_heap_format.h"
-#include "structures.h"
 
 namespace h5mount::check {
 

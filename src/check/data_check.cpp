@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "for_each.h"
+#include "context.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
@@ -14,7 +14,6 @@
 #include "h5mount/format/filter_ids.h"
 #include "h5mount/metadata/global_heap.h"
 #include "h5mount/text/value_text.h"
-#include "object_check.h"
 
 namespace h5mount::check {
 

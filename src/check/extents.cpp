@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "for_each.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/io/stored_data.h"
@@ -40,16 +39,6 @@ std::vector<Extent> Extents::take() {
   return out;
 }
 
-namespace {
-
-// The first address from `at` on that has bytes on the medium.
-std::uint64_t next_stored(const io::StoredData& stored, std::uint64_t base, std::uint64_t at) {
-  const std::uint64_t found = stored.next(base + at);
-  return found == ~std::uint64_t{0} ? found : found - base;
-}
-
-}  // namespace
-
 void read_unfiltered(std::span<const Extent> extents, const metadata::FileMetadata& file,
                      cache::WorkerPool* workers, const Places& places, Tally& tally) {
   constexpr std::uint64_t kReadBytes = 1U << 20;
@@ -69,7 +58,7 @@ void read_unfiltered(std::span<const Extent> extents, const metadata::FileMetada
   for (const Extent& extent : extents) {
     if (!extent.unfiltered) continue;
     for (at = std::max(at, extent.begin); at < extent.end && tally.go_on();) {
-      at = next_stored(stored, file.base_address(), at);
+      at = stored.next(file.base_address() + at) - file.base_address();
       if (at >= extent.end) break;
       const std::uint64_t end = std::min(extent.end, at + kReadBytes);
       parts.push_back({at, end, extent.owner, true});

@@ -6,7 +6,6 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
-#include "structures.h"
 
 namespace h5mount::check {
 
@@ -114,17 +113,23 @@ Fields Fields::part(std::uint64_t count, std::string_view structure) {
 
 // ---- what several structures have
 
-bool Ranges::add(std::uint64_t begin, std::uint64_t bytes) {
+bool Ranges::add(std::uint64_t begin, std::uint64_t bytes, std::size_t most) {
   if (bytes == 0) return true;
-  std::uint64_t end = checked_add(begin, bytes).value_or(~0ULL);
+  const std::uint64_t end = checked_add(begin, bytes).value_or(~0ULL);
+  std::uint64_t first = begin, last = end;
   auto next = ends_.upper_bound(begin);
-  if (next != ends_.begin() && std::prev(next)->second > begin) --next;
-  const bool apart = next == ends_.end() || next->first >= end;
-  for (; next != ends_.end() && next->first < end; next = ends_.erase(next)) {
-    begin = std::min(begin, next->first);
-    end = std::max(end, next->second);
+  if (next != ends_.begin()) {
+    const auto before = std::prev(next);
+    if (before->second >= end) return false;
+    if (before->second >= begin || ends_.size() >= most) next = before;
   }
-  ends_.emplace(begin, end);
+  bool apart = true;
+  for (; next != ends_.end() && next->first <= end; next = ends_.erase(next)) {
+    apart = apart && (next->second <= begin || next->first == end);
+    first = std::min(first, next->first);
+    last = std::max(last, next->second);
+  }
+  ends_.emplace(first, last);
   return apart;
 }
 

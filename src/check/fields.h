@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <initializer_list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocated_space.h"
 #include "context.h"
 #include "h5mount/check/check.h"
 #include "h5mount/format/cursor.h"
@@ -126,17 +126,6 @@ class Fields : public Subject {
   format::Cursor cursor_;
   std::uint64_t begin_;
   bool copy_ = false;
-};
-
-// Ranges that should lie apart.
-class Ranges {
- public:
-  // Returns whether the range lies apart from those that were added before.
-  bool add(std::uint64_t begin, std::uint64_t bytes);
-  bool contains(std::uint64_t at) const;
-
- private:
-  std::map<std::uint64_t, std::uint64_t> ends_;  // by their begins
 };
 
 // A version 1 B-tree, of groups or chunks, whose nodes have room for so many children.

@@ -4,7 +4,6 @@
 #include "fields.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/structures.h"
-#include "structures.h"
 
 namespace h5mount::check {
 

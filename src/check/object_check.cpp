@@ -1,4 +1,4 @@
-#include "object_check.h"
+#include "context.h"
 
 #include <algorithm>
 

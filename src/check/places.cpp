@@ -33,13 +33,16 @@ void Places::leave_out_counts() {
   uncounted_ = true;
 }
 
-std::optional<std::pair<std::uint32_t, std::uint32_t>> Places::miscounted(PlaceId place) const {
+std::vector<Places::Miscount> Places::miscounted() const {
   const MutexLock lock(mutex_);
-  const Place& one = places_[place];
-  if (full_ || uncounted_ || one.stated == 0) return std::nullopt;
-  const std::uint32_t found = known_.at(one.address);
-  if (one.at_least ? one.stated >= found : one.stated == found) return std::nullopt;
-  return std::pair(one.stated, found);
+  std::vector<Miscount> out;
+  for (PlaceId place = 0; place < places_.size() && !full_ && !uncounted_; ++place) {
+    const Place& one = places_[place];
+    const std::uint32_t found = known_.at(one.address);
+    const bool right = one.at_least ? one.stated >= found : one.stated == found;
+    if (one.stated != 0 && !right) out.push_back({place, one.stated, found});
+  }
+  return out;
 }
 
 PlaceId Places::size() const {

@@ -4,11 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "h5mount/base/thread_annotations.h"
@@ -34,12 +32,12 @@ class Places {
   void set_references(PlaceId place, std::uint32_t references, bool at_least);
   // Links may be missing, so that their numbers tell nothing.
   void leave_out_counts();
-  // Calls visit(PlaceId, stated, found) for each object of which the header states another number.
-  template <class Visit>
-  void for_each_miscounted(const Visit& visit) const {
-    for (PlaceId place = 0; place < size(); ++place)
-      if (const auto found = miscounted(place)) visit(place, found->first, found->second);
-  }
+  // The objects of which the header states another number of links than was found.
+  struct Miscount {
+    PlaceId place;
+    std::uint32_t stated, found;
+  };
+  std::vector<Miscount> miscounted() const;
 
   // True if objects were left out: there are more, or their names are longer, than base/limits.h allows.
   bool full() const;
@@ -52,8 +50,6 @@ class Places {
     std::uint32_t stated = 0;  // number of links; 0: not known
     bool at_least = false;
   };
-
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> miscounted(PlaceId place) const;
 
   mutable Mutex mutex_;
   std::vector<Place> places_ H5_GUARDED_BY(mutex_);

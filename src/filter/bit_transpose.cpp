@@ -8,14 +8,16 @@
 namespace h5mount::filter {
 namespace {
 
-// Transposes an 8 x 8 bit matrix whose row r is byte r. Three rounds swap squares of 1, 2 and 4 bits.
-std::uint64_t transpose_8x8(std::uint64_t x) {
-  std::uint64_t swap = (x ^ x >> 7) & 0x00AA00AA00AA00AAULL;
+// Transposes 8 x 8 bit matrices, of which row r is byte r: one, or one in each lane of a vector. Three rounds
+// swap squares of 1, 2 and 4 bits.
+template <class X>
+[[gnu::always_inline]] inline void transpose_8x8(X& x) {
+  X swap = (x ^ x >> 7) & 0x00AA00AA00AA00AAULL;
   x ^= swap ^ swap << 7;
   swap = (x ^ x >> 14) & 0x0000CCCC0000CCCCULL;
   x ^= swap ^ swap << 14;
   swap = (x ^ x >> 28) & 0x00000000F0F0F0F0ULL;
-  return x ^ swap ^ swap << 28;
+  x ^= swap ^ swap << 28;
 }
 
 // Joins the eight bit planes of one byte position, `groups` bytes each, into that byte of 8 * groups
@@ -26,7 +28,7 @@ void join_plain(const std::byte* planes, std::size_t plane_bytes, std::size_t gr
     for (std::size_t bit = 0; bit < 8; ++bit) {
       rows |= std::to_integer<std::uint64_t>(planes[bit * plane_bytes + group]) << (8 * bit);
     }
-    rows = transpose_8x8(rows);
+    transpose_8x8(rows);
     std::memcpy(out + 8 * group, &rows, 8);
   }
 }
@@ -36,14 +38,8 @@ using Join = void (*)(const std::byte* planes, std::size_t plane_bytes, std::siz
 #if defined(__x86_64__)
 using namespace lanes;
 
-__m128i transpose_8x8(__m128i x) {
-  __m128i swap = _mm_and_si128(_mm_xor_si128(x, _mm_srli_epi64(x, 7)), _mm_set1_epi64x(0x00AA00AA00AA00AALL));
-  x = _mm_xor_si128(x, _mm_xor_si128(swap, _mm_slli_epi64(swap, 7)));
-  swap = _mm_and_si128(_mm_xor_si128(x, _mm_srli_epi64(x, 14)), _mm_set1_epi64x(0x0000CCCC0000CCCCLL));
-  x = _mm_xor_si128(x, _mm_xor_si128(swap, _mm_slli_epi64(swap, 14)));
-  swap = _mm_and_si128(_mm_xor_si128(x, _mm_srli_epi64(x, 28)), _mm_set1_epi64x(0x00000000F0F0F0F0LL));
-  return _mm_xor_si128(x, _mm_xor_si128(swap, _mm_slli_epi64(swap, 28)));
-}
+using Rows128 [[gnu::vector_size(16), gnu::may_alias]] = std::uint64_t;
+using Rows256 [[gnu::vector_size(32), gnu::may_alias]] = std::uint64_t;
 
 void join_sse2(const std::byte* planes, std::size_t plane_bytes, std::size_t groups, std::byte* out) {
   constexpr auto kEight = std::make_index_sequence<8>{};
@@ -52,22 +48,10 @@ void join_sse2(const std::byte* planes, std::size_t plane_bytes, std::size_t gro
     __m128i v[8];
     load(v, planes + group, plane_bytes, kEight);
     planes_to_elements<8>(v);
-    for (__m128i& rows : v) rows = transpose_8x8(rows);
+    for (__m128i& rows : v) transpose_8x8(reinterpret_cast<Rows128&>(rows));
     store(v, out + 8 * group, 16, kEight);
   }
   join_plain(planes + group, plane_bytes, groups - group, out + 8 * group);
-}
-
-H5_AVX2 __m256i transpose_8x8(__m256i x) {
-  __m256i swap = _mm256_and_si256(_mm256_xor_si256(x, _mm256_srli_epi64(x, 7)),
-                                  _mm256_set1_epi64x(0x00AA00AA00AA00AALL));
-  x = _mm256_xor_si256(x, _mm256_xor_si256(swap, _mm256_slli_epi64(swap, 7)));
-  swap = _mm256_and_si256(_mm256_xor_si256(x, _mm256_srli_epi64(x, 14)),
-                          _mm256_set1_epi64x(0x0000CCCC0000CCCCLL));
-  x = _mm256_xor_si256(x, _mm256_xor_si256(swap, _mm256_slli_epi64(swap, 14)));
-  swap = _mm256_and_si256(_mm256_xor_si256(x, _mm256_srli_epi64(x, 28)),
-                          _mm256_set1_epi64x(0x00000000F0F0F0F0LL));
-  return _mm256_xor_si256(x, _mm256_xor_si256(swap, _mm256_slli_epi64(swap, 28)));
 }
 
 H5_AVX2 void join_avx2(const std::byte* planes, std::size_t plane_bytes, std::size_t groups, std::byte* out) {
@@ -76,7 +60,7 @@ H5_AVX2 void join_avx2(const std::byte* planes, std::size_t plane_bytes, std::si
     __m256i v[8];
     load(v, planes + group, plane_bytes, std::make_index_sequence<8>{});
     planes_to_elements<8>(v);
-    for (__m256i& rows : v) rows = transpose_8x8(rows);
+    for (__m256i& rows : v) transpose_8x8(reinterpret_cast<Rows256&>(rows));
     store_groups(v, out + 8 * group, out + 8 * group + 128, std::make_index_sequence<4>{});
   }
   join_sse2(planes + group, plane_bytes, groups - group, out + 8 * group);

@@ -27,6 +27,8 @@ Result<std::size_t> decode_zfp(ZfpMode mode, double parameter, std::span<const s
                                ByteSpan in, MutableByteSpan out);
 
 Result<std::size_t> decode_snappy(ByteSpan in, MutableByteSpan out);
+Result<std::size_t> decode_bzip2(ByteSpan in, MutableByteSpan out);
+Result<std::size_t> decode_jpeg_ls(ByteSpan in, MutableByteSpan out);
 
 // BloscLZ (blosclz.cpp) and LZF (lzf.cpp): implemented here.
 Result<std::size_t> decode_blosclz(ByteSpan in, MutableByteSpan out);

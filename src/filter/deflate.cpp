@@ -1,20 +1,23 @@
-// Deflate (filter 1): the chunk is one zlib stream. The client data is the writer's compression level and is
-// not used.
+// Deflate (filter 1): the chunk is one zlib stream.
+#include "h5mount/base/deflate.h"
 #include "codecs.h"
-#include "filters.h"
 
 namespace h5mount::filter {
-namespace {
 
-class Deflate final : public Filter {
- public:
-  Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const override { return decode_zlib(in, out); }
-};
-
-}  // namespace
-
-Result<FilterPtr> make_deflate(const FilterSpec&, std::size_t) {
-  return std::make_shared<Deflate>();
+Result<std::size_t> decode_zlib(ByteSpan in, MutableByteSpan out) {
+  const Inflated done = inflate_zlib(in, out);
+  switch (done.end) {
+    case InflateEnd::Whole:
+      return done.made;
+    case InflateEnd::TooLarge:
+      return fail(Error(ErrorCode::FilterFailed,
+                        "zlib: stream inflates to more than " + std::to_string(out.size()) + " bytes"));
+    case InflateEnd::NoMemory:
+      return fail(Error(ErrorCode::Internal, "zlib: no memory"));
+    case InflateEnd::Damaged:
+      break;
+  }
+  return fail(Error(ErrorCode::FilterFailed, "zlib: stream is damaged"));
 }
 
 }  // namespace h5mount::filter

@@ -82,13 +82,6 @@ const std::byte* add_blocks_any(const std::byte* at, std::size_t steps, Sums& su
 
 using AddBlocks = const std::byte* (*)(const std::byte* at, std::size_t steps, Sums& sums);
 
-AddBlocks best_add_blocks() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return add_blocks_avx2;
-#endif
-  return add_blocks_any;
-}
-
 std::uint32_t sum_up(ByteSpan bytes, AddBlocks add) {
   // The words are summed as little-endian. Swapping a word's bytes multiplies it by 256 modulo 65535, so
   // swapping the bytes of the final sums replaces swapping each word.
@@ -126,8 +119,11 @@ std::uint32_t fletcher32_vectors(ByteSpan bytes) {
 }
 
 std::uint32_t fletcher32(ByteSpan bytes) {
-  static const AddBlocks kBest = best_add_blocks();
-  return sum_up(bytes, kBest);
+#if defined(__x86_64__)
+  static const bool kWide = __builtin_cpu_supports("avx2") != 0;
+  if (kWide) return sum_up(bytes, add_blocks_avx2);
+#endif
+  return fletcher32_vectors(bytes);
 }
 
 namespace {

@@ -42,17 +42,4 @@ Result<std::size_t> decode_lzf(ByteSpan in, MutableByteSpan out) {
   return static_cast<std::size_t>(to - out.data());
 }
 
-namespace {
-
-class Lzf final : public Filter {
- public:
-  Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const override { return decode_lzf(in, out); }
-};
-
-}  // namespace
-
-Result<FilterPtr> make_lzf(const FilterSpec&, std::size_t) {
-  return std::make_shared<Lzf>();
-}
-
 }  // namespace h5mount::filter

@@ -45,6 +45,7 @@ class TypeReader {
     Type type;
     H5_ASSIGN(type.size, next());
     if (type.size == 0) return bad_client_data("nbit", "a type of no bytes");
+    type.kind = static_cast<Kind>(kind);
     switch (kind) {
       case 1:
         return read_atomic(std::move(type));
@@ -66,7 +67,6 @@ class TypeReader {
   }
 
   Result<Type> read_atomic(Type type) {
-    type.kind = Kind::Atomic;
     H5_ASSIGN(const std::uint32_t order, next());
     H5_ASSIGN(type.precision, next());
     H5_ASSIGN(type.bit_offset, next());
@@ -80,7 +80,6 @@ class TypeReader {
   }
 
   Result<Type> read_array(Type type, unsigned depth) {
-    type.kind = Kind::Array;
     H5_ASSIGN(Type base, read(depth + 1));
     if (type.size % base.size != 0) return bad_client_data("nbit", "an array's size");
     type.members.push_back(std::move(base));
@@ -88,7 +87,6 @@ class TypeReader {
   }
 
   Result<Type> read_compound(Type type, unsigned depth) {
-    type.kind = Kind::Compound;
     H5_ASSIGN(const std::uint32_t count, next());
     // Every type must consume input bits, so that the stored size bounds the work.
     if (count == 0) return bad_client_data("nbit", "a compound of no members");
@@ -127,77 +125,54 @@ void decode_long(BitReader& reader, const Type& type, std::byte* out) {
   }
 }
 
-bool decode_value(BitReader& reader, const Type& type, std::byte* out);
-
-bool decode_verbatim(BitReader& reader, const Type& type, std::byte* out) {
-  if (!reader.has(type.size, 8)) return false;
-  for (std::uint32_t i = 0; i < type.size; ++i) out[i] = static_cast<std::byte>(reader.read(8));
-  return true;
-}
-
-bool decode_array(BitReader& reader, const Type& type, std::byte* out) {
-  const Type& base = type.members.front();
-  for (std::uint32_t at = 0; at < type.size; at += base.size) {
-    if (!decode_value(reader, base, out + at)) return false;
-  }
-  return true;
-}
-
-bool decode_compound(BitReader& reader, const Type& type, std::byte* out) {
-  return std::ranges::all_of(type.members, [&](const Type& member) {
-    return decode_value(reader, member, out + member.offset_in_parent);
-  });
-}
-
-bool decode_value(BitReader& reader, const Type& type, std::byte* out) {
+bool decode_value(BitReader& reader, const Type& type, std::byte* out) {  // NOLINT(misc-no-recursion)
   switch (type.kind) {
     case Kind::Atomic:
       if (!reader.has(1, type.precision)) return false;
-      if (type.size > 8) {
+      if (type.size > 8)
         decode_long(reader, type, out);
-      } else {
+      else
         store_value(reader.read(type.precision) << type.bit_offset, type, out);
-      }
       return true;
     case Kind::Array:
-      return decode_array(reader, type, out);
+      for (std::uint32_t at = 0; at < type.size; at += type.members.front().size)
+        if (!decode_value(reader, type.members.front(), out + at)) return false;
+      return true;
     case Kind::Compound:
-      return decode_compound(reader, type, out);
+      return std::ranges::all_of(type.members, [&](const Type& member) {
+        return decode_value(reader, member, out + member.offset_in_parent);
+      });
     case Kind::Verbatim:
-      return decode_verbatim(reader, type, out);
+      if (!reader.has(type.size, 8)) return false;
+      for (std::uint32_t i = 0; i < type.size; ++i) out[i] = static_cast<std::byte>(reader.read(8));
+      return true;
   }
   return false;
 }
 
 // Decodes numbers of 1, 2, 4 or 8 bytes, the common case: no calls and no checks in the loop.
 template <unsigned Size>
-void decode_numbers(BitReader& reader, const Type& type, std::size_t count, std::byte* out) {
+bool decode_numbers(BitReader& reader, const Type& type, std::size_t count, std::byte* out) {
+  if (!reader.has(count, type.precision)) return false;
   for (std::size_t i = 0; i < count; ++i, out += Size) {
     std::uint64_t value = reader.read(type.precision) << type.bit_offset;
     if (type.big_endian)
       value = load_be<std::uint64_t>(reinterpret_cast<const std::byte*>(&value)) >> (64 - 8 * Size);
     std::memcpy(out, &value, Size);
   }
+  return true;
 }
 
-bool decode_numbers(BitReader& reader, const Type& type, std::size_t count, std::byte* out) {
-  if (!reader.has(count, type.precision)) return false;
-  switch (type.size) {
-    case 1:
-      decode_numbers<1>(reader, type, count, out);
-      return true;
-    case 2:
-      decode_numbers<2>(reader, type, count, out);
-      return true;
-    case 4:
-      decode_numbers<4>(reader, type, count, out);
-      return true;
-    case 8:
-      decode_numbers<8>(reader, type, count, out);
-      return true;
-    default:
-      return false;
-  }
+bool decode_elements(BitReader& reader, const Type& type, std::size_t count, std::byte* out) {
+  const bool number = type.kind == Kind::Atomic;
+  if (number && type.size == 1) return decode_numbers<1>(reader, type, count, out);
+  if (number && type.size == 2) return decode_numbers<2>(reader, type, count, out);
+  if (number && type.size == 4) return decode_numbers<4>(reader, type, count, out);
+  if (number && type.size == 8) return decode_numbers<8>(reader, type, count, out);
+  std::memset(out, 0, count * type.size);  // gaps between members
+  for (std::size_t i = 0; i < count; ++i)
+    if (!decode_value(reader, type, out + i * type.size)) return false;
+  return true;
 }
 
 class NBit final : public Filter {
@@ -207,17 +182,8 @@ class NBit final : public Filter {
   Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const override {
     if (elements_ > out.size() / type_.size) return failed("nbit", "more elements than the chunk has");
     BitReader reader(in);
-    const bool number = type_.kind == Kind::Atomic && type_.size <= 8 && std::has_single_bit(type_.size);
-    bool complete = true;
-    if (number) {
-      complete = decode_numbers(reader, type_, elements_, out.data());
-    } else {
-      std::memset(out.data(), 0, elements_ * type_.size);  // gaps between members
-      for (std::size_t i = 0; i < elements_ && complete; ++i) {
-        complete = decode_value(reader, type_, out.data() + i * type_.size);
-      }
-    }
-    if (!complete) return failed("nbit", "the bits are cut short");
+    if (!decode_elements(reader, type_, elements_, out.data()))
+      return failed("nbit", "the bits are cut short");
     return elements_ * type_.size;
   }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "codecs.h"
 #include "filters.h"
-#include "plugin/provider.h"
 
 namespace h5mount::filter {
 namespace {
@@ -14,32 +14,26 @@ namespace {
 struct Entry {
   std::uint16_t id;
   std::string_view name;
-  Maker maker;
+  Factory* make;
   std::string_view hint;
 };
 
-constexpr Maker kSzip = H5MOUNT_HAVE_SZIP ? make_szip : nullptr;
-constexpr Maker kBzip2 = H5MOUNT_HAVE_BZIP2 ? make_bzip2 : nullptr;
-constexpr Maker kLz4 = H5MOUNT_HAVE_LZ4 ? make_lz4 : nullptr;
-constexpr Maker kZstd = H5MOUNT_HAVE_ZSTD ? make_zstd : nullptr;
-constexpr Maker kZfp = H5MOUNT_HAVE_ZFP ? make_zfp : nullptr;
-constexpr Maker kJpegLs = H5MOUNT_HAVE_CHARLS ? make_jpeg_ls : nullptr;
-
 // Sorted by id. Names are those of The HDF Group's registry of filters.
 constexpr std::array kTable = {
-    Entry{1, "deflate", make_deflate, ""},
+    Entry{1, "deflate", make_codec<decode_zlib>, ""},
     Entry{2, "shuffle", make_shuffle, ""},
     Entry{3, "fletcher32", make_fletcher32, ""},
-    Entry{4, "szip", kSzip, "needs libaec at build time (libaec-dev)"},
+    Entry{4, "szip", H5MOUNT_HAVE_SZIP ? make_szip : nullptr, "needs libaec at build time (libaec-dev)"},
     Entry{5, "nbit", make_nbit, ""},
     Entry{6, "scaleoffset", make_scale_offset, ""},
     Entry{305, "lzo", nullptr, "the LZO plugin of PyTables has it"},
-    Entry{307, "bzip2", kBzip2, "needs libbz2 at build time (libbz2-dev)"},
-    Entry{32000, "lzf", make_lzf, ""},
+    Entry{307, "bzip2", H5MOUNT_HAVE_BZIP2 ? make_codec<decode_bzip2> : nullptr,
+          "needs libbz2 at build time (libbz2-dev)"},
+    Entry{32000, "lzf", make_codec<decode_lzf>, ""},
     Entry{32001, "blosc", make_blosc1, ""},
     Entry{32002, "mafisc", nullptr, "the MAFISC plugin has it"},
     Entry{32003, "snappy", nullptr, "the Snappy plugin has it"},
-    Entry{32004, "lz4", kLz4, "needs liblz4 at build time (liblz4-dev)"},
+    Entry{32004, "lz4", H5MOUNT_HAVE_LZ4 ? make_lz4 : nullptr, "needs liblz4 at build time (liblz4-dev)"},
     Entry{32005, "apax", nullptr, "the APAX plugin of Samplify has it"},
     Entry{32006, "cbf", nullptr, "the CBF plugin has it"},
     Entry{32007, "jpeg-xr", nullptr, "the JPEG-XR plugin has it"},
@@ -48,12 +42,14 @@ constexpr std::array kTable = {
     Entry{32010, "lpc-rice", nullptr, "the LPC-Rice plugin has it"},
     Entry{32011, "ccsds-123", nullptr, "the CCSDS-123 plugin has it"},
     Entry{32012, "jpeg-ls", nullptr, "the JPEG-LS plugin of its authors has it"},
-    Entry{32013, "zfp", kZfp, "needs libzfp at build time (libzfp-dev)"},
+    Entry{32013, "zfp", H5MOUNT_HAVE_ZFP ? make_zfp : nullptr, "needs libzfp at build time (libzfp-dev)"},
     Entry{32014, "fpzip", nullptr, "the fpzip plugin has it"},
-    Entry{32015, "zstd", kZstd, "needs libzstd at build time (libzstd-dev)"},
+    Entry{32015, "zstd", H5MOUNT_HAVE_ZSTD ? make_codec<decode_zstd, ByteSpan> : nullptr,
+          "needs libzstd at build time (libzstd-dev)"},
     Entry{32016, "b3d", nullptr, "the B3D plugin has it"},
     Entry{32017, "sz", nullptr, "the SZ plugin (H5Z-SZ, hdf5plugin) has it"},
-    Entry{32018, "fcidecomp", kJpegLs, "needs libcharls at build time (libcharls-dev)"},
+    Entry{32018, "fcidecomp", H5MOUNT_HAVE_CHARLS ? make_codec<decode_jpeg_ls> : nullptr,
+          "needs libcharls at build time (libcharls-dev)"},
     Entry{32019, "jpeg", nullptr, "the JPEG plugin has it"},
     Entry{32020, "vbz", nullptr, "the VBZ plugin of Oxford Nanopore has it"},
     Entry{32021, "fapec", nullptr, "the FAPEC plugin has it"},
@@ -72,7 +68,7 @@ const Entry* find_entry(std::uint16_t id) {
 }
 
 FilterInfo info_of(const Entry& entry) {
-  const bool available = entry.maker != nullptr;
+  const bool available = entry.make != nullptr;
   return {entry.id, entry.name, available, available ? std::string_view{} : entry.hint};
 }
 
@@ -93,7 +89,7 @@ std::vector<FilterInfo> known_filters() {
 
 Result<std::shared_ptr<const Filter>> make_filter(const FilterSpec& spec, std::size_t chunk_bytes) {
   const Entry* entry = find_entry(spec.id);
-  if (entry != nullptr && entry->maker != nullptr) return entry->maker(spec, chunk_bytes);
+  if (entry != nullptr && entry->make != nullptr) return entry->make(spec, chunk_bytes);
   auto plugin = make_plugin_filter(spec, chunk_bytes);
   if (plugin || plugin.error().code() != ErrorCode::NotFound) return plugin;
   const FilterInfo info = filter_info(spec.id);

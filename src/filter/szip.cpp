@@ -5,6 +5,7 @@
 // Client data: options mask, pixels per block, bits per pixel, pixels per scanline. libaec decodes the
 // stream. The conventions of the szip interface are implemented here, with a buffer of one scanline:
 // scanlines are padded to whole blocks, and pixels of 32 and 64 bits are coded as byte planes.
+#if H5MOUNT_HAVE_SZIP
 #include <libaec.h>
 
 #include <algorithm>
@@ -85,28 +86,21 @@ class Szip final : public Filter {
  private:
   Status decode_lines(ByteSpan in, MutableByteSpan out) const {
     Stream stream(coding_, in);
-    if (coding_.line_bytes == coding_.padded_line_bytes) return read_all(stream, out);
+    if (coding_.line_bytes == coding_.padded_line_bytes) return read(stream, out, out.size());
     const Temporary line(coding_.padded_line_bytes);
     while (!out.empty()) {
       const std::size_t wanted = std::min(coding_.line_bytes, out.size());
-      H5_TRY(read_line(stream, line.bytes(), wanted));
+      H5_TRY(read(stream, line.bytes(), wanted));
       std::memcpy(out.data(), line.bytes().data(), wanted);
       out = out.subspan(wanted);
     }
     return {};
   }
 
-  static Status read_all(Stream& stream, MutableByteSpan out) {
-    if (out.empty()) return {};
+  // Reads `out`, of which the bytes behind the first `wanted`, the last scanline's padding, may be missing.
+  static Status read(Stream& stream, MutableByteSpan out, std::size_t wanted) {
+    if (wanted == 0) return {};
     const auto got = stream.read(out);
-    if (!got) return failed("szip", "the stream is damaged");
-    if (*got != out.size()) return failed("szip", "the stream is cut short");
-    return {};
-  }
-
-  // Reads a scanline with its padding; the last scanline's padding may be incomplete.
-  static Status read_line(Stream& stream, MutableByteSpan line, std::size_t wanted) {
-    const auto got = stream.read(line);
     if (!got) return failed("szip", "the stream is damaged");
     if (*got < wanted) return failed("szip", "the stream is cut short");
     return {};
@@ -145,3 +139,4 @@ Result<FilterPtr> make_szip(const FilterSpec& spec, std::size_t) {
 }
 
 }  // namespace h5mount::filter
+#endif

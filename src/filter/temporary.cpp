@@ -7,31 +7,27 @@
 namespace h5mount::filter {
 
 namespace {
-constexpr std::size_t kKept = 4;              // buffers per thread: no more are in use at the same time
-constexpr std::size_t kKeptBytes = 4U << 20;  // larger buffers are rare and freed at once
-}  // namespace
 
-struct Temporary::Store {
-  std::array<ScratchBuffer, kKept> buffers;
-};
+constexpr std::size_t kReused = 4;            // buffers per thread: no more are in use at the same time
+constexpr std::size_t kMostBytes = 4U << 20;  // larger buffers are rare and freed at once
 
-Temporary::Store& Temporary::store() {
-  thread_local Store store;
-  return store;
+std::array<ScratchBuffer, kReused>& reused_buffers() {
+  thread_local std::array<ScratchBuffer, kReused> buffers;
+  return buffers;
 }
 
+}  // namespace
+
 Temporary::Temporary(std::size_t size) {
-  for (ScratchBuffer& kept : store().buffers) {
-    if (kept.capacity() < size) continue;
-    std::swap(buffer_, kept);
-    break;
-  }
+  const auto free = std::ranges::find_if(reused_buffers(),
+                                         [&](const ScratchBuffer& one) { return one.capacity() >= size; });
+  if (free != reused_buffers().end()) std::swap(buffer_, *free);
   bytes_ = buffer_.grown(size);
 }
 
 Temporary::~Temporary() {
-  if (buffer_.capacity() > kKeptBytes) return;
-  const auto smallest = std::ranges::min_element(store().buffers, {}, &ScratchBuffer::capacity);
+  if (buffer_.capacity() > kMostBytes) return;
+  const auto smallest = std::ranges::min_element(reused_buffers(), {}, &ScratchBuffer::capacity);
   if (smallest->capacity() < buffer_.capacity()) *smallest = std::move(buffer_);
 }
 

@@ -16,8 +16,6 @@ class Temporary {
   MutableByteSpan bytes() const { return bytes_; }
 
  private:
-  struct Store;
-  static Store& store();
   ScratchBuffer buffer_;
   MutableByteSpan bytes_;
 };

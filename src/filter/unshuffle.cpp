@@ -37,26 +37,29 @@ void unshuffle_sse2_sized(const std::byte* planes, std::size_t plane_stride, std
   unshuffle_plain(planes + i, plane_stride, count - i, Size, out + i * Size);
 }
 
-// Joins `Group` planes of elements of any size: writes Group bytes every `size` bytes. `out` is the group's
-// first byte in element 0.
+// Joins groups of `Group` planes from `plane` on, of elements of any size: writes Group bytes every `size`
+// bytes. Moves `plane` behind them.
 template <std::size_t Group>
-void unshuffle_group(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
-                     std::byte* out) {
-  std::size_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    __m128i v[Group];
-    load(v, planes + i, plane_stride, std::make_index_sequence<Group>{});
-    planes_to_elements<Group>(v);
-    if constexpr (Group == 16) {
-      store(v, out + i * size, size, std::make_index_sequence<Group>{});
-    } else {
-      alignas(16) std::byte elements[16 * Group];
-      store(v, elements, 16, std::make_index_sequence<Group>{});
-      for (std::size_t e = 0; e < 16; ++e) std::memcpy(out + (i + e) * size, elements + e * Group, Group);
+void unshuffle_groups(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
+                      std::byte* out, std::size_t& plane) {
+  for (; size - plane >= Group; plane += Group) {
+    const std::byte* const from = planes + plane * plane_stride;
+    std::byte* const to = out + plane;
+    std::size_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+      __m128i v[Group];
+      load(v, from + i, plane_stride, std::make_index_sequence<Group>{});
+      planes_to_elements<Group>(v);
+      if constexpr (Group == 16) {
+        store(v, to + i * size, size, std::make_index_sequence<Group>{});
+      } else {
+        alignas(16) std::byte elements[16 * Group];
+        store(v, elements, 16, std::make_index_sequence<Group>{});
+        for (std::size_t e = 0; e < 16; ++e) std::memcpy(to + (i + e) * size, elements + e * Group, Group);
+      }
     }
-  }
-  for (; i < count; ++i) {
-    for (std::size_t byte = 0; byte < Group; ++byte) out[i * size + byte] = planes[byte * plane_stride + i];
+    for (; i < count; ++i)
+      for (std::size_t byte = 0; byte < Group; ++byte) to[i * size + byte] = from[byte * plane_stride + i];
   }
 }
 
@@ -69,24 +72,12 @@ void unshuffle_sse2_any(const std::byte* planes, std::size_t plane_stride, std::
     const std::byte* from = planes + first;
     std::byte* to = out + first * size;
     std::size_t plane = 0;
-    for (; plane + 16 <= size; plane += 16) {
-      unshuffle_group<16>(from + plane * plane_stride, plane_stride, here, size, to + plane);
-    }
-    if (size - plane >= 8) {
-      unshuffle_group<8>(from + plane * plane_stride, plane_stride, here, size, to + plane);
-      plane += 8;
-    }
-    if (size - plane >= 4) {
-      unshuffle_group<4>(from + plane * plane_stride, plane_stride, here, size, to + plane);
-      plane += 4;
-    }
-    if (size - plane >= 2) {
-      unshuffle_group<2>(from + plane * plane_stride, plane_stride, here, size, to + plane);
-      plane += 2;
-    }
-    if (plane < size) {
+    unshuffle_groups<16>(from, plane_stride, here, size, to, plane);
+    unshuffle_groups<8>(from, plane_stride, here, size, to, plane);
+    unshuffle_groups<4>(from, plane_stride, here, size, to, plane);
+    unshuffle_groups<2>(from, plane_stride, here, size, to, plane);
+    for (; plane < size; ++plane)
       for (std::size_t i = 0; i < here; ++i) to[i * size + plane] = from[plane * plane_stride + i];
-    }
   }
 }
 
@@ -101,6 +92,22 @@ H5_AVX2 void unshuffle_avx2_sized(const std::byte* planes, std::size_t plane_str
     store_groups(v, out + i * Size, out + (i + 16) * Size, std::make_index_sequence<Size / 2>{});
   }
   unshuffle_sse2_sized<Size>(planes + i, plane_stride, count - i, out + i * Size);
+}
+
+void unshuffle_avx2(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
+                    std::byte* out) {
+  switch (size) {
+    case 2:
+      return unshuffle_avx2_sized<2>(planes, plane_stride, count, out);
+    case 4:
+      return unshuffle_avx2_sized<4>(planes, plane_stride, count, out);
+    case 8:
+      return unshuffle_avx2_sized<8>(planes, plane_stride, count, out);
+    case 16:
+      return unshuffle_avx2_sized<16>(planes, plane_stride, count, out);
+    default:
+      return unshuffle_sse2(planes, plane_stride, count, size, out);
+  }
 }
 
 }  // namespace
@@ -123,22 +130,6 @@ void unshuffle_sse2(const std::byte* planes, std::size_t plane_stride, std::size
       return unshuffle_sse2_sized<16>(planes, plane_stride, count, out);
     default:
       return unshuffle_sse2_any(planes, plane_stride, count, size, out);
-  }
-}
-
-void unshuffle_avx2(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
-                    std::byte* out) {
-  switch (size) {
-    case 2:
-      return unshuffle_avx2_sized<2>(planes, plane_stride, count, out);
-    case 4:
-      return unshuffle_avx2_sized<4>(planes, plane_stride, count, out);
-    case 8:
-      return unshuffle_avx2_sized<8>(planes, plane_stride, count, out);
-    case 16:
-      return unshuffle_avx2_sized<16>(planes, plane_stride, count, out);
-    default:
-      return unshuffle_sse2(planes, plane_stride, count, size, out);
   }
 }
 #endif

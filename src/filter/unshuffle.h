@@ -23,8 +23,6 @@ void unshuffle(const std::byte* planes, std::size_t plane_stride, std::size_t co
 #if defined(__x86_64__)
 void unshuffle_sse2(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
                     std::byte* out);
-void unshuffle_avx2(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
-                    std::byte* out);
 #endif
 
 // Decodes a whole buffer: planes, and after them the bytes that are left over, which are not shuffled. `in`

@@ -5,8 +5,6 @@
 // libzfp does not check the end of its input. So the payload is copied into a buffer of the maximum size that
 // libzfp can read, and a stream that was read beyond the payload is rejected. The rest of the buffer is never
 // written and takes no memory.
-#include <zfp.h>
-
 #include <algorithm>
 
 #include "codecs.h"
@@ -14,7 +12,13 @@
 #include "h5mount/base/checked.h"
 #include "temporary.h"
 
+#if H5MOUNT_HAVE_ZFP
+#include <zfp.h>
+#endif
+
 namespace h5mount::filter {
+
+#if H5MOUNT_HAVE_ZFP
 namespace {
 
 constexpr std::size_t kHeaderWords = 32;  // words of 4 bytes; a header has at most 148 bits
@@ -163,5 +167,10 @@ Result<FilterPtr> make_zfp(const FilterSpec& spec, std::size_t chunk_bytes) {
   if (!size || *size > chunk_bytes) return bad_client_data("zfp", "a shape larger than the chunk");
   return std::make_shared<Zfp>(words, swapped, static_cast<std::size_t>(*size));
 }
+#else
+Result<std::size_t> decode_zfp(ZfpMode, double, std::span<const std::uint64_t>, ByteSpan, MutableByteSpan) {
+  return not_built_in("zfp", "libzfp");
+}
+#endif
 
 }  // namespace h5mount::filter

@@ -1,5 +1,5 @@
 // Writes the decoded content of a standalone Blosc 2 frame (*.b2frame, *.b2nd) to stdout, by the code that
-// decodes frames in HDF5 chunks. With -m it lists the metalayers it understands instead.
+// decodes frames in HDF5 chunks.
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -34,39 +34,21 @@ Result<std::vector<std::byte>> decode_frame(ByteSpan bytes) {
   return out;
 }
 
-Status list_metalayers(ByteSpan bytes) {
-  H5_ASSIGN(const Frame frame, Frame::open(bytes, kLimit));
-  H5_ASSIGN(const auto array, NdArray::open(frame, kLimit));
-  std::cout << (array ? "array" : "plain") << '\n';
-  H5_ASSIGN(const auto layers, frame.variable_metalayers());
-  for (const auto& layer : layers) {
-    H5_ASSIGN(const Chunk chunk, Chunk::open(layer.chunk));
-    std::vector<std::byte> content(chunk.nbytes());
-    H5_TRY(chunk.decode(content));
-    std::cout << layer.name << ": " << as_text(content) << '\n';
-  }
-  return {};
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool list = argc == 3 && std::string(argv[1]) == "-m";
-  if (argc != 2 && !list) {
-    std::cerr << "usage: b2frame_cat [-m] FRAME\n";
+  if (argc != 2) {
+    std::cerr << "usage: b2frame_cat FRAME\n";
     return 1;
   }
-  std::ifstream in(argv[argc - 1], std::ios::binary);
+  std::ifstream in(argv[1], std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  Status status;
-  if (list) {
-    status = list_metalayers(as_bytes(bytes));
-  } else if (const auto decoded = decode_frame(as_bytes(bytes))) {
-    std::cout.write(reinterpret_cast<const char*>(decoded->data()),
-                    static_cast<std::streamsize>(decoded->size()));
-  } else {
-    status = fail(decoded.error());
+  const auto decoded = decode_frame(as_bytes(bytes));
+  if (!decoded) {
+    std::cerr << "b2frame_cat: " << decoded.error().text() << '\n';
+    return 2;
   }
-  if (!status) std::cerr << "b2frame_cat: " << status.error().text() << '\n';
-  return status ? 0 : 2;
+  std::cout.write(reinterpret_cast<const char*>(decoded->data()),
+                  static_cast<std::streamsize>(decoded->size()));
+  return 0;
 }

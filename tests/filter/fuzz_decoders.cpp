@@ -49,16 +49,10 @@ void run_filter(std::uint16_t id, const Input& input) {
   (void)(*partial)->read_box(box, part);
 }
 
-// An array read in its own shape, and the metalayers that decoding of chunks does not use.
+// An array read in its own shape.
 void run_array(const Input& input) {
   const auto frame = filter::blosc::Frame::open(input.stored, input.chunk_bytes);
   if (!frame) return;
-  if (const auto layers = frame->variable_metalayers()) {
-    for (const auto& layer : *layers) {
-      const auto chunk = filter::blosc::Chunk::open(layer.chunk);
-      if (chunk && chunk->nbytes() <= kMaxDecoded) (void)chunk->decode(output_of(chunk->nbytes()));
-    }
-  }
   const auto array = filter::blosc::NdArray::open(*frame, input.chunk_bytes);
   if (!array || !*array) return;
   const auto& layout = (*array)->layout();

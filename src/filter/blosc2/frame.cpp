@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view kMagic{"b2frame\0", 8};
 constexpr std::uint8_t kFiltersExtension = 6;
-constexpr std::size_t kMaxMetalayers = 1024;  // Blosc 2 itself writes 16 at most
 // A frame's offsets are larger than its data only if its inner chunks are tiny.
 constexpr std::uint64_t kOffsetBytesPerByte = 16;
 constexpr std::uint64_t kMinOffsetBytes = 65'536;
@@ -132,36 +131,6 @@ Result<Chunk> Frame::chunk_at(std::uint64_t index, std::int64_t offset) const {
   H5_ASSIGN(Chunk chunk, Chunk::open(section.subspan(static_cast<std::size_t>(offset))));
   if (chunk.nbytes() != bytes) return failed("blosc2", "an inner chunk is not of the frame's chunk size");
   return chunk;
-}
-
-Result<std::vector<Frame::VariableMetalayer>> Frame::variable_metalayers() const {
-  const std::uint64_t offsets_at = header_.size() + stored_;
-  std::uint64_t trailer_at = offsets_at;
-  if (chunk_count_ != 0) {
-    const ByteSpan rest = bytes_.subspan(static_cast<std::size_t>(offsets_at));
-    H5_ASSIGN(const ChunkHeader offsets, decode_chunk_header(rest));
-    trailer_at += offsets.cbytes;
-  }
-  const ByteSpan trailer = bytes_.subspan(static_cast<std::size_t>(trailer_at));
-  MsgpackReader reader(trailer);
-  const std::size_t parts = reader.read_array();
-  reader.read_integer();  // version
-  if (parts != 4 || reader.read_array() != 3) return failed("blosc2", "the frame's trailer is damaged");
-  reader.read_integer();  // bytes of the index
-  const std::size_t count = std::min(reader.read_map(), kMaxMetalayers);
-  std::vector<VariableMetalayer> found;
-  for (std::size_t i = 0; i < count && reader.ok(); ++i) {
-    const std::string_view name = as_text(reader.read_text());
-    const std::int64_t offset = reader.read_integer();
-    if (offset < 0 || static_cast<std::uint64_t>(offset) > trailer.size())
-      return failed("blosc2", "a metalayer's offset");
-    MsgpackReader content(trailer.subspan(static_cast<std::size_t>(offset)));
-    const ByteSpan chunk = content.read_binary();
-    if (!content.ok()) return failed("blosc2", "a metalayer is damaged");
-    found.push_back({name, chunk});
-  }
-  if (!reader.ok()) return failed("blosc2", "the frame's trailer is damaged");
-  return found;
 }
 
 }  // namespace h5mount::filter::blosc

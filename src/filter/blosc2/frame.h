@@ -35,13 +35,6 @@ class Frame {
 
   // The content of a metalayer; nullopt if there is none of that name.
   Result<std::optional<ByteSpan>> find_metalayer(std::string_view name) const;
-  // Variable-length metalayers are stored compressed in the trailer: the name and the Blosc chunk of each.
-  struct VariableMetalayer {
-    std::string_view name;
-    ByteSpan chunk;
-  };
-  Result<std::vector<VariableMetalayer>> variable_metalayers() const;
-
   Result<Chunk> chunk(std::uint64_t index) const;
 
  private:

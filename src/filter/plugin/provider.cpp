@@ -1,10 +1,10 @@
-#include "provider.h"
-
+// Filters from plugins, for the registry.
 #include <algorithm>
 #include <bit>
 #include <map>
 #include <utility>
 
+#include "../filters.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/once_value.h"
 #include "h5mount/base/thread_annotations.h"

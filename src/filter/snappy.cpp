@@ -18,7 +18,7 @@ Result<std::size_t> decode_snappy(ByteSpan in, MutableByteSpan out) {
 }
 #else
 Result<std::size_t> decode_snappy(ByteSpan, MutableByteSpan) {
-  return fail(Error(ErrorCode::UnsupportedFeature, "Snappy is not available: needs libsnappy at build time"));
+  return not_built_in("Snappy", "libsnappy");
 }
 #endif
 
