@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/base/row_major.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/chunk/grid_order.h"
 #include "h5mount/format/extensible_array.h"
@@ -18,16 +19,15 @@ constexpr std::uint64_t kStepsPerBlock = 512;  // for a look at a block, whateve
 
 class ArrayGatherer {
  public:
-  ArrayGatherer(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry,
-                chunk::GridOrder order)
+  ArrayGatherer(Rescue& rescue, const OpenedDataset& dataset, chunk::GridOrder order)
       : rescue_(rescue),
-        geometry_(geometry),
-        layout_(trouble.description.layout),
+        geometry_(dataset.geometry),
+        layout_(dataset.description.layout),
         order_(std::move(order)),
-        format_(record_format(rescue, trouble, geometry, 0)),
-        expected_{{.client = geometry.filtered ? format::ChunkClient::Filtered : format::ChunkClient::Plain,
+        format_(record_format(rescue, dataset, 0)),
+        expected_{{.client = geometry_.filtered ? format::ChunkClient::Filtered : format::ChunkClient::Plain,
                    .size_of_offsets = rescue.sizes().offsets,
-                   .chunk_bytes = geometry.chunk_bytes},
+                   .chunk_bytes = geometry_.chunk_bytes},
                   order_.end()} {}
 
   GatheredChunks run() {
@@ -72,8 +72,8 @@ class ArrayGatherer {
   // The row-major number in the grid of the chunk with that element; nullopt if the dataset has grown smaller
   // since, or is smaller than it may become.
   std::optional<std::uint64_t> in_grid(std::uint64_t element) {
-    if (!order_.scaled(element, scaled_)) return std::nullopt;
-    return chunk_number(scaled_, geometry_.grid);
+    if (!order_.scaled(element, scanamed_)) return std::nullopt;
+    return row_major_number(scanamed_, geometry_.grid);
   }
 
   void note_absent(std::uint64_t first, std::uint64_t count) {
@@ -93,10 +93,11 @@ class ArrayGatherer {
     absent.settle();
     const std::uint64_t chunks = absent_.empty() ? 0 : chunk_count(geometry_, rescue_.steps).value_or(0);
     if (!rescue_.spend(chunks)) return;
-    std::ranges::fill(scaled_, 0);
+    std::ranges::fill(scanamed_, 0);
     for (std::uint64_t number = 0; number < chunks; ++number) {
-      if (absent.contains(order_.number(scaled_))) out_.absent.push_back(number);
-      for (std::size_t d = scaled_.size(); d-- > 0 && ++scaled_[d] == geometry_.grid[d];) scaled_[d] = 0;
+      if (absent.contains(order_.number(scanamed_))) out_.absent.push_back(number);
+      for (std::size_t d = scanamed_.size(); d-- > 0 && ++scanamed_[d] == geometry_.grid[d];)
+        scanamed_[d] = 0;
     }
   }
 
@@ -215,7 +216,7 @@ class ArrayGatherer {
       if (rescue_.spend(kStepsPerBlock)) take_super_block(found.offset, *header);
     for (const Found& found : rescue_.owned(Kind::ExtensibleData, layout_.address))
       if (rescue_.spend(kStepsPerBlock)) take_data_block(found.offset, *header);
-    for (const auto& [address, place] : led_) {
+    for (const auto& [address, place] : named_) {
       if (taken_.contains(address) || place.first + header->index_block_elements >= order_.end()) continue;
       if (!rescue_.spend(kStepsPerBlock)) return;
       if (header->pages_per_data_block(place.super_block) == 0)
@@ -270,7 +271,7 @@ class ArrayGatherer {
           continue;
         }
         const std::uint64_t there = address_in(*block, header.index_data_blocks_at, block_number);
-        led_.try_emplace(there, Place{u, header.first_element_of(u) + b * each});
+        named_.try_emplace(there, Place{u, header.first_element_of(u) + b * each});
         in_index_block_.insert(there);
       }
     }
@@ -304,7 +305,7 @@ class ArrayGatherer {
         note_absent(first + header.index_block_elements + b * each, each);
         continue;
       }
-      led_.try_emplace(data_block, Place{u, first + b * each});
+      named_.try_emplace(data_block, Place{u, first + b * each});
       in_super_block_.insert(data_block);
     }
   }
@@ -378,21 +379,20 @@ class ArrayGatherer {
   // Addresses of data blocks: those that an index block or a super block leads to, those that were sound, and
   // where the elements of each begin.
   std::unordered_set<std::uint64_t> in_index_block_, in_super_block_, taken_;
-  std::map<std::uint64_t, Place> led_;
+  std::map<std::uint64_t, Place> named_;
   bool any_index_block_ = false;
   std::vector<Range> absent_;  // numbers of elements
-  std::vector<std::uint64_t> scaled_ = std::vector<std::uint64_t>(order_.rank());
+  std::vector<std::uint64_t> scanamed_ = std::vector<std::uint64_t>(order_.rank());
   GatheredChunks out_;
 };
 
 }  // namespace
 
-GatheredChunks gather_array_chunks(Rescue& rescue, const DatasetTrouble& trouble,
-                                   const chunk::ChunkGeometry& geometry) {
-  const bool unlimited = trouble.description.layout.index == format::ChunkIndexKind::ExtensibleArray;
-  auto order = chunk::GridOrder::make(geometry, unlimited);
+GatheredChunks gather_array_chunks(Rescue& rescue, const OpenedDataset& dataset) {
+  const bool unlimited = dataset.description.layout.index == format::ChunkIndexKind::ExtensibleArray;
+  auto order = chunk::GridOrder::make(dataset.geometry, unlimited);
   if (!order) return {};
-  return ArrayGatherer(rescue, trouble, geometry, *std::move(order)).run();
+  return ArrayGatherer(rescue, dataset, *std::move(order)).run();
 }
 
 }  // namespace h5mount::salvage

@@ -29,10 +29,6 @@ void append_message(Writer& out, std::uint8_t version, std::uint8_t flags, const
   out.bytes(message.body);
 }
 
-NewMessage message(MessageType type, Writer& body) {
-  return {static_cast<std::uint8_t>(type), 0, 0, body.take()};
-}
-
 NewMessage encode_link(const format::Link& link, format::FileSizes sizes) {
   Writer out(sizes);
   const bool ordered = link.creation_order.has_value();
@@ -50,10 +46,14 @@ NewMessage encode_link(const format::Link& link, format::FileSizes sizes) {
   } else {
     out.uint(link.target.size(), 2).text(link.target);
   }
-  return message(MessageType::Link, out);
+  return make_message(MessageType::Link, out);
 }
 
 }  // namespace
+
+NewMessage make_message(MessageType type, Writer& body) {
+  return {static_cast<std::uint8_t>(type), 0, 0, body.take()};
+}
 
 Writer& Writer::checksum() {
   return uint(lookup3_checksum(out_), 4);
@@ -136,7 +136,7 @@ std::vector<std::byte> encode_header(std::span<const NewMessage> messages) {
 NewMessage encode_continuation_message(std::uint64_t address, std::uint64_t bytes, format::FileSizes sizes) {
   Writer out(sizes);
   out.address(address).length(bytes);
-  return message(MessageType::ObjectHeaderContinuation, out);
+  return make_message(MessageType::ObjectHeaderContinuation, out);
 }
 
 NewMessage encode_link_info(bool tracked, bool indexed, format::FileSizes sizes) {
@@ -145,7 +145,7 @@ NewMessage encode_link_info(bool tracked, bool indexed, format::FileSizes sizes)
   if (tracked) out.uint(0, 8);
   out.address(format::kUndefinedAddress).address(format::kUndefinedAddress);
   if (indexed) out.address(format::kUndefinedAddress);
-  return message(MessageType::LinkInfo, out);
+  return make_message(MessageType::LinkInfo, out);
 }
 
 std::vector<NewMessage> encode_links(std::span<const format::Link> links, bool tracked, bool indexed,
@@ -160,7 +160,7 @@ std::vector<NewMessage> encode_links(std::span<const format::Link> links, bool t
 NewMessage encode_contiguous_layout(std::uint64_t address, std::uint64_t bytes, format::FileSizes sizes) {
   Writer out(sizes);
   out.uint(3, 1).uint(1, 1).address(address).length(bytes);
-  return message(MessageType::DataLayout, out);
+  return make_message(MessageType::DataLayout, out);
 }
 
 NewMessage encode_chunked_layout(std::uint64_t tree, std::span<const std::uint64_t> chunk_dims,
@@ -169,7 +169,7 @@ NewMessage encode_chunked_layout(std::uint64_t tree, std::span<const std::uint64
   out.uint(3, 1).uint(2, 1).uint(chunk_dims.size() + 1, 1).address(tree);
   for (const std::uint64_t dim : chunk_dims) out.uint(dim, 4);
   out.uint(element_size, 4);
-  return message(MessageType::DataLayout, out);
+  return make_message(MessageType::DataLayout, out);
 }
 
 std::vector<std::byte> encode_chunk_node(std::uint8_t level, std::span<const NodeEntry> entries,

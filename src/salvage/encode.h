@@ -61,6 +61,8 @@ struct NewMessage {
   std::vector<std::byte> body;
 };
 
+NewMessage make_message(format::MessageType type, Writer& body);
+
 // The messages of a header, without those whose types are in `without`.
 std::vector<NewMessage> messages_of(const metadata::ObjectHeader& header,
                                     std::span<const format::MessageType> without);

@@ -1,12 +1,11 @@
 // Mends damaged object headers: the messages that are left go into a new header at the same address.
-#include "headers.h"
-
 #include <algorithm>
 
 #include "h5mount/base/limits.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/chunk/chunk_index.h"
 #include "h5mount/format/object_header_format.h"
+#include "rescue.h"
 
 namespace h5mount::salvage {
 namespace {
@@ -145,10 +144,6 @@ Chain best_chain(Rescue& rescue, ByteSpan bytes) {
   return best;
 }
 
-NewMessage message_of(MessageType type, Writer& body) {
-  return {static_cast<std::uint8_t>(type), 0, 0, body.take()};
-}
-
 // `growing`: whether the first dimension is unlimited.
 NewMessage simple_space(std::span<const std::uint64_t> dims, bool growing, format::FileSizes sizes) {
   Writer out(sizes);
@@ -158,7 +153,7 @@ NewMessage simple_space(std::span<const std::uint64_t> dims, bool growing, forma
     out.length(format::kUnlimited);
     for (const std::uint64_t dim : dims.subspan(1)) out.length(dim);
   }
-  return message_of(Dataspace, out);
+  return make_message(Dataspace, out);
 }
 
 // A datatype for elements of which only the size is known: unsigned bytes, or opaque elements.
@@ -168,7 +163,7 @@ NewMessage opaque_type(std::uint32_t size, format::FileSizes sizes) {
     out.uint(0x10, 1).uint(0, 3).uint(1, 4).uint(0, 2).uint(8, 2);  // an unsigned integer
   else
     out.uint(0x15, 1).uint(0, 3).uint(size, 4);  // an opaque type without a tag
-  return message_of(Datatype, out);
+  return make_message(Datatype, out);
 }
 
 class HeaderMender {

@@ -4,6 +4,7 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/row_major.h"
 #include "h5mount/format/filter_ids.h"
 #include "rescue.h"
 
@@ -50,8 +51,8 @@ std::vector<std::byte> fill_bytes(const object::DatasetDescription& description)
 
 // ---- contiguous
 
-void rescue_contiguous(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked, Finding& finding) {
-  const object::DatasetDescription& d = trouble.description;
+void rescue_contiguous(Rescue& rescue, const OpenedDataset& dataset, bool unlinked, Finding& finding) {
+  const object::DatasetDescription& d = dataset.description;
   const std::uint64_t begin = d.layout.address, bytes = d.image_bytes;
   const std::uint64_t behind = checked_add(begin, bytes).value_or(~std::uint64_t{0});
   Claims gone;  // counted from the dataset's first byte
@@ -82,18 +83,17 @@ void rescue_contiguous(Rescue& rescue, const DatasetTrouble& trouble, bool unlin
   if (!place) return;
   static constexpr MessageType kLayout[] = {MessageType::DataLayout};
   const NewMessage layout = encode_contiguous_layout(*place, bytes, rescue.sizes());
-  rescue.replace_messages(*trouble.object.header, kLayout, {&layout, 1});
+  rescue.replace_messages(*dataset.object.header, kLayout, {&layout, 1});
 }
 
 // ---- chunked
 
 class ChunkTable {
  public:
-  ChunkTable(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry,
-             std::uint64_t count)
+  ChunkTable(Rescue& rescue, const OpenedDataset& dataset, std::uint64_t count)
       : rescue_(rescue),
-        trouble_(trouble),
-        geometry_(geometry),
+        dataset_(dataset),
+        geometry_(dataset.geometry),
         states_(static_cast<std::size_t>(count)),
         place_of_(static_cast<std::size_t>(count)) {}
 
@@ -106,17 +106,6 @@ class ChunkTable {
     for (const PlacedChunk& one : gathered.chunks) place(one, false);
     for (const std::uint64_t number : gathered.absent)
       if (number < states_.size() && states_[number] == State::Unknown) states_[number] = State::Absent;
-  }
-  // Takes chunks without a number, and gives them the unknown numbers in order. To be called if there are as
-  // many as are unknown, or if all are unknown.
-  void take_unnumbered(const GatheredChunks& hunted) {
-    auto next = hunted.chunks.begin();
-    for (std::uint64_t number = 0; number < states_.size() && next != hunted.chunks.end(); ++number)
-      if (states_[number] == State::Unknown) place({number, (next++)->record}, false);
-  }
-  void claim_placed(Claims& claims) const {
-    for (const PlacedChunk& one : placed_) claims.add(one.record.address, one.record.stored_size);
-    claims.settle();
   }
   // The chunks that the dataset's own index does not list.
   Claims claims_of_found() const {
@@ -131,9 +120,6 @@ class ChunkTable {
   void all_others_absent() {
     for (State& state : states_)
       if (state == State::Unknown) state = State::Absent;
-  }
-  std::uint64_t unknown() const {
-    return static_cast<std::uint64_t>(std::ranges::count(states_, State::Unknown));
   }
   bool conflicts() const { return conflicts_; }
 
@@ -152,18 +138,10 @@ class ChunkTable {
     const bool any = !split.empty();
     if (!rescue_.options.fill) return any;
     const std::span<const PlacedChunk> there(placed_.begin(), split.begin());
-    const std::vector<DamagedChunk> damaged = damaged_chunks(rescue_, trouble_, geometry_, there);
-    for (const DamagedChunk& chunk : damaged)
-      if (chunk.stored_size == 0) states_[chunk.number] = State::Lost;
-    for (PlacedChunk& one : placed_) {
-      const auto known = std::ranges::lower_bound(damaged, one.number, {}, &DamagedChunk::number);
-      if (known == damaged.end() || known->number != one.number || known->stored_size == 0) continue;
-      one.record.stored_size = known->stored_size;
-      resized_ = true;
-    }
+    const std::vector<std::uint64_t> damaged = damaged_chunks(rescue_, dataset_, there);
+    for (const std::uint64_t number : damaged) states_[number] = State::Lost;
     return any || !damaged.empty();
   }
-  bool resized() const { return resized_; }
 
   // Looks for chunks of which the source fails to give bytes. Returns false if there are none.
   bool find_unread() {
@@ -182,7 +160,7 @@ class ChunkTable {
       if (states_[one.number] == State::Present &&
           range_within(one.record.address, one.record.stored_size, rescue_.end))
         there.push_back(one);
-    for (const std::uint64_t number : zero_chunks(rescue_, trouble_, geometry_, there)) {
+    for (const std::uint64_t number : zero_chunks(rescue_, dataset_, there)) {
       const ChunkImage image = image_of(geometry_, number);
       add_range(finding.guessed, image.range.begin, image.range.end);
     }
@@ -215,14 +193,13 @@ class ChunkTable {
   std::optional<std::uint64_t> write_tree(const std::vector<NodeEntry>& entries);
 
   Rescue& rescue_;
-  const DatasetTrouble& trouble_;
+  const OpenedDataset& dataset_;
   const chunk::ChunkGeometry& geometry_;
   std::vector<State> states_;
   std::vector<PlacedChunk> placed_;
   std::vector<std::uint32_t> place_of_;  // by number: where a chunk that is present is in `placed_`
   std::size_t known_ = 0;
   bool conflicts_ = false;
-  bool resized_ = false;                       // whether chunks have other sizes than the index gives
   std::vector<std::uint64_t> unread_;          // numbers of chunks
   std::vector<Finding::Range> unread_ranges_;  // of the dataset's file
 };
@@ -231,17 +208,15 @@ class ChunkTable {
 bool ChunkTable::covered() const {
   std::uint32_t checksums = 0;
   std::uint32_t bit = 1;
-  for (const format::FilterDescription& filter : trouble_.description.pipeline.filters) {
+  for (const format::FilterDescription& filter : dataset_.description.pipeline.filters) {
     const bool has =
         filter.id == format::kFletcher32 || filter.id == format::kDeflate || filter.id == format::kBzip2;
     checksums |= has ? bit : 0;
     bit <<= 1;
   }
-  const bool plain_partial = trouble_.description.layout.partial_chunks_unfiltered;
   return std::ranges::all_of(placed_, [&](const PlacedChunk& one) {
-    if (states_[one.number] != State::Present) return true;
-    return (checksums & ~one.record.filter_mask) != 0 &&
-           !(plain_partial && is_partial(geometry_, offsets_of(geometry_, one.number)));
+    return states_[one.number] != State::Present ||
+           ((checksums & ~one.record.filter_mask) != 0 && !is_plain_at_edge(dataset_, one.number));
   });
 }
 
@@ -256,7 +231,7 @@ void ChunkTable::note_missing(std::uint64_t number, Finding& finding) const {
 // to be left out of the tree, so that all of it is filled.
 bool ChunkTable::take_unread(const PlacedChunk& chunk, NodeEntry& entry, Finding& finding) {
   const bool fill = rescue_.options.fill;
-  if (!is_stored_plain(trouble_, geometry_, chunk)) {
+  if (!is_stored_plain(dataset_, chunk)) {
     note_missing(chunk.number, finding);
     return !fill;
   }
@@ -264,7 +239,7 @@ bool ChunkTable::take_unread(const PlacedChunk& chunk, NodeEntry& entry, Finding
   unread_ranges_.insert(unread_ranges_.end(), unread.ranges.begin(), unread.ranges.end());
   if (!fill) return true;
   const auto place = rescue_.made->add_part(chunk.record.address, chunk.record.stored_size,
-                                            std::move(unread.parts), fill_bytes(trouble_.description));
+                                            std::move(unread.parts), fill_bytes(dataset_.description));
   if (!place) return true;
   entry.child = *place;
   finding.filled += unread.bytes;
@@ -287,8 +262,7 @@ std::vector<NodeEntry> ChunkTable::entries(Finding& finding) {
       entry.stored_size = static_cast<std::uint32_t>(chunk->record.stored_size);
       entry.filter_mask = chunk->record.filter_mask;
       entry.child = chunk->record.address;
-      if (trouble_.description.layout.partial_chunks_unfiltered && is_partial(geometry_, entry.offsets))
-        entry.filter_mask = ~std::uint32_t{0};
+      if (is_plain_at_edge(dataset_, number)) entry.filter_mask = ~std::uint32_t{0};
       if (std::ranges::binary_search(unread_, number) && !take_unread(*chunk, entry, finding)) continue;
     } else {
       note_missing(number, finding);
@@ -329,14 +303,14 @@ bool ChunkTable::write(Finding& finding) {
   static constexpr MessageType kLayout[] = {MessageType::DataLayout};
   const NewMessage layout =
       encode_chunked_layout(*tree, geometry_.chunk_dims, geometry_.element_size, rescue_.sizes());
-  return rescue_.replace_messages(*trouble_.object.header, kLayout, {&layout, 1});
+  return rescue_.replace_messages(*dataset_.object.header, kLayout, {&layout, 1});
 }
 
 // The chunks that a dataset's index lists; `damage` receives the first error of it.
-std::vector<PlacedChunk> chunks_of(Rescue& rescue, const object::DatasetDescription& description,
-                                   const chunk::ChunkGeometry& geometry, std::optional<Error>& damage) {
+std::vector<PlacedChunk> chunks_of(Rescue& rescue, const OpenedDataset& dataset,
+                                   std::optional<Error>& damage) {
   std::vector<PlacedChunk> out;
-  const auto index = chunk::open_chunk_index(rescue.file, description.layout, geometry);
+  const auto index = chunk::open_chunk_index(rescue.file, dataset.description.layout, dataset.geometry);
   if (!index) {
     damage = index.error();
     return out;
@@ -344,7 +318,7 @@ std::vector<PlacedChunk> chunks_of(Rescue& rescue, const object::DatasetDescript
   bool whole = true;
   const Status walked =
       (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
-        out.push_back({chunk_number(scaled, geometry.grid), record});
+        out.push_back({row_major_number(scaled, dataset.geometry.grid), record});
         whole = out.size() < limits::kMaxCheckedExtents && rescue.spend(1);
         return whole;
       });
@@ -353,15 +327,15 @@ std::vector<PlacedChunk> chunks_of(Rescue& rescue, const object::DatasetDescript
   return out;
 }
 
-GatheredChunks gather(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry) {
-  switch (trouble.description.layout.index) {
+GatheredChunks gather(Rescue& rescue, const OpenedDataset& dataset) {
+  switch (dataset.description.layout.index) {
     case format::ChunkIndexKind::FixedArray:
     case format::ChunkIndexKind::ExtensibleArray:
-      return gather_array_chunks(rescue, trouble, geometry);
+      return gather_array_chunks(rescue, dataset);
     case format::ChunkIndexKind::BTree1:
-      return gather_tree1_chunks(rescue, trouble, geometry);
+      return gather_tree1_chunks(rescue, dataset);
     case format::ChunkIndexKind::BTree2:
-      return gather_tree2_chunks(rescue, trouble, geometry);
+      return gather_tree2_chunks(rescue, dataset);
     case format::ChunkIndexKind::Single:
     case format::ChunkIndexKind::Implicit:
       break;
@@ -369,55 +343,39 @@ GatheredChunks gather(Rescue& rescue, const DatasetTrouble& trouble, const chunk
   return {};
 }
 
-// Keeps where the chunks lie that were found for a dataset, to compare them with the data of others.
-void keep_found(Rescue& rescue, std::uint64_t dataset, Claims chunks) {
+// Keeps where the chunks lie that were found for the dataset at `address`, to compare them with the data of
+// others.
+void keep_found(Rescue& rescue, std::uint64_t address, Claims chunks) {
   if (chunks.count() == 0) return;
   chunks.within(0, rescue.end,
                 [&](const Range& range) { rescue.data.ranges.add(range.begin, range.end - range.begin); });
-  rescue.rebuilt.emplace_back(dataset, std::move(chunks));
+  rescue.rebuilt.emplace_back(address, std::move(chunks));
 }
 
-void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked, Finding& finding) {
-  const auto geometry = geometry_of(trouble.description);
-  if (!geometry || geometry->chunk_bytes > UINT32_MAX) return;
-  const auto count = chunk_count(*geometry, kMaxGrid);
+void rescue_chunked(Rescue& rescue, const OpenedDataset& dataset, bool unlinked, Finding& finding) {
+  const chunk::ChunkGeometry& geometry = dataset.geometry;
+  if (geometry.chunk_bytes == 0 || geometry.chunk_bytes > UINT32_MAX) return;
+  const auto count = chunk_count(geometry, kMaxGrid);
   if (!count || *count > rescue.steps / kStepsPerChunk || !rescue.spend(*count * kStepsPerChunk)) return;
   std::optional<Error> damage;
-  ChunkTable table(rescue, trouble, *geometry, *count);
-  table.take_known(chunks_of(rescue, trouble.description, *geometry, damage));
+  ChunkTable table(rescue, dataset, *count);
+  table.take_known(chunks_of(rescue, dataset, damage));
   if (damage) {
-    GatheredChunks gathered = gather(rescue, trouble, *geometry);
+    const GatheredChunks gathered = gather(rescue, dataset);
     table.take(gathered);
-    // Records of a lost inner node are found nowhere else. If fewer or more chunks than are unknown were
-    // found, their order tells nothing.
-    if (const std::uint64_t unknown = table.unknown(); geometry->filtered && unknown > 0) {
-      table.claim_placed(rescue.weak_claims);
-      GatheredChunks hunted = hunt_chunks(rescue, trouble, *geometry, unknown + 1);
-      if (hunted.chunks.size() == unknown || (unknown == *count && hunted.chunks.size() <= unknown)) {
-        table.take_unnumbered(hunted);
-        gathered.certainty = std::max(gathered.certainty, hunted.certainty);
-        gathered.found_by += (gathered.found_by.empty() ? "" : ", ") + hunted.found_by;
-      }
-    }
     finding.certainty = std::max(
         {finding.certainty, gathered.certainty, table.conflicts() ? Certainty::Guessed : Certainty::Proven});
-    finding.found_by += (finding.found_by.empty() ? "" : ", ") +
-                        (gathered.found_by.empty() ? "what is left of its chunk index" : gathered.found_by);
+    finding.add_reason(gathered.found_by.empty() ? "what is left of its chunk index" : gathered.found_by);
   } else {
     table.all_others_absent();
   }
-  if (damage && !unlinked) keep_found(rescue, trouble.object.address, table.claims_of_found());
+  if (damage && !unlinked) keep_found(rescue, dataset.object.address, table.claims_of_found());
   const bool lost = table.drop_lost(unlinked);
-  if (table.resized()) {
-    finding.certainty = Certainty::Guessed;
-    finding.found_by += (finding.found_by.empty() ? "" : ", ") +
-                        std::string("chunks that end elsewhere than their index says");
-  }
   // A version 1 tree's node has no checksum: if one record is wrong, others may be.
-  const bool unchecked = trouble.description.layout.index == format::ChunkIndexKind::BTree1;
+  const bool unchecked = dataset.description.layout.index == format::ChunkIndexKind::BTree1;
   if (unchecked && (damage || lost)) finding.certainty = Certainty::Guessed;
   // A header of version 1 has no checksum, nor have the values of types of variable length, which lie apart.
-  const bool proven = trouble.object.header->version == 2 && !trouble.description.type->has_variable_part;
+  const bool proven = dataset.object.header->version == 2 && !dataset.description.type->has_variable_part;
   if (!proven || !table.covered()) finding.certainty = std::max(finding.certainty, Certainty::Plausible);
   table.note_zeros(finding);
   const bool unread = table.find_unread();
@@ -437,15 +395,15 @@ void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
 
 }  // namespace
 
-std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, const DatasetTrouble& trouble,
-                                                       const chunk::ChunkGeometry& geometry,
+std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, const OpenedDataset& dataset,
                                                        unsigned coordinates) {
+  const chunk::ChunkGeometry& geometry = dataset.geometry;
   const std::uint64_t offsets = rescue.sizes().offsets;
   std::uint64_t bytes = offsets + 8 * std::uint64_t{coordinates};
   if (geometry.filtered) {
     const auto bits = static_cast<std::uint64_t>(std::bit_width(geometry.chunk_bytes)) - 1;
     const std::uint64_t width = std::min<std::uint64_t>(1 + (bits + 8) / 8, 8);
-    bytes += (trouble.description.layout.version >= 5 ? 8 : width) + 4;
+    bytes += (dataset.description.layout.version >= 5 ? 8 : width) + 4;
   }
   return format::ChunkRecordFormat::make(
       {.client = geometry.filtered ? format::ChunkClient::Filtered : format::ChunkClient::Plain,
@@ -457,14 +415,15 @@ std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, con
 
 std::vector<std::uint64_t> offsets_of(const chunk::ChunkGeometry& geometry, std::uint64_t number) {
   std::vector<std::uint64_t> out(geometry.grid.size());
-  for (std::size_t d = out.size(); d-- > 0;) {
-    out[d] = number % geometry.grid[d] * geometry.chunk_dims[d];
-    number /= geometry.grid[d];
-  }
+  row_major_place(number, geometry.grid, out);
+  for (std::size_t d = 0; d < out.size(); ++d) out[d] *= geometry.chunk_dims[d];
   return out;
 }
 
-bool is_partial(const chunk::ChunkGeometry& geometry, std::span<const std::uint64_t> offsets) {
+bool is_plain_at_edge(const OpenedDataset& dataset, std::uint64_t number) {
+  if (!dataset.description.layout.partial_chunks_unfiltered) return false;
+  const chunk::ChunkGeometry& geometry = dataset.geometry;
+  const std::vector<std::uint64_t> offsets = offsets_of(geometry, number);
   for (std::size_t d = 0; d < offsets.size(); ++d)
     if (geometry.dims[d] - offsets[d] < geometry.chunk_dims[d]) return true;
   return false;
@@ -477,13 +436,13 @@ bool may_be_chunk(const Rescue& rescue, const chunk::ChunkGeometry& geometry, st
   return fits && address != 0 && address < rescue.end;
 }
 
-void rescue_dataset(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked) {
+void rescue_dataset(Rescue& rescue, const OpenedDataset& dataset, bool unlinked) {
   Finding finding;
-  finding.address = trouble.object.address;
-  if (trouble.description.layout.cls == format::LayoutClass::Contiguous)
-    rescue_contiguous(rescue, trouble, unlinked, finding);
-  else if (trouble.description.layout.cls == format::LayoutClass::Chunked)
-    rescue_chunked(rescue, trouble, unlinked, finding);
+  finding.address = dataset.object.address;
+  if (dataset.description.layout.cls == format::LayoutClass::Contiguous)
+    rescue_contiguous(rescue, dataset, unlinked, finding);
+  else if (dataset.description.layout.cls == format::LayoutClass::Chunked)
+    rescue_chunked(rescue, dataset, unlinked, finding);
   const bool damage = !finding.found_by.empty() || !finding.missing.empty();
   if (!damage && finding.guessed.empty()) return;
   if (finding.found_by.empty())

@@ -98,12 +98,15 @@ bool Rescue::tell(std::uint64_t bytes) {
   return true;
 }
 
-std::optional<DatasetTrouble> Rescue::describe(std::uint64_t address) const {
+std::optional<OpenedDataset> Rescue::describe(std::uint64_t address) const {
   auto object = object::open_object(*file, address);
   if (!object || object->kind != object::ObjectKind::Dataset) return std::nullopt;
   auto description = object::describe_dataset(*file, *object);
   if (!description) return std::nullopt;
-  return DatasetTrouble{*std::move(object), *std::move(description)};
+  chunk::ChunkGeometry geometry;
+  if (description->layout.cls == format::LayoutClass::Chunked)
+    geometry = geometry_of(*description).value_or(chunk::ChunkGeometry());
+  return OpenedDataset{*std::move(object), *std::move(description), std::move(geometry)};
 }
 
 void Rescue::note(std::uint64_t address, Certainty certainty, std::string found_by) {
@@ -126,8 +129,7 @@ void Rescue::note(Finding finding, bool damage) {
   if (!added) {
     Finding& known = report.findings[at->second];
     known.certainty = std::max(known.certainty, finding.certainty);
-    if (!finding.found_by.empty() && known.found_by.find(finding.found_by) == std::string::npos)
-      known.found_by += (known.found_by.empty() ? "" : ", ") + finding.found_by;
+    known.add_reason(finding.found_by);
     if (!finding.name.empty()) known.name = finding.name;
     known.missing.insert(known.missing.end(), finding.missing.begin(), finding.missing.end());
     known.guessed.insert(known.guessed.end(), finding.guessed.begin(), finding.guessed.end());

@@ -11,7 +11,6 @@
 
 #include "claims.h"
 #include "encode.h"
-#include "h5mount/filter/filter.h"
 #include "h5mount/format/chunk_record_format.h"
 #include "h5mount/format/messages.h"
 #include "h5mount/metadata/file_metadata.h"
@@ -22,10 +21,10 @@
 
 namespace h5mount::salvage {
 
-// A dataset that is looked at.
-struct DatasetTrouble {
+struct OpenedDataset {
   object::Object object;
   object::DatasetDescription description;
+  chunk::ChunkGeometry geometry;  // of chunks, where they have a sound one; else without a size
 };
 
 struct Rescue {
@@ -95,8 +94,22 @@ struct Rescue {
   void note(std::uint64_t address, Certainty certainty, std::string found_by);
   // Charges what is kept of an object; returns false where kMaxTold does not suffice.
   bool tell(std::uint64_t bytes);
-  std::optional<DatasetTrouble> describe(std::uint64_t address) const;
+  std::optional<OpenedDataset> describe(std::uint64_t address) const;
 };
+
+// ---- headers (headers.cpp)
+
+// Lays a new header over the damaged one at `address`, with the messages that are left of it. A dataset
+// without its datatype becomes one of opaque elements (of bytes if their size is not known), one without its
+// extents a list of the elements or chunks that are stored. Returns false if too little is left.
+bool mend_header(Rescue& rescue, std::uint64_t address);
+
+// The copy of an old group's symbol table message in the group's entry in its parent's symbol node.
+struct CachedTable {
+  std::uint64_t tree = 0, heap = 0;
+};
+std::unordered_map<std::uint64_t, CachedTable> cached_tables(Rescue& rescue);  // by the header's address
+bool mend_old_group(Rescue& rescue, std::uint64_t address, const CachedTable& table);
 
 // ---- groups (regroup.cpp)
 
@@ -128,7 +141,7 @@ std::unordered_map<std::uint64_t, std::string> surviving_names(Rescue& rescue,
 
 // Makes the known bytes of a dataset readable, and reads of all others an error. `unlinked`: nothing leads to
 // the dataset's header, so its bytes may have been used again.
-void rescue_dataset(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked);
+void rescue_dataset(Rescue& rescue, const OpenedDataset& dataset, bool unlinked);
 
 // The chunks of a dataset whose index is damaged, as far as surviving blocks and nodes list them.
 struct GatheredChunks {
@@ -137,37 +150,18 @@ struct GatheredChunks {
   Certainty certainty = Certainty::Proven;
   std::string found_by;
 };
-GatheredChunks gather_array_chunks(Rescue& rescue, const DatasetTrouble& trouble,
-                                   const chunk::ChunkGeometry& geometry);
-GatheredChunks gather_tree1_chunks(Rescue& rescue, const DatasetTrouble& trouble,
-                                   const chunk::ChunkGeometry& geometry);
-GatheredChunks gather_tree2_chunks(Rescue& rescue, const DatasetTrouble& trouble,
-                                   const chunk::ChunkGeometry& geometry);
-// Finds chunks only by the form of their stored bytes, in the order of their addresses.
-GatheredChunks hunt_chunks(Rescue& rescue, const DatasetTrouble& trouble,
-                           const chunk::ChunkGeometry& geometry, std::uint64_t wanted);
-
-// A chunk that exists and cannot be decoded with the size that its index gives.
-struct DamagedChunk {
-  std::uint64_t number = 0;
-  std::uint64_t stored_size = 0;  // with which it can be decoded; 0: with none
-};
-// Those of `chunks`, ascending. Only as many are looked at as Rescue::decoded_left allows.
-std::vector<DamagedChunk> damaged_chunks(Rescue& rescue, const DatasetTrouble& trouble,
-                                         const chunk::ChunkGeometry& geometry,
-                                         std::span<const PlacedChunk> chunks);
+GatheredChunks gather_array_chunks(Rescue& rescue, const OpenedDataset& dataset);
+GatheredChunks gather_tree1_chunks(Rescue& rescue, const OpenedDataset& dataset);
+GatheredChunks gather_tree2_chunks(Rescue& rescue, const OpenedDataset& dataset);
+// The numbers of those of `chunks` that exist and cannot be decoded, ascending. Only as many are decoded as
+// Rescue::decoded_left allows.
+std::vector<std::uint64_t> damaged_chunks(Rescue& rescue, const OpenedDataset& dataset,
+                                          std::span<const PlacedChunk> chunks);
 
 // The numbers of those of `chunks` that are nothing but zeros as they are stored, ascending. Those for which
 // Rescue::decoded_left does not suffice count as such if they begin with zeros.
-std::vector<std::uint64_t> zero_chunks(Rescue& rescue, const DatasetTrouble& trouble,
-                                       const chunk::ChunkGeometry& geometry,
+std::vector<std::uint64_t> zero_chunks(Rescue& rescue, const OpenedDataset& dataset,
                                        std::span<const PlacedChunk> chunks);
-
-// The number of bytes of the stored chunk that `in` begins with, if its form tells its end and it can be
-// decoded; else 0. Reads all of `in` at most.
-std::size_t stored_bytes_of(std::span<const format::FilterDescription> filters,
-                            const filter::FilterPipeline& pipeline, ByteSpan in, MutableByteSpan decoded,
-                            filter::FilterScratch& scratch);
 
 // Whether the source fails to give some of these bytes. The sweep tells it of whole pages, or of more; what
 // is not large is therefore read.
@@ -187,8 +181,7 @@ struct ChunkImage {
 ChunkImage image_of(const chunk::ChunkGeometry& geometry, std::uint64_t number);
 
 // Whether the chunk's stored bytes are its elements.
-bool is_stored_plain(const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry,
-                     const PlacedChunk& chunk);
+bool is_stored_plain(const OpenedDataset& dataset, const PlacedChunk& chunk);
 
 // What the source fails to give of a chunk that is stored as it is.
 struct UnreadParts {
@@ -199,16 +192,15 @@ struct UnreadParts {
 };
 UnreadParts unread_parts(Rescue& rescue, const chunk::ChunkGeometry& geometry, const PlacedChunk& chunk);
 
-// The coordinates of a chunk's first element, by the chunk's number in the row-major order of the grid; and
-// whether the chunk extends beyond the dataset.
+// The coordinates of a chunk's first element, by the chunk's number in the row-major order of the grid.
 std::vector<std::uint64_t> offsets_of(const chunk::ChunkGeometry& geometry, std::uint64_t number);
-bool is_partial(const chunk::ChunkGeometry& geometry, std::span<const std::uint64_t> offsets);
+// Whether the chunk extends beyond the dataset, and such chunks are stored without filters.
+bool is_plain_at_edge(const OpenedDataset& dataset, std::uint64_t number);
 // Whether a stored chunk can have that address and size.
 bool may_be_chunk(const Rescue& rescue, const chunk::ChunkGeometry& geometry, std::uint64_t address,
                   std::uint64_t bytes);
 // The format of an array's element or a tree's record that describes a chunk.
-std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, const DatasetTrouble& trouble,
-                                                       const chunk::ChunkGeometry& geometry,
+std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, const OpenedDataset& dataset,
                                                        unsigned coordinates);
 
 }  // namespace h5mount::salvage

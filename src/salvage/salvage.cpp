@@ -8,7 +8,6 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/format/cache_image.h"
 #include "h5mount/format/filter_ids.h"
-#include "headers.h"
 #include "salvager.h"
 
 namespace h5mount::salvage {
@@ -17,18 +16,6 @@ namespace {
 constexpr std::uint64_t kStepsAnyway = 64U << 20;
 constexpr std::size_t kMaxRegained =
     1U << 19;  // objects of which it is told that the ordinary way does not reach them
-
-std::string_view certainty_name(Certainty certainty) {
-  switch (certainty) {
-    case Certainty::Proven:
-      return "proven";
-    case Certainty::Plausible:
-      return "plausible";
-    case Certainty::Guessed:
-      return "guessed";
-  }
-  return "guessed";
-}
 
 void append_ranges(std::span<const Finding::Range> ranges, std::string& out) {
   for (const Finding::Range& range : ranges) {
@@ -135,7 +122,7 @@ Status Salvager::sweep_rest() {
   if (swept_whole_) return {};
   const Surveyed& walked = reachable_->result();
   const bool damaged = !root_opens_ || !walked.groups.empty() || !walked.unreadable.empty() ||
-                       std::ranges::any_of(walked.datasets, &TroubledDataset::index);
+                       std::ranges::any_of(walked.datasets, &DamagedDataset::index);
   const auto base = static_cast<std::uint64_t>(rescue_.shape.base);
   std::vector<Range> ranges{{0, rescue_.end}};
   OnlyRead only_read;
@@ -214,22 +201,22 @@ void Salvager::tell_of_regained() {
 
 void Salvager::count_damaged_trees() {
   for (const Survey* survey : {&*reachable_, &*unlinked_})
-    for (const TroubledDataset& trouble : survey->result().datasets)
-      if (trouble.index && trouble.index_tree) ++rescue_.damaged_trees;
+    for (const DamagedDataset& one : survey->result().datasets)
+      if (one.index && one.index_tree) ++rescue_.damaged_trees;
 }
 
-// The datasets that are not in trouble, ascending; `summed`: of these, those that have Fletcher-32.
+// The datasets that are not damaged, ascending; `summed`: of these, those that have Fletcher-32.
 std::vector<std::uint64_t> Salvager::datasets_beside(const Surveyed& walked, bool summed) const {
-  std::unordered_set<std::uint64_t> in_trouble;
-  for (const TroubledDataset& trouble : walked.datasets) in_trouble.insert(trouble.address);
+  std::unordered_set<std::uint64_t> damaged;
+  for (const DamagedDataset& one : walked.datasets) damaged.insert(one.address);
   std::vector<std::uint64_t> out;
   if (summed) {
     std::ranges::copy_if(walked.summed, std::back_inserter(out),
-                         [&](std::uint64_t address) { return !in_trouble.contains(address); });
+                         [&](std::uint64_t address) { return !damaged.contains(address); });
     return out;
   }
   walked.reached.for_each([&](std::uint64_t address, std::uint8_t kind) {
-    if (kind == static_cast<std::uint8_t>(object::ObjectKind::Dataset) && !in_trouble.contains(address))
+    if (kind == static_cast<std::uint8_t>(object::ObjectKind::Dataset) && !damaged.contains(address))
       out.push_back(address);
   });
   std::ranges::sort(out);
@@ -245,15 +232,14 @@ bool Salvager::needs_look(const object::DatasetDescription& dataset) const {
   if (rescue_.unreadable.count() == 0) return false;
   if (dataset.layout.cls == format::LayoutClass::Chunked) return true;
   const std::uint64_t begin = dataset.layout.address;
-  return dataset.layout.cls == format::LayoutClass::Contiguous && dataset.external.empty() &&
-         begin != format::kUndefinedAddress &&
+  return is_contiguous(dataset) &&
          rescue_.unreadable.touches(begin, checked_add(begin, dataset.image_bytes).value_or(begin));
 }
 
 void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
-  for (const TroubledDataset& trouble : walked.datasets) {
+  for (const DamagedDataset& one : walked.datasets) {
     if (!rescue_.go_on()) return;
-    if (const auto dataset = rescue_.describe(trouble.address)) rescue_dataset(rescue_, *dataset, unlinked);
+    if (const auto dataset = rescue_.describe(one.address)) rescue_dataset(rescue_, *dataset, unlinked);
   }
   // A writer whose disk was full leaves such chunks: one of them has the bytes of the other.
   for (const std::uint64_t address : walked.overlapping)
@@ -348,9 +334,15 @@ Result<Salvaged> Salvager::run() {
   return finish();
 }
 
+void Finding::add_reason(std::string_view reason) {
+  if (reason.empty() || found_by.find(reason) != std::string::npos) return;
+  found_by.append(found_by.empty() ? "" : ", ").append(reason);
+}
+
 std::string Finding::json() const {
   std::string out = R"({"certainty":")";
-  out.append(certainty_name(certainty)).append(R"(","found_by":")").append(found_by);
+  static constexpr std::string_view kNames[] = {"proven", "plausible", "guessed"};
+  out.append(kNames[static_cast<std::size_t>(certainty)]).append(R"(","found_by":")").append(found_by);
   out.append(R"(","missing":[)");
   append_ranges(missing, out);
   out.append(R"(],"filled":)").append(std::to_string(filled));

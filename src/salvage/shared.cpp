@@ -31,11 +31,6 @@ bool has_shared_chunk(Rescue& rescue, const object::DatasetDescription& dataset,
   return has;
 }
 
-bool is_contiguous(const object::DatasetDescription& dataset) {
-  return dataset.layout.cls == format::LayoutClass::Contiguous && dataset.external.empty() &&
-         dataset.layout.address != format::kUndefinedAddress;
-}
-
 bool has_shared(Rescue& rescue, const object::DatasetDescription& dataset, const Claims& shared) {
   if (dataset.layout.cls == format::LayoutClass::Chunked) return has_shared_chunk(rescue, dataset, shared);
   if (!is_contiguous(dataset)) return false;
@@ -52,12 +47,12 @@ void Salvager::tell_of_shared() {
     rescue_.note(address, Certainty::Guessed, "bytes that another dataset has too");
   };
   const Surveyed& walked = reachable_->result();
-  for (const TroubledDataset& trouble : walked.datasets) {
+  for (const DamagedDataset& one : walked.datasets) {
     if (!rescue_.go_on()) return;
-    const auto dataset = rescue_.describe(trouble.address);
+    const auto dataset = rescue_.describe(one.address);
     if (dataset && (shared.count() > 0 || is_contiguous(dataset->description)) &&
         has_shared(rescue_, dataset->description, shared))
-      tell(trouble.address);
+      tell(one.address);
   }
   const auto rebuilt = std::exchange(rescue_.rebuilt, {});
   if (shared.count() == 0) return;

@@ -34,10 +34,9 @@ bool has_filter(const object::DatasetDescription& description, std::uint16_t id)
   return std::ranges::find(filters, id, &format::FilterDescription::id) != filters.end();
 }
 
-std::uint64_t chunk_number(std::span<const std::uint64_t> scaled, std::span<const std::uint64_t> grid) {
-  std::uint64_t number = 0;
-  for (std::size_t d = 0; d < grid.size(); ++d) number = number * grid[d] + scaled[d];
-  return number;
+bool is_contiguous(const object::DatasetDescription& description) {
+  return description.layout.cls == format::LayoutClass::Contiguous &&
+         description.layout.address != format::kUndefinedAddress && description.external.empty();
 }
 
 std::optional<std::uint64_t> chunk_count(const chunk::ChunkGeometry& geometry, std::uint64_t limit) {
@@ -152,13 +151,13 @@ void Survey::visit_dataset(const object::Object& object) {
   std::optional<Error> damage;
   bool whole = true;
   const format::DataLayout& layout = description->layout;
-  if (layout.cls == format::LayoutClass::Contiguous && layout.address != format::kUndefinedAddress &&
-      description->external.empty())
-    whole = claim_data(layout.address, description->image_bytes);
-  else if (layout.cls == format::LayoutClass::Chunked)
-    whole = claim_index(object, *description, damage);
-  else if (layout.cls == format::LayoutClass::Virtual &&
-           layout.virtual_heap_address != format::kUndefinedAddress)
+  if (is_contiguous(*description)) whole = claim_data(layout.address, description->image_bytes);
+  if (layout.cls == format::LayoutClass::Chunked) {
+    read_ = index_read_;  // what was read of other structures does not count
+    whole = claim_chunks(object, *description, damage);
+    index_read_ = read_;
+  }
+  if (layout.cls == format::LayoutClass::Virtual && layout.virtual_heap_address != format::kUndefinedAddress)
     (void)metadata::load_global_heap_object(*file_, layout.virtual_heap_address, layout.virtual_heap_index);
   const bool tree =
       layout.index == format::ChunkIndexKind::BTree1 || layout.index == format::ChunkIndexKind::BTree2;
@@ -169,14 +168,6 @@ void Survey::visit_dataset(const object::Object& object) {
 
 bool Survey::may_claim() const {
   return claimed_ <= kMaxClaimedTimes * end_ && read_ <= kReadAnyway + kMaxReadTimes * end_;
-}
-
-bool Survey::claim_index(const object::Object& object, const object::DatasetDescription& description,
-                         std::optional<Error>& damage) {
-  read_ = index_read_;  // what was read of other structures does not count
-  const bool whole = claim_chunks(object, description, damage);
-  index_read_ = read_;
-  return whole;
 }
 
 bool Survey::claim_chunks(const object::Object& object, const object::DatasetDescription& description,

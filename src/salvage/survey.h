@@ -25,8 +25,8 @@ struct DamagedGroup {
 };
 
 // A dataset of which ordinary readers do not return some bytes, or return bytes that may be wrong. Its
-// description is read again when it is looked at: a hostile file has many such datasets.
-struct TroubledDataset {
+// description is read again when it is mended: a hostile file has many such datasets.
+struct DamagedDataset {
   std::uint64_t address = 0;
   bool index = false;       // whether its chunk index is damaged
   bool index_tree = false;  // whether that is a tree, whose nodes do not name their owner
@@ -36,7 +36,7 @@ struct Surveyed {
   AddressTable reached;   // value: the kind of object
   AddressTable links_in;  // addresses that links lead to
   std::vector<DamagedGroup> groups;
-  std::vector<TroubledDataset> datasets;
+  std::vector<DamagedDataset> datasets;
   std::vector<std::uint64_t> summed;       // datasets whose chunks have no other checksum than Fletcher-32
   std::vector<std::uint64_t> misnamed;     // what links lead to in groups whose names are out of order
   std::vector<std::uint64_t> unreadable;   // addresses that links lead to, with no readable object
@@ -86,8 +86,6 @@ class Survey {
   void visit(std::uint64_t address);
   void visit_group(const object::Object& object);
   void visit_dataset(const object::Object& object);
-  bool claim_index(const object::Object& object, const object::DatasetDescription& description,
-                   std::optional<Error>& damage);
   bool claim_chunks(const object::Object& object, const object::DatasetDescription& description,
                     std::optional<Error>& damage);
   bool claim(std::uint64_t address, std::uint64_t bytes);
@@ -112,8 +110,9 @@ class Survey {
 };
 
 bool has_filter(const object::DatasetDescription& description, std::uint16_t id);
+// Whether the data lie in one piece, in this file.
+bool is_contiguous(const object::DatasetDescription& description);
 Result<chunk::ChunkGeometry> geometry_of(const object::DatasetDescription& description);
-std::uint64_t chunk_number(std::span<const std::uint64_t> scaled, std::span<const std::uint64_t> grid);
 // The number of chunks in the grid; nullopt if it exceeds `limit`.
 std::optional<std::uint64_t> chunk_count(const chunk::ChunkGeometry& geometry, std::uint64_t limit);
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/row_major.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/format/btree2_node.h"
 #include "h5mount/format/chunk_btree1.h"
@@ -103,7 +104,7 @@ class Tree1Gatherer {
     }
     for (std::size_t i = 0; i < leaf.size(); ++i) {
       const format::ChunkBTree1Node::Child& child = leaf.children[i];
-      out_.chunks.push_back({chunk_number({leaf.key(i), leaf.rank}, geometry_.grid),
+      out_.chunks.push_back({row_major_number({leaf.key(i), leaf.rank}, geometry_.grid),
                              {child.address, child.stored_size, child.filter_mask, {}}});
     }
   }
@@ -118,12 +119,12 @@ class Tree1Gatherer {
 
 class Tree2Gatherer {
  public:
-  Tree2Gatherer(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry)
+  Tree2Gatherer(Rescue& rescue, const OpenedDataset& dataset)
       : rescue_(rescue),
-        geometry_(geometry),
-        type_(geometry.filtered ? 11 : 10),
-        node_size_(trouble.description.layout.bt2_node_size),
-        format_(record_format(rescue, trouble, geometry, static_cast<unsigned>(geometry.grid.size()))) {
+        geometry_(dataset.geometry),
+        type_(geometry_.filtered ? 11 : 10),
+        node_size_(dataset.description.layout.bt2_node_size),
+        format_(record_format(rescue, dataset, static_cast<unsigned>(geometry_.grid.size()))) {
     for (unsigned level = 0; format_ && level <= kMaxDepth2; ++level) headers_.push_back(header_of(level));
   }
 
@@ -199,8 +200,8 @@ class Tree2Gatherer {
     const format::ChunkEntry entry = format_->entry(at);
     std::vector<std::uint64_t> scaled(geometry_.grid.size());
     for (unsigned d = 0; d < scaled.size(); ++d) scaled[d] = format_->coordinate(at, d);
-    out_.chunks.push_back(
-        {chunk_number(scaled, geometry_.grid), {entry.address, entry.stored_size, entry.filter_mask, {}}});
+    out_.chunks.push_back({row_major_number(scaled, geometry_.grid),
+                           {entry.address, entry.stored_size, entry.filter_mask, {}}});
   }
 
   Rescue& rescue_;
@@ -216,14 +217,12 @@ class Tree2Gatherer {
 
 }  // namespace
 
-GatheredChunks gather_tree1_chunks(Rescue& rescue, const DatasetTrouble& trouble,
-                                   const chunk::ChunkGeometry& geometry) {
-  return Tree1Gatherer(rescue, geometry).run(trouble.description.layout.address);
+GatheredChunks gather_tree1_chunks(Rescue& rescue, const OpenedDataset& dataset) {
+  return Tree1Gatherer(rescue, dataset.geometry).run(dataset.description.layout.address);
 }
 
-GatheredChunks gather_tree2_chunks(Rescue& rescue, const DatasetTrouble& trouble,
-                                   const chunk::ChunkGeometry& geometry) {
-  return Tree2Gatherer(rescue, trouble, geometry).run();
+GatheredChunks gather_tree2_chunks(Rescue& rescue, const OpenedDataset& dataset) {
+  return Tree2Gatherer(rescue, dataset).run();
 }
 
 }  // namespace h5mount::salvage

@@ -1,4 +1,4 @@
-// What of a dataset's bytes lies where the source cannot be read, or where something else is.
+// Finds the bytes of a dataset that the source fails to give, or that something else takes up.
 #include <algorithm>
 
 #include "h5mount/base/checked.h"
@@ -84,14 +84,11 @@ std::vector<MadeSource::Lost> parts_in(Rescue& rescue, const Claims& claims, std
   return parts;
 }
 
-bool is_stored_plain(const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry,
-                     const PlacedChunk& chunk) {
-  const std::size_t filters = std::min<std::size_t>(trouble.description.pipeline.filters.size(), 32);
+bool is_stored_plain(const OpenedDataset& dataset, const PlacedChunk& chunk) {
+  const std::size_t filters = std::min<std::size_t>(dataset.description.pipeline.filters.size(), 32);
   if (filters == 0) return true;
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - filters);
-  return (chunk.record.filter_mask & all) == all ||
-         (trouble.description.layout.partial_chunks_unfiltered &&
-          is_partial(geometry, offsets_of(geometry, chunk.number)));
+  return (chunk.record.filter_mask & all) == all || is_plain_at_edge(dataset, chunk.number);
 }
 
 UnreadParts unread_parts(Rescue& rescue, const chunk::ChunkGeometry& geometry, const PlacedChunk& chunk) {

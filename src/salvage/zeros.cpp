@@ -31,17 +31,16 @@ bool is_zeros(Rescue& rescue, const chunk::ChunkRecord& record) {
 
 }  // namespace
 
-std::vector<std::uint64_t> zero_chunks(Rescue& rescue, const DatasetTrouble& trouble,
-                                       const chunk::ChunkGeometry& geometry,
+std::vector<std::uint64_t> zero_chunks(Rescue& rescue, const OpenedDataset& dataset,
                                        std::span<const PlacedChunk> chunks) {
   std::vector<std::uint64_t> out;
-  const object::DatasetDescription& dataset = trouble.description;
+  const object::DatasetDescription& description = dataset.description;
   // Streams of deflate and bzip2 do not begin with zeros, so that such chunks are errors.
-  if (!has_filter(dataset, format::kFletcher32) || has_filter(dataset, format::kDeflate) ||
-      has_filter(dataset, format::kBzip2))
+  if (!has_filter(description, format::kFletcher32) || has_filter(description, format::kDeflate) ||
+      has_filter(description, format::kBzip2))
     return out;
   for (const PlacedChunk& one : chunks)
-    if (!is_stored_plain(trouble, geometry, one) && is_zeros(rescue, one.record)) out.push_back(one.number);
+    if (!is_stored_plain(dataset, one) && is_zeros(rescue, one.record)) out.push_back(one.number);
   std::ranges::sort(out);
   return out;
 }

@@ -19,28 +19,6 @@ const Finding* finding_at(const Salvaged& shown, std::uint64_t address) {
 class CertaintyTest : public SalvageTest {};
 INSTANTIATE_TEST_SUITE_P(Versions, CertaintyTest, testing::Values("earliest", "latest"));
 
-// A writer was killed after it had written a chunk anew, and before its index.
-TEST_F(OldFormatTest, AChunkEndsWhereItsOwnFormSays) {
-  auto bytes = sample();
-  unsigned changed = 0;
-  for_each_chunk(bytes, "g/fixed", [&](std::uint64_t number, const chunk::ChunkRecord& record) {
-    if (number != 7) return;
-    const std::uint64_t entry[] = {record.stored_size, number * 100, 0, record.address};
-    for (const std::size_t at : test::places_of(bytes, as_text(std::as_bytes(std::span(entry))))) {
-      const auto shorter = static_cast<std::uint32_t>(record.stored_size - 5);
-      std::memcpy(&bytes[at], &shorter, sizeof shorter);
-      ++changed;
-    }
-  });
-  ASSERT_EQ(changed, 1U);
-  const Salvaged shown = salvaged(bytes, true);
-  expect_chunks(shown, "g/fixed", 40, 40);
-  ASSERT_EQ(shown.report.findings.size(), 1U);
-  EXPECT_TRUE(shown.report.findings[0].missing.empty()) << shown.report.findings[0].json();
-  EXPECT_EQ(shown.report.findings[0].certainty, Certainty::Guessed);
-  EXPECT_EQ(shown.report.findings[0].found_by, "chunks that end elsewhere than their index says");
-}
-
 // A writer whose disk was full leaves such an index: nothing else says that one of the chunks has the bytes
 // of another.
 TEST_F(OldFormatTest, ChunksThatOverlapAreGuessed) {

@@ -30,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "h5mount/base/bytes.h"
@@ -87,6 +88,7 @@ struct Finding {
   std::vector<Range> guessed;
   std::uint64_t filled = 0;  // number of the missing bytes that read as the fill value
 
+  void add_reason(std::string_view reason);  // to `found_by`, unless it is there
   std::string json() const;
 };
 
