@@ -138,7 +138,6 @@ def module_of(name):
 
 
 # ---- includes
-# ------------------------------------------------------------------------------------------------------
 
 
 def check_includes(name, text):
@@ -241,7 +240,6 @@ def check_circles(texts):
 
 
 # ---- lengths
-# -------------------------------------------------------------------------------------------------------
 
 
 def without_comments_and_strings(text):
@@ -341,7 +339,6 @@ def check_reads(text):
 
 
 # ---- citations
-# -----------------------------------------------------------------------------------------------------
 
 DOCUMENT = re.compile(r"(?<![\w./%-])((?:[\w.-]+/)*[\w-]+\.(?:md|py|sh))\b")
 SHOUTED = re.compile(r"\b(CONTRACT|DESIGN|FORMAT-NOTES|FUSE-NOTES|FACTS)\b")
@@ -368,7 +365,6 @@ def check_citations(name, text, documents):
 
 
 # ---- the promise
-# ---------------------------------------------------------------------------------------------------
 
 TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)", re.M)
 NAMED_TEST = re.compile(r"\[(\w+\.\w+)\](?!\()")
@@ -382,21 +378,25 @@ def unittests(text):
 
 
 def check_promise(text, texts):
-    """Every item of the list names its tests, and they exist."""
+    """Every row of the tables names its tests, and they exist."""
     known = {".".join(match) for body in texts.values() for match in TEST.findall(body)}
     known.update(name for file in tracked("tests/*.py") for name in unittests(read(file)))
-    for match in re.finditer(r"^- (?:.+\n?)+?(?=^- |^\s*$|\Z)", text, re.M):
-        number = text.count("\n", 0, match.start()) + 1
-        named = NAMED_TEST.findall(match.group(0))
-        if not named:
-            yield number, "a promise that no test holds"
-        for name in named:
-            if name not in known:
-                yield number, f"no such test: {name}"
+    promises = False  # what is above the first table of promises are words about them
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.startswith("| "):
+            promises = False
+        elif line == "| promise | held by |":
+            promises = True
+        elif promises and line != "| --- | --- |":
+            named = NAMED_TEST.findall(line)
+            if not named:
+                yield number, "a promise that no test holds"
+            for name in named:
+                if name not in known:
+                    yield number, f"no such test: {name}"
 
 
 # ---- Python in strings
-# ----------------------------------------------------------------------------------------------
 
 RAW_STRING = re.compile(r'R"(\w*)\(((?:.|\n)*?)\)\1"')
 PYTHON_LINE = re.compile(
@@ -420,7 +420,6 @@ def check_python(name, text):
 
 
 # ---- dead functions
-# ------------------------------------------------------------------------------------------------
 
 DECLARED = re.compile(r"\b([a-z][a-z0-9_]{3,})\s*\(")
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -465,7 +464,6 @@ def check_dead(sources, texts):
 
 
 # ---- sources that are compiled together
-# ----------------------------------------------------------------------------
 
 NAMED_TYPE = re.compile(r"\b(?:class|struct|union|enum(?:\s+class|\s+struct)?)\s+(?:\[\[\w+\]\]\s*)?(\w+)")
 NAMED_VALUE = re.compile(
@@ -560,7 +558,6 @@ def check_joined(sources, texts):
 
 
 # ---- all
-# -----------------------------------------------------------------------------------------------------------
 
 TEST_CASE = re.compile(r"^TEST(_F|_P)?\(", re.M)
 TEST_FILE = re.compile(r"/test_\w+\.cpp$")

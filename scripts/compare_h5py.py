@@ -120,7 +120,6 @@ class Compare:
             self.say(at, "a committed datatype is not a file")
 
     # ---- bytes
-    # ---------------------------------------------------------------------------------------------------
 
     def dataset(self, dataset, at):
         self.count["datasets"] += 1
@@ -196,7 +195,6 @@ class Compare:
         return None
 
     # ---- attributes
-    # ----------------------------------------------------------------------------------------------
 
     def attributes(self, thing, at):
         for i in range(h5py.h5a.get_num_attrs(thing)):
