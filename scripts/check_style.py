@@ -366,7 +366,7 @@ def check_citations(name, text, documents):
 
 # ---- the promise
 
-TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)", re.M)
+TEST = re.compile(r"^TEST(?:_F|_P|_VIEW)?\(\s*(\w+)\s*,\s*(\w+)", re.M)
 NAMED_TEST = re.compile(r"\[(\w+\.\w+)\](?!\()")
 
 
@@ -559,7 +559,7 @@ def check_joined(sources, texts):
 
 # ---- all
 
-TEST_CASE = re.compile(r"^TEST(_F|_P)?\(", re.M)
+TEST_CASE = re.compile(r"^TEST(_F|_P|_VIEW)?\(", re.M)
 TEST_FILE = re.compile(r"/test_\w+\.cpp$")
 
 

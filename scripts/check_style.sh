@@ -20,7 +20,7 @@ fi
 # Debian 12's black, as other versions break lines elsewhere. It breaks no strings and comments: `columns` holds those.
 if have black; then
   { find scripts tests -name '*.py' -print0 && grep -rlZ '^#!.*python3' scripts/package/integrations; } |
-    xargs -0 black --quiet --check --line-length 110 --diff || status=1
+    xargs -0 black --check --line-length 110 || status=1
 fi
 [ $status = 0 ] && [ "$missing" ] && exit 77
 exit $status

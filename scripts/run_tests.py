@@ -83,7 +83,7 @@ def count(report, output):
 def run_program(test, timeout_factor=1):
     environment = dict(os.environ)
     if isinstance(test["env"], dict):
-        environment.update(test["env"])
+        environment = {**test["env"], **environment}
     timeout = (test["timeout"] or 600) * timeout_factor
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as place:

@@ -8,7 +8,7 @@ build=${1:-$here/build-tests}
 "$here/scripts/install_packages.sh" test
 "$here/scripts/install_packages.sh" style || echo "without clang-format 19 the test of the style is skipped" >&2
 [ -e /dev/fuse ] || modprobe fuse 2>/dev/null || true
-[ -f "$build/build.ninja" ] || meson setup "$build" "$here" -Djoined=true >/dev/null
+[ -f "$build/build.ninja" ] || meson setup "$build" "$here" >/dev/null
 ninja -C "$build"
 # A clone with nothing beside it has some 2,050 tests: a program that lost its tests in silence fails here.
 exec python3 "$here/scripts/run_tests.py" --at-least 2000 "$build"

@@ -8,7 +8,7 @@ example=$here/tests/data/weather.h5
 h5mount=$here/build/src/cli/h5mount
 
 "$here/scripts/install_packages.sh" build
-[ -f "$here/build/build.ninja" ] || meson setup "$here/build" "$here" --buildtype=release -Doptimization=2 -Djoined=true \
+[ -f "$here/build/build.ninja" ] || meson setup "$here/build" "$here" --buildtype=release -Doptimization=2 \
   -Dtests=false >/dev/null
 ninja -C "$here/build"
 

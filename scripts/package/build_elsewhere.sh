@@ -36,7 +36,7 @@ apt-get update -q >/dev/null
 # shellcheck disable=SC2086
 apt-get install -y -q --no-install-recommends $others $libraries >/apt.log 2>&1 || { tail -5 /apt.log >&2; exit 1; }
 # shellcheck disable=SC2086
-[ -f /build/build.ninja ] || meson setup $setup -Djoined=true -Doptimization=1 -Dman=disabled -Dpage=disabled /build /h5mount >/setup.log ||
+[ -f /build/build.ninja ] || meson setup $setup -Doptimization=1 -Dman=disabled -Dpage=disabled /build /h5mount >/setup.log ||
   { tail -20 /setup.log >&2; exit 1; }
 # The programs of the tests of these names.
 targets=$(meson introspect --tests /build | python3 -c '

@@ -98,6 +98,20 @@ def make_four_tiles(path, sizes):
             write_chunks(file, name, (sizes.tile_rows // 4, sizes.tile_columns), (256, 256), True)
 
 
+def make_large_chunks(path):
+    """Two datasets of chunks of 32 MiB, which wait for memory to be decoded in."""
+    with h5py.File(path, "w", libver="latest") as file:
+        for name in "ab":
+            write_chunks(file, name, (2048 * 40, 4096), (2048, 4096), True, different=2)
+
+
+def make_chunk_sizes(path):
+    """Datasets of 32 MiB whose chunks have seven sizes, from 48 KiB to 3 MiB."""
+    with h5py.File(path, "w", libver="latest") as file:
+        for number in range(7):
+            write_chunks(file, f"d{number}", (8 << 20,), (12288 << number,), True, different=4)
+
+
 def make_series(path, sizes):
     with h5py.File(path, "w", libver="latest") as file:
         write_chunks(file, "d", (sizes.series_chunks * 2048,), (2048,), True)
@@ -157,6 +171,8 @@ def makers(sizes):
         f"tiles-{sizes.tile_rows}.h5": lambda p: make_tiles(p, sizes),
         f"plain-tiles-{sizes.tile_rows}.h5": lambda p: make_tiles(p, sizes, False),
         f"four-tiles-{sizes.tile_rows}.h5": lambda p: make_four_tiles(p, sizes),
+        "large-chunks-1.h5": lambda p: make_large_chunks(p),
+        "chunk-sizes-1.h5": lambda p: make_chunk_sizes(p),
         f"series-{sizes.series_chunks}.h5": lambda p: make_series(p, sizes),
         f"integers-{sizes.numbers}.h5": lambda p: make_numbers(p, sizes, "i4"),
         f"floats-{sizes.numbers}.h5": lambda p: make_numbers(p, sizes, "f8"),

@@ -45,10 +45,10 @@ class Mechanisms:
         self.gain(
             "shortest-float", "floats as csv", lambda: bench.cold("floats", "cat", names=(".h5/csv/d.csv",))
         )
-        self.gain("fair-turns", "a read beside forty of another dataset", self.beside_others)
+        self.gain("fair-turns", "a chunk of 32 MiB behind forty of another dataset", self.beside_others)
         self.gain(
             "heap-trim",
-            "memory after readers of chunks of four sizes",
+            "memory after sixteen readers of chunks of seven sizes",
             self.memory_left,
             shown=lambda mebibytes: f"{mebibytes:.0f} MiB",
         )
@@ -67,31 +67,33 @@ class Mechanisms:
         )
 
     def beside_others(self):
-        """A chunk of one dataset, asked for while forty readers at random wait for chunks of another."""
-        bench = self.bench
-        with bench.mount("four-tiles", "cache_size=16M") as mount, ThreadPoolExecutor(40) as pool:
-            job = bench.reader("random", 200, 4096, f"{mount.place}/a")
-            others = [
-                pool.submit(subprocess.run, job, stdout=subprocess.DEVNULL, check=True) for _ in range(40)
-            ]
-            times, fd = [], os.open(f"{mount.place}/b", os.O_RDONLY)
-            size = os.fstat(fd).st_size
-            while not all(done.done() for done in others):
+        """A chunk of one dataset, asked for when forty chunks of another are waited for."""
+        times = []
+        with self.bench.mount("large-chunks", "cache_size=32M") as mount, ThreadPoolExecutor(40) as pool:
+            first, second = (os.open(f"{mount.place}/{name}", os.O_RDONLY) for name in "ab")
+            for chunk in range(3):
+                others = [pool.submit(os.pread, first, 4096, number * 32 * MIB) for number in range(40)]
+                while sum(other.running() for other in others) < 30 and not others[-1].done():
+                    time.sleep(0.001)
                 begin = time.perf_counter()
-                os.pread(fd, 4096, len(times) * 7919 * 4096 % size)
+                os.pread(second, 4096, chunk * 32 * MIB)
                 times.append(time.perf_counter() - begin)
-            os.close(fd)
+                for other in others:
+                    other.result()
+            os.close(first)
+            os.close(second)
         return Sample(median(times), 0)
 
     def memory_left(self):
-        """Resident MiB above the cache once all have read."""
-        bench = self.bench
-        with bench.mount("tiles", "cache_size=32M") as mount:
+        """Resident MiB once sixteen have read chunks of seven sizes."""
+        with self.bench.mount("chunk-sizes", "cache_size=32M") as mount:
+            names = [f"{mount.place}/d{number % 7}" for number in range(16)]
             for _ in range(3):
-                for view in ("d", ".h5/npy/d.npy", ".h5/slice/d/::3", ".h5/plain.zarr/d/0.0"):
-                    mount.measured(["cat", f"{mount.place}/{view}"], False, to_null=True)
+                readers = [subprocess.Popen(["cat", name], stdout=subprocess.DEVNULL) for name in names]
+                for reader in readers:
+                    reader.wait()
             time.sleep(1.1)  # memory is given back at most once a second, when something is freed
-            mount.measured(["cat", f"{mount.place}/d"], False, to_null=True)
+            mount.measured(["cat", names[0]], False, to_null=True)
             with open(f"/proc/{mount.process.pid}/status") as file:
                 resident = next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
         return Sample(resident, 0)

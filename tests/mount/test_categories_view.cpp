@@ -11,17 +11,11 @@ class CategoriesTest : public ViewsTest {
   }
 };
 
-TEST_F(CategoriesTest, TablesHaveTheirNames) {
-  write_by("categories_view/tables_have_their_names_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("categories_view/tables_have_their_names_check.py");
-}
-
-TEST_F(CategoriesTest, EachIsATableOfOneColumnAndItsCodesAreFiles) {
-  write_by("categories_view/each_is_a_table_of_one_column_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("categories_view/each_is_a_table_of_one_column_check.py");
-}
+TEST_VIEW(CategoriesTest, TablesHaveTheirNames, "categories_view/tables_have_their_names_file.py",
+          "categories_view/tables_have_their_names_check.py")
+TEST_VIEW(CategoriesTest, EachIsATableOfOneColumnAndItsCodesAreFiles,
+          "categories_view/each_is_a_table_of_one_column_file.py",
+          "categories_view/each_is_a_table_of_one_column_check.py")
 
 TEST_F(CategoriesTest, WhatOnlyLooksLikeThemIsNumbers) {
   write_by("categories_view/what_only_looks_like_them_file.py");
@@ -46,11 +40,8 @@ for form in ('old', 'new'):
 )");
 }
 
-TEST_F(CategoriesTest, ManyLongNames) {
-  write_by("categories_view/many_long_names_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("categories_view/many_long_names_check.py");
-}
+TEST_VIEW(CategoriesTest, ManyLongNames, "categories_view/many_long_names_file.py",
+          "categories_view/many_long_names_check.py")
 
 TEST_F(CategoriesTest, NamesAndCodesAreFollowed) {
   write_growing(R"(

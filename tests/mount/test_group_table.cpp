@@ -11,23 +11,14 @@ class GroupTableTest : public ViewsTest {
   }
 };
 
-TEST_F(GroupTableTest, ColumnsAreTheDatasetsOfOneDimension) {
-  write_by("group_table/columns_are_the_datasets_of_one_dimension_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("group_table/columns_are_the_datasets_of_one_dimension_check.py");
-}
-
-TEST_F(GroupTableTest, LinksNamesAndCollisions) {
-  write_by("group_table/links_names_and_collisions_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("group_table/links_names_and_collisions_check.py");
-}
-
-TEST_F(GroupTableTest, DamageIsAnErrorForTheRowsThatNeedIt) {
-  write_by("group_table/damage_is_an_error_for_the_rows_that_need_it_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("group_table/damage_is_an_error_for_the_rows_that_need_it_check.py");
-}
+TEST_VIEW(GroupTableTest, ColumnsAreTheDatasetsOfOneDimension,
+          "group_table/columns_are_the_datasets_of_one_dimension_file.py",
+          "group_table/columns_are_the_datasets_of_one_dimension_check.py")
+TEST_VIEW(GroupTableTest, LinksNamesAndCollisions, "group_table/links_names_and_collisions_file.py",
+          "group_table/links_names_and_collisions_check.py")
+TEST_VIEW(GroupTableTest, DamageIsAnErrorForTheRowsThatNeedIt,
+          "group_table/damage_is_an_error_for_the_rows_that_need_it_file.py",
+          "group_table/damage_is_an_error_for_the_rows_that_need_it_check.py")
 
 TEST_F(GroupTableTest, FollowsTheShortestOfGrowingDatasets) {
   write_growing(R"(

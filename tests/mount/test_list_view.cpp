@@ -4,11 +4,8 @@
 namespace h5mount::test {
 namespace {
 
-TEST_F(ViewsTest, ListIsTheTreeForPeople) {
-  write_by("list_view/list_is_the_tree_for_people_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("list_view/list_is_the_tree_for_people_check.py");
-}
+TEST_VIEW(ViewsTest, ListIsTheTreeForPeople, "list_view/list_is_the_tree_for_people_file.py",
+          "list_view/list_is_the_tree_for_people_check.py")
 
 TEST_F(ViewsTest, ListSaysWhatIsDamaged) {
   write(R"(

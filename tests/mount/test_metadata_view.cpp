@@ -4,11 +4,8 @@
 namespace h5mount::test {
 namespace {
 
-TEST_F(ViewsTest, MetadataLinesAreTheWholeTree) {
-  write_by("metadata_view/metadata_lines_are_the_whole_tree_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("metadata_view/metadata_lines_are_the_whole_tree_check.py");
-}
+TEST_VIEW(ViewsTest, MetadataLinesAreTheWholeTree, "metadata_view/metadata_lines_are_the_whole_tree_file.py",
+          "metadata_view/metadata_lines_are_the_whole_tree_check.py")
 
 TEST_F(ViewsTest, MetadataLinesSayWhatIsDamaged) {
   write(R"(

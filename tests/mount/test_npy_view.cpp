@@ -4,18 +4,12 @@
 namespace h5mount::test {
 namespace {
 
-TEST_F(ViewsTest, NpyIsWhatH5pyReads) {
-  write_by("npy_view/npy_is_what_h5py_reads_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("npy_view/npy_is_what_h5py_reads_check.py");
-}
+TEST_VIEW(ViewsTest, NpyIsWhatH5pyReads, "npy_view/npy_is_what_h5py_reads_file.py",
+          "npy_view/npy_is_what_h5py_reads_check.py")
 
 // What follows the end of a string is zero in NumPy's files, and as it was written in the dataset's own.
-TEST_F(ViewsTest, NpyStringsEndWhereH5pyEndsThem) {
-  write_by("padded_strings.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("npy_view/npy_strings_end_where_h5py_ends_them_check.py");
-}
+TEST_VIEW(ViewsTest, NpyStringsEndWhereH5pyEndsThem, "padded_strings.py",
+          "npy_view/npy_strings_end_where_h5py_ends_them_check.py")
 
 TEST_F(ViewsTest, NpyLeavesOutWhatNumPyCannotSay) {
   write(R"(
@@ -44,11 +38,8 @@ same(np.load(V + '/npy/outside/there.npy'), np.array([1, 2]))
 )");
 }
 
-TEST_F(ViewsTest, EveryListedNameOpensAndNoOther) {
-  write_by("npy_view/every_listed_name_opens_and_no_other_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("npy_view/every_listed_name_opens_and_no_other_check.py");
-}
+TEST_VIEW(ViewsTest, EveryListedNameOpensAndNoOther, "npy_view/every_listed_name_opens_and_no_other_file.py",
+          "npy_view/every_listed_name_opens_and_no_other_check.py")
 
 TEST_F(ViewsTest, DamageIsAnErrorForTheBytesThatNeedIt) {
   write(R"(

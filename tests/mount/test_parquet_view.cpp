@@ -19,17 +19,12 @@ TEST_F(ParquetViewTest, EveryColumnIsWhatH5pyReads) {
   H5MOUNT_CHECK_BY("parquet_view/every_column_is_what_h5py_reads_check.py");
 }
 
-TEST_F(ParquetViewTest, StringsAreTextWhereTheyAreUtf8) {
-  write_by("parquet_view/strings_are_text_where_they_are_utf8_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("parquet_view/strings_are_text_where_they_are_utf8_check.py");
-}
-
-TEST_F(ParquetViewTest, SizesAreKnownWithoutReading) {
-  write_by("parquet_view/sizes_are_known_without_reading_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("parquet_view/sizes_are_known_without_reading_check.py");
-}
+TEST_VIEW(ParquetViewTest, StringsAreTextWhereTheyAreUtf8,
+          "parquet_view/strings_are_text_where_they_are_utf8_file.py",
+          "parquet_view/strings_are_text_where_they_are_utf8_check.py")
+TEST_VIEW(ParquetViewTest, SizesAreKnownWithoutReading,
+          "parquet_view/sizes_are_known_without_reading_file.py",
+          "parquet_view/sizes_are_known_without_reading_check.py")
 
 TEST_F(ParquetViewTest, DamageIsAnErrorForTheRowGroupsThatNeedIt) {
   write(R"(

@@ -4,17 +4,10 @@
 namespace h5mount::test {
 namespace {
 
-TEST_F(ViewsTest, SlicesAreWhatNumPySelects) {
-  write_by("parts_view/cube.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("parts_view/slices_are_what_num_py_selects_check.py");
-}
-
-TEST_F(ViewsTest, WhatIsNoSelectionIsNotThere) {
-  write_by("parts_view/cube.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("parts_view/what_is_no_selection_is_not_there_check.py");
-}
+TEST_VIEW(ViewsTest, SlicesAreWhatNumPySelects, "parts_view/cube.py",
+          "parts_view/slices_are_what_num_py_selects_check.py")
+TEST_VIEW(ViewsTest, WhatIsNoSelectionIsNotThere, "parts_view/cube.py",
+          "parts_view/what_is_no_selection_is_not_there_check.py")
 
 TEST_F(ViewsTest, DamageFailsOnlyTheSlicesThatNeedIt) {
   write_by("parts_view/damage_fails_only_the_slices_that_need_it_file.py");
@@ -27,11 +20,8 @@ assert error('slice/d/30:40,::50', 0, 160) is None
 )");
 }
 
-TEST_F(ViewsTest, FieldsAreMembersPacked) {
-  write_by("parts_view/fields_are_members_packed_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("parts_view/fields_are_members_packed_check.py");
-}
+TEST_VIEW(ViewsTest, FieldsAreMembersPacked, "parts_view/fields_are_members_packed_file.py",
+          "parts_view/fields_are_members_packed_check.py")
 
 TEST_F(ViewsTest, SlicesOfAGrowingDataset) {
   write_growing(R"(

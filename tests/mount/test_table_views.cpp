@@ -13,17 +13,11 @@ class TableViewsTest : public ViewsTest {
   }
 };
 
-TEST_F(TableViewsTest, NumbersAreWhatH5pyReads) {
-  write_by("table_views/numbers_are_what_h5py_reads_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("table_views/numbers_are_what_h5py_reads_check.py");
-}
-
-TEST_F(TableViewsTest, CompoundsOfEveryKindOfMember) {
-  write_by("table_views/compounds_of_every_kind_of_member_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("table_views/compounds_of_every_kind_of_member_check.py");
-}
+TEST_VIEW(TableViewsTest, NumbersAreWhatH5pyReads, "table_views/numbers_are_what_h5py_reads_file.py",
+          "table_views/numbers_are_what_h5py_reads_check.py")
+TEST_VIEW(TableViewsTest, CompoundsOfEveryKindOfMember,
+          "table_views/compounds_of_every_kind_of_member_file.py",
+          "table_views/compounds_of_every_kind_of_member_check.py")
 
 // Any byte range is what it is in the whole file.
 TEST_F(TableViewsTest, EveryRangeCanBeReadAlone) {

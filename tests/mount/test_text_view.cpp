@@ -4,11 +4,8 @@
 namespace h5mount::test {
 namespace {
 
-TEST_F(ViewsTest, TextIsRowsOfTheLastDimension) {
-  write_by("text_view/text_is_rows_of_the_last_dimension_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("text_view/text_is_rows_of_the_last_dimension_check.py");
-}
+TEST_VIEW(ViewsTest, TextIsRowsOfTheLastDimension, "text_view/text_is_rows_of_the_last_dimension_file.py",
+          "text_view/text_is_rows_of_the_last_dimension_check.py")
 
 // Rows that were never written all have the fill value's text, whose length need not be measured row by row.
 TEST_F(ViewsTest, TextOfMostlyUnwrittenDatasets) {

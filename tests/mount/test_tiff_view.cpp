@@ -12,23 +12,11 @@ class TiffTest : public ViewsTest {
   }
 };
 
-TEST_F(TiffTest, PagesAreWhatH5pyReads) {
-  write_by("tiff_view/images.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("tiff_view/pages_are_what_h5py_reads_check.py");
-}
-
-TEST_F(TiffTest, OtherReadersAgree) {
-  write_by("tiff_view/images.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("tiff_view/other_readers_agree_check.py");
-}
-
-TEST_F(TiffTest, PalettesOfImages) {
-  write_by("tiff_view/palettes_of_images_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("tiff_view/palettes_of_images_check.py");
-}
+TEST_VIEW(TiffTest, PagesAreWhatH5pyReads, "tiff_view/images.py",
+          "tiff_view/pages_are_what_h5py_reads_check.py")
+TEST_VIEW(TiffTest, OtherReadersAgree, "tiff_view/images.py", "tiff_view/other_readers_agree_check.py")
+TEST_VIEW(TiffTest, PalettesOfImages, "tiff_view/palettes_of_images_file.py",
+          "tiff_view/palettes_of_images_check.py")
 
 // The samples are sound, so they are shown; one line says what became of the colours.
 TEST_F(TiffTest, ADamagedPaletteLosesColoursAlone) {
@@ -54,11 +42,8 @@ assert len(lines) == 1 and 'palette' in lines[0] and ' at 0x' in lines[0], lines
 }
 
 // Sizes are those of the formats' offsets; nothing of millions of pages is held.
-TEST_F(TiffTest, LargeOnesAreBigTiff) {
-  write_by("tiff_view/large_ones_are_big_tiff_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("tiff_view/large_ones_are_big_tiff_check.py");
-}
+TEST_VIEW(TiffTest, LargeOnesAreBigTiff, "tiff_view/large_ones_are_big_tiff_file.py",
+          "tiff_view/large_ones_are_big_tiff_check.py")
 
 TEST_F(TiffTest, DamageIsAnErrorForTheBytesThatNeedIt) {
   write(R"(

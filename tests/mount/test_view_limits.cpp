@@ -4,18 +4,13 @@
 namespace h5mount::test {
 namespace {
 
-TEST_F(ViewsTest, LimitsOfViewsHoldOnBothSides) {
-  write_by("view_limits/limits_of_views_hold_on_both_sides_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("view_limits/limits_of_views_hold_on_both_sides_check.py");
-}
+TEST_VIEW(ViewsTest, LimitsOfViewsHoldOnBothSides, "view_limits/limits_of_views_hold_on_both_sides_file.py",
+          "view_limits/limits_of_views_hold_on_both_sides_check.py")
 
 // A dataset of 2^63 bytes or more is no file, and none of its views is; what lies beside it is listed.
-TEST_F(ViewsTest, DatasetsLargerThanAFileAreAbsentFromAllViews) {
-  write_by("view_limits/datasets_larger_than_a_file_are_absent_from_all_views_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("view_limits/datasets_larger_than_a_file_are_absent_from_all_views_check.py");
-}
+TEST_VIEW(ViewsTest, DatasetsLargerThanAFileAreAbsentFromAllViews,
+          "view_limits/datasets_larger_than_a_file_are_absent_from_all_views_file.py",
+          "view_limits/datasets_larger_than_a_file_are_absent_from_all_views_check.py")
 
 // Hard links are counted without being opened; whatever else has a number is looked up.
 TEST_F(ViewsTest, NumberedSourcesEndAtTheFirstThatIsMissing) {

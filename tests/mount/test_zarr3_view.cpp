@@ -12,23 +12,12 @@ class Zarr3Test : public ViewsTest {
   }
 };
 
-TEST_F(Zarr3Test, EveryArrayIsWhatH5pyReads) {
-  write_by("zarr3_view/every_array_is_what_h5py_reads_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("zarr3_view/every_array_is_what_h5py_reads_check.py");
-}
-
-TEST_F(Zarr3Test, LinksAndNamesOfEveryKind) {
-  write_by("zarr3_view/links_and_names_of_every_kind_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("zarr3_view/links_and_names_of_every_kind_check.py");
-}
-
-TEST_F(Zarr3Test, CarriesWhatNetcdfMeans) {
-  write_by("zarr3_view/carries_what_netcdf_means_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("zarr3_view/carries_what_netcdf_means_check.py");
-}
+TEST_VIEW(Zarr3Test, EveryArrayIsWhatH5pyReads, "zarr3_view/every_array_is_what_h5py_reads_file.py",
+          "zarr3_view/every_array_is_what_h5py_reads_check.py")
+TEST_VIEW(Zarr3Test, LinksAndNamesOfEveryKind, "zarr3_view/links_and_names_of_every_kind_file.py",
+          "zarr3_view/links_and_names_of_every_kind_check.py")
+TEST_VIEW(Zarr3Test, CarriesWhatNetcdfMeans, "zarr3_view/carries_what_netcdf_means_file.py",
+          "zarr3_view/carries_what_netcdf_means_check.py")
 
 TEST_F(Zarr3Test, StringsEndWhereH5pyEndsThem) {
   write_by("padded_strings.py");

@@ -12,23 +12,12 @@ class ZarrTest : public ViewsTest {
   }
 };
 
-TEST_F(ZarrTest, EveryArrayIsWhatH5pyReads) {
-  write_by("zarr_view/every_array_is_what_h5py_reads_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("zarr_view/every_array_is_what_h5py_reads_check.py");
-}
-
-TEST_F(ZarrTest, LinksAndNamesOfEveryKind) {
-  write_by("zarr_view/links_and_names_of_every_kind_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("zarr_view/links_and_names_of_every_kind_check.py");
-}
-
-TEST_F(ZarrTest, XarrayReadsWhatNetcdfMeans) {
-  write_by("zarr_view/xarray_reads_what_netcdf_means_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("zarr_view/xarray_reads_what_netcdf_means_check.py");
-}
+TEST_VIEW(ZarrTest, EveryArrayIsWhatH5pyReads, "zarr_view/every_array_is_what_h5py_reads_file.py",
+          "zarr_view/every_array_is_what_h5py_reads_check.py")
+TEST_VIEW(ZarrTest, LinksAndNamesOfEveryKind, "zarr_view/links_and_names_of_every_kind_file.py",
+          "zarr_view/links_and_names_of_every_kind_check.py")
+TEST_VIEW(ZarrTest, XarrayReadsWhatNetcdfMeans, "zarr_view/xarray_reads_what_netcdf_means_file.py",
+          "zarr_view/xarray_reads_what_netcdf_means_check.py")
 
 TEST_F(ZarrTest, DatasetsWithoutScalesOpenTogether) {
   write(R"(
@@ -48,11 +37,8 @@ same(x['d'].values, np.zeros((7, 4), 'i4'))
 }
 
 // h5py gives nothing behind the end of a string, whatever the writer left there.
-TEST_F(ZarrTest, StringsEndWhereH5pyEndsThem) {
-  write_by("padded_strings.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("zarr_view/strings_end_where_h5py_ends_them_check.py");
-}
+TEST_VIEW(ZarrTest, StringsEndWhereH5pyEndsThem, "padded_strings.py",
+          "zarr_view/strings_end_where_h5py_ends_them_check.py")
 
 TEST_F(ZarrTest, DamageStaysWithItsChunk) {
   write(R"(
@@ -77,18 +63,13 @@ f['d'].resize((2000,)); f['d'][1000:] = np.arange(1000, 2000)
 }
 
 // A tool of numcodecs, written by others, decodes every chunk.
-TEST_F(ZarrTest, StoredChunksAreTheFilesOwnBytes) {
-  write_by("zarr_view/stored_chunks_are_the_files_own_bytes_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("zarr_view/stored_chunks_are_the_files_own_bytes_check.py");
-}
+TEST_VIEW(ZarrTest, StoredChunksAreTheFilesOwnBytes,
+          "zarr_view/stored_chunks_are_the_files_own_bytes_file.py",
+          "zarr_view/stored_chunks_are_the_files_own_bytes_check.py")
 
 // Filters that h5py does not have by itself; frames around what is not compressed are those of the codecs.
-TEST_F(ZarrTest, StoredChunksOfOtherCompressors) {
-  write_by("zarr_view/stored_chunks_of_other_compressors_file.py");
-  ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK_BY("zarr_view/stored_chunks_of_other_compressors_check.py");
-}
+TEST_VIEW(ZarrTest, StoredChunksOfOtherCompressors, "zarr_view/stored_chunks_of_other_compressors_file.py",
+          "zarr_view/stored_chunks_of_other_compressors_check.py")
 
 }  // namespace
 }  // namespace h5mount::test

@@ -53,3 +53,11 @@ while not os.path.exists('ready'): time.sleep(.01)
   } while (false)
 #define H5MOUNT_CHECK(statements) H5MOUNT_CHECK_GAVE(check(statements))
 #define H5MOUNT_CHECK_BY(program) H5MOUNT_CHECK_GAVE(check_by(program))
+
+// A test whose file the program `writer` makes and whose mount `checker` holds against it, both of fixtures/.
+#define TEST_VIEW(suite, name, writer, checker) \
+  TEST_F(suite, name) {                         \
+    write_by(writer);                           \
+    ASSERT_TRUE(mounts("f.h5")) << said;        \
+    H5MOUNT_CHECK_BY(checker);                  \
+  }

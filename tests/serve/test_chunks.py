@@ -147,7 +147,7 @@ class ZarrChunks(ServeTest):
 
     @unittest.skipIf(
         NODE_MODULES is None or not installed("node"),
-        "no node, or H5MOUNT_NODE_MODULES does not name zarrita",
+        "no node, or npm could not install zarrita when the build was configured",
     )
     def test_zarrita_ends_with_an_error(self):
         with open("read.mjs", "w") as f:

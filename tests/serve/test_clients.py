@@ -94,7 +94,7 @@ class Clients(ServeTest):
 
     @unittest.skipIf(
         NODE_MODULES is None or not installed("node"),
-        "no node, or H5MOUNT_NODE_MODULES does not name zarrita",
+        "no node, or npm could not install zarrita when the build was configured",
     )
     def test_zarrita_opens_the_stores(self):
         with open("read.mjs", "w") as f:

@@ -1,7 +1,7 @@
 // The files of the page, which the build embeds from src/serve/page.
 //
 // The page is H5Web's application over the interface below /api/. npm installs its packages by a lock file
-// when the build is configured (scripts/page_modules.py), esbuild makes one bundle of them and page.jsx
+// when the build is configured (scripts/npm_packages.py), esbuild makes one bundle of them and page.jsx
 // (build.mjs), and scripts/embed_files.py embeds it compressed. Its policy forbids scripts that make code,
 // which the packages `ndarray` and `ndarray-ops` do, so ndarray.mjs is in their place. The page's fetcher
 // sees every answer: what H5Web would take too long for (overview.jsx, and image.jsx, which asks with

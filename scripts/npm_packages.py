@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Has npm install the packages that the page is made of: page_modules.py LOCK DIRECTORY yes|no
+"""Has npm install the packages that the page, or a test, is made of: npm_packages.py LOCK DIRECTORY yes|no
 
 They are those of the lock file LOCK, in DIRECTORY/node_modules, and are installed once for each lock file.
 Where that is not possible, the reason is printed and the status is 1.
