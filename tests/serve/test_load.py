@@ -29,9 +29,9 @@ def longest_wait(s, end, goes_on=lambda: True):
     return longest
 
 
-def besides(s, target, clients, hold, **fields):
-    """The longest wait for /end beside many clients who ask for `target`, for `hold` seconds or until all of
-    them have their answers."""
+def answered_beside(s, target, clients, **fields):
+    """How many requests for /end, one after the other and twenty at most, are answered before all of many clients
+    have what they ask for, which is `target`: no more than one where these hold up others, on any machine."""
 
     def ask():
         try:
@@ -42,7 +42,12 @@ def besides(s, target, clients, hold, **fields):
     threads = [threading.Thread(target=ask, daemon=True) for _ in range(clients)]
     for thread in threads:
         thread.start()
-    return longest_wait(s, time.time() + hold, lambda: any(thread.is_alive() for thread in threads))
+    answered = 0
+    while answered < 20 and any(thread.is_alive() for thread in threads):
+        a = s.get("/end")
+        assert a.status == 200 and len(a.data) == 8
+        answered += 1
+    return answered
 
 
 def peak_kib(s):
@@ -86,8 +91,8 @@ class ServeLoad(ServeTest):
                 f["end"].attrs.create("a%d" % i, np.arange(3000, dtype="f8") / 7)
         with Serve("-o", "cache_size=32M", "costly.h5") as s:
             ranges = "bytes=" + ",".join("%d-%d" % (C * i, C * i) for i in range(60))
-            assert besides(s, "/d", 40, 3, Range=ranges) < 10
-            assert besides(s, "/api/attr?path=/end", 40, 3) < 10
+            assert answered_beside(s, "/d", 40, Range=ranges) > 2
+            assert answered_beside(s, "/api/attr?path=/end", 40) > 2
             # What they ask for is answered too.
             a = s.get("/d", Range="bytes=0-0,%d-%d" % (C * 5, C * 5))
             assert a.status == 206 and a.data.count(b"Content-Range") == 2
@@ -193,6 +198,7 @@ class ServeLoad(ServeTest):
         with Serve("-o", "cache_size=32M", "names.h5") as s:
             first = s.get("/g/?list")
             assert len(json.loads(first.data)) == 300
-            besides(s, "/g/?list", 60, 4)
+            answered_beside(s, "/g/?list", 60)
+            time.sleep(4)  # while all of them are at work
             if "ASAN_OPTIONS" not in os.environ:
                 assert peak_kib(s) < 400 << 10
