@@ -8,11 +8,9 @@
 
 #include <algorithm>
 #include <limits>
-#endif
 
 namespace h5mount::filter {
 
-#if H5MOUNT_HAVE_BZIP2
 Result<std::size_t> decode_bzip2(ByteSpan in, MutableByteSpan out) {
   constexpr std::size_t kMaxInput = std::numeric_limits<unsigned>::max();
   if (in.size() > kMaxInput) return failed("bzip2", "the stream is too large");
@@ -33,10 +31,6 @@ Result<std::size_t> decode_bzip2(ByteSpan in, MutableByteSpan out) {
       return failed("bzip2", "the stream is damaged");
   }
 }
-#else
-Result<std::size_t> decode_bzip2(ByteSpan, MutableByteSpan) {
-  return not_built_in("bzip2", "libbz2");
-}
-#endif
 
 }  // namespace h5mount::filter
+#endif

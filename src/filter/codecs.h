@@ -1,6 +1,7 @@
-// Private to the module: the codecs that several filters and containers share. Each decodes `in` to the front
-// of `out`, returns the bytes written, and stays within both spans. A codec whose library is missing in this
-// build returns UnsupportedFeature.
+// Private to the module: the codecs that are filters by themselves, or that several filters and containers
+// share. Each decodes `in` to the front of `out`, returns the bytes written, and stays within both spans. Of
+// the codecs of containers those whose library is missing in this build return UnsupportedFeature; the others
+// are not defined then.
 #pragma once
 
 #include <cstdint>

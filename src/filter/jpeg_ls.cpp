@@ -12,11 +12,9 @@
 #include <charls/charls.h>
 
 #include <memory>
-#endif
 
 namespace h5mount::filter {
 
-#if H5MOUNT_HAVE_CHARLS
 Result<std::size_t> decode_jpeg_ls(ByteSpan in, MutableByteSpan out) {
   const std::unique_ptr<charls_jpegls_decoder, decltype(&charls_jpegls_decoder_destroy)> decoder(
       charls_jpegls_decoder_create(), charls_jpegls_decoder_destroy);
@@ -37,10 +35,6 @@ Result<std::size_t> decode_jpeg_ls(ByteSpan in, MutableByteSpan out) {
   if (code != charls::jpegls_errc::success) return failed("jpeg-ls", charls_get_error_message(code));
   return size;
 }
-#else
-Result<std::size_t> decode_jpeg_ls(ByteSpan, MutableByteSpan) {
-  return not_built_in("JPEG-LS", "libcharls");
-}
-#endif
 
 }  // namespace h5mount::filter
+#endif

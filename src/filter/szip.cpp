@@ -32,38 +32,6 @@ struct Coding {
   std::size_t padded_line_bytes = 0;
 };
 
-// Owns a libaec stream and ends it.
-class Stream {
- public:
-  Stream(const Coding& coding, ByteSpan in) {
-    stream_.next_in = reinterpret_cast<const unsigned char*>(in.data());
-    stream_.avail_in = in.size();
-    stream_.bits_per_sample = coding.bits_per_sample;
-    stream_.block_size = coding.block_size;
-    stream_.rsi = coding.blocks_per_line;
-    stream_.flags = coding.flags;
-    ready_ = aec_decode_init(&stream_) == AEC_OK;
-  }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() {
-    if (ready_) aec_decode_end(&stream_);
-  }
-
-  // Reads up to out.size() bytes, fewer at the end of the stream; returns nullopt if the stream is damaged.
-  std::optional<std::size_t> read(MutableByteSpan out) {
-    if (!ready_) return std::nullopt;
-    stream_.next_out = reinterpret_cast<unsigned char*>(out.data());
-    stream_.avail_out = out.size();
-    if (aec_decode(&stream_, AEC_NO_FLUSH) != AEC_OK) return std::nullopt;
-    return out.size() - stream_.avail_out;
-  }
-
- private:
-  aec_stream stream_{};
-  bool ready_ = false;
-};
-
 class Szip final : public Filter {
  public:
   explicit Szip(const Coding& coding) : coding_(coding) {}
@@ -85,7 +53,16 @@ class Szip final : public Filter {
 
  private:
   Status decode_lines(ByteSpan in, MutableByteSpan out) const {
-    Stream stream(coding_, in);
+    if (out.empty()) return {};
+    aec_stream stream{};
+    stream.next_in = reinterpret_cast<const unsigned char*>(in.data());
+    stream.avail_in = in.size();
+    stream.bits_per_sample = coding_.bits_per_sample;
+    stream.block_size = coding_.block_size;
+    stream.rsi = coding_.blocks_per_line;
+    stream.flags = coding_.flags;
+    if (aec_decode_init(&stream) != AEC_OK) return failed("szip", "the stream is damaged");
+    const std::unique_ptr<aec_stream, int (*)(aec_stream*)> ended(&stream, aec_decode_end);
     if (coding_.line_bytes == coding_.padded_line_bytes) return read(stream, out, out.size());
     const Temporary line(coding_.padded_line_bytes);
     while (!out.empty()) {
@@ -98,11 +75,11 @@ class Szip final : public Filter {
   }
 
   // Reads `out`, of which the bytes behind the first `wanted`, the last scanline's padding, may be missing.
-  static Status read(Stream& stream, MutableByteSpan out, std::size_t wanted) {
-    if (wanted == 0) return {};
-    const auto got = stream.read(out);
-    if (!got) return failed("szip", "the stream is damaged");
-    if (*got < wanted) return failed("szip", "the stream is cut short");
+  static Status read(aec_stream& stream, MutableByteSpan out, std::size_t wanted) {
+    stream.next_out = reinterpret_cast<unsigned char*>(out.data());
+    stream.avail_out = out.size();
+    if (aec_decode(&stream, AEC_NO_FLUSH) != AEC_OK) return failed("szip", "the stream is damaged");
+    if (out.size() - stream.avail_out < wanted) return failed("szip", "the stream is cut short");
     return {};
   }
 

@@ -15,10 +15,6 @@ Error lost_bytes(std::uint64_t address) {
 
 constexpr std::uint64_t kPage = 4096;
 
-std::uint64_t round_up(std::uint64_t value) {
-  return (value + 7) / 8 * 8;
-}
-
 }  // namespace
 
 void MadeSource::begin_behind(std::uint64_t address, std::uint8_t size_of_offsets) {
@@ -33,7 +29,7 @@ void MadeSource::begin_behind(std::uint64_t address, std::uint8_t size_of_offset
 std::optional<std::uint64_t> MadeSource::place(std::uint64_t bytes) {
   if (made_at_ >= limit_ || bytes > limit_ - made_at_) return std::nullopt;
   const std::uint64_t at = made_at_;
-  made_at_ += round_up(bytes);
+  made_at_ += (bytes + 7) / 8 * 8;
   end_ = made_at_;
   return at;
 }
@@ -49,10 +45,7 @@ std::optional<std::uint64_t> MadeSource::add(std::vector<std::byte> bytes) {
   const auto at = place(bytes.size());
   if (!at) return at;
   made_bytes_ += bytes.size();
-  Segment segment;
-  segment.bytes = bytes.size();
-  segment.made = std::move(bytes);
-  segments_.emplace(*at, std::move(segment));
+  segments_.emplace(*at, Segment{bytes.size(), std::move(bytes), 0, {}, {}});
   return at;
 }
 
@@ -60,12 +53,7 @@ std::optional<std::uint64_t> MadeSource::add_part(std::uint64_t address, std::ui
                                                   std::vector<Lost> lost, std::vector<std::byte> fill) {
   const auto at = place(bytes);
   if (!at) return at;
-  Segment segment;
-  segment.bytes = bytes;
-  segment.address = address;
-  segment.lost = std::move(lost);
-  segment.fill = std::move(fill);
-  segments_.emplace(*at, std::move(segment));
+  segments_.emplace(*at, Segment{bytes, std::nullopt, address, std::move(lost), std::move(fill)});
   return at;
 }
 

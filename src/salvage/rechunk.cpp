@@ -29,17 +29,13 @@ void add_range(std::vector<Finding::Range>& ranges, std::uint64_t begin, std::ui
     ranges.push_back({begin, end});
 }
 
-void add_missing(Finding& finding, std::uint64_t begin, std::uint64_t end) {
-  add_range(finding.missing, begin, end);
-}
-
 // Adds ranges in any order.
 void join_missing(Finding& finding, std::vector<Finding::Range> more) {
   if (more.empty()) return;
   more.insert(more.end(), finding.missing.begin(), finding.missing.end());
   std::ranges::sort(more, {}, &Finding::Range::begin);
   finding.missing.clear();
-  for (const Finding::Range& range : more) add_missing(finding, range.begin, range.end);
+  for (const Finding::Range& range : more) add_range(finding.missing, range.begin, range.end);
 }
 
 // The bytes of an element that was never written.
@@ -74,7 +70,7 @@ void rescue_contiguous(Rescue& rescue, const OpenedDataset& dataset, bool unlink
   finding.certainty = Certainty::Plausible;  // no checksum covers contiguous data
   const bool fill = rescue.options.fill && rescue.may_fill(bytes);
   for (const MadeSource::Lost& range : lost) {
-    add_missing(finding, range.begin, range.end);
+    add_range(finding.missing, range.begin, range.end);
     if (fill) finding.filled += range.end - range.begin;
   }
   if (!unlinked && !fill) return;  // reading them is an error anyway
@@ -223,7 +219,7 @@ bool ChunkTable::covered() const {
 // Notes the chunk as missing, from its first byte in the row-major image to its last one.
 void ChunkTable::note_missing(std::uint64_t number, Finding& finding) const {
   const ChunkImage image = image_of(geometry_, number);
-  add_missing(finding, image.range.begin, image.range.end);
+  add_range(finding.missing, image.range.begin, image.range.end);
   if (rescue_.options.fill) finding.filled += image.bytes;
 }
 

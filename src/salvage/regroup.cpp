@@ -19,17 +19,39 @@ constexpr std::size_t kMaxLinkBytes = 64U << 10;  // heap blocks of links are no
 constexpr std::uint64_t kStepsPerObject = 1024;
 constexpr std::uint64_t kMaxSegment = 64U << 20;
 
-template <class Decode>
-auto decode_first(const Rescue& rescue, const object::Object& group, MessageType type, Decode decode)
-    -> std::optional<typename decltype(decode(std::declval<format::Cursor&>()))::value_type> {
+// The group's message of that type.
+template <class T>
+std::optional<T> message_of(const Rescue& rescue, const object::Object& group, MessageType type,
+                            Result<T> (*decode)(format::Cursor&)) {
   const metadata::HeaderMessage* message = group.header->find(type);
   if (message == nullptr) return std::nullopt;
   const auto resolved = metadata::resolve_message(*rescue.file, *message);
   if (!resolved) return std::nullopt;
   format::Cursor cursor = resolved->cursor("GroupMessage");
-  auto value = decode(cursor);
-  if (!value) return std::nullopt;
-  return *std::move(value);
+  const auto value = decode(cursor);
+  return value ? std::optional(*value) : std::nullopt;
+}
+
+std::optional<format::LinkInfo> link_info_of(const Rescue& rescue, const object::Object& group) {
+  return message_of(rescue, group, MessageType::LinkInfo, format::decode_link_info);
+}
+
+std::optional<format::SymbolTableMessage> symbol_table_of(const Rescue& rescue, const object::Object& group) {
+  return message_of(rescue, group, MessageType::SymbolTable, format::decode_symbol_table_message);
+}
+
+// The link that an entry of a symbol node stands for; nullopt if its target cannot be read.
+std::optional<format::Link> link_of(const metadata::LocalHeap& heap, std::string name,
+                                    const format::SymbolTableEntry& symbol) {
+  format::Link link;
+  link.name = std::move(name);
+  link.address = symbol.soft ? format::kUndefinedAddress : symbol.header_address;
+  if (!symbol.soft) return link;
+  auto target = heap.text(symbol.target_offset);
+  if (!target) return std::nullopt;
+  link.type = static_cast<std::uint8_t>(format::LinkType::Soft);
+  link.target = *std::move(target);
+  return link;
 }
 
 bool opens(Rescue& rescue, std::uint64_t address) {
@@ -52,21 +74,12 @@ std::optional<std::vector<format::Link>> links_of_node(Rescue& rescue, const met
   if (!symbols || symbols->empty()) return std::nullopt;
   std::vector<format::Link> out;
   for (const format::SymbolTableEntry& symbol : *symbols) {
-    format::Link link;
     auto name = heap.text(symbol.name_offset);
     if (!name || name->empty() || symbol.name_offset % 8 != 0 || symbol.name_offset == 0) return std::nullopt;
     if (!out.empty() && out.back().name >= *name) return std::nullopt;
-    link.name = *std::move(name);
-    if (symbol.soft) {
-      auto target = heap.text(symbol.target_offset);
-      if (!target) return std::nullopt;
-      link.type = static_cast<std::uint8_t>(format::LinkType::Soft);
-      link.target = *std::move(target);
-    } else {
-      if (!opens(rescue, symbol.header_address)) return std::nullopt;
-      link.address = symbol.header_address;
-    }
-    out.push_back(std::move(link));
+    auto link = link_of(heap, *std::move(name), symbol);
+    if (!link || (!symbol.soft && !opens(rescue, link->address))) return std::nullopt;
+    out.push_back(*std::move(link));
   }
   return out;
 }
@@ -119,9 +132,7 @@ void add_heap_links(Rescue& rescue, std::uint64_t block_address, std::vector<for
 // The texts in an old group's heap that no link of the group has, in the order of the heap.
 std::vector<std::string> names_without_object(Rescue& rescue, const DamagedGroup& group) {
   std::vector<std::string> out;
-  const auto table = decode_first(rescue, group.object, MessageType::SymbolTable, [](format::Cursor& cursor) {
-    return format::decode_symbol_table_message(cursor);
-  });
+  const auto table = symbol_table_of(rescue, group.object);
   if (!table) return out;
   auto heap = metadata::LocalHeap::open(rescue.file, table->local_heap_address);
   if (!heap || heap->segment_size() > kMaxSegment || !rescue.spend(heap->segment_size())) return out;
@@ -204,16 +215,7 @@ std::vector<format::Link> links_of_table(const Rescue& rescue, std::uint64_t tre
   const auto table = metadata::SymbolTable::open(rescue.file, tree, heap);
   if (!table) return out;
   const auto keep = [&](std::string&& name, const format::SymbolTableEntry& entry) {
-    format::Link link;
-    link.name = std::move(name);
-    link.address = entry.header_address;
-    if (entry.soft) {
-      const auto target = table->heap().text(entry.target_offset);
-      if (!target) return true;
-      link.type = static_cast<std::uint8_t>(format::LinkType::Soft);
-      link.target = *target;
-    }
-    out.push_back(std::move(link));
+    if (auto link = link_of(table->heap(), std::move(name), entry)) out.push_back(*std::move(link));
     return true;
   };
   (void)table->for_each(keep, [](const Error&) {});
@@ -245,11 +247,8 @@ std::vector<HeadlessGroup> headless_groups(Rescue& rescue, std::array<const Clai
 std::vector<format::Link> surviving_links(Rescue& rescue, const object::Object& group,
                                           std::span<const format::Link> known) {
   std::vector<format::Link> all;
-  const auto info = decode_first(rescue, group, MessageType::LinkInfo,
-                                 [](format::Cursor& cursor) { return format::decode_link_info(cursor); });
-  const auto table = decode_first(rescue, group, MessageType::SymbolTable, [](format::Cursor& cursor) {
-    return format::decode_symbol_table_message(cursor);
-  });
+  const auto info = link_info_of(rescue, group);
+  const auto table = symbol_table_of(rescue, group);
   if (info && info->fractal_heap_address != format::kUndefinedAddress)
     for (const Found& block : rescue.owned(Kind::HeapDirect, info->fractal_heap_address))
       add_heap_links(rescue, block.offset, all);
@@ -264,8 +263,7 @@ std::vector<format::Link> surviving_links(Rescue& rescue, const object::Object& 
 
 bool replace_links(Rescue& rescue, const object::Object& group, std::span<const format::Link> links) {
   static constexpr MessageType kOwn[] = {MessageType::LinkInfo, MessageType::Link, MessageType::SymbolTable};
-  const auto info = decode_first(rescue, group, MessageType::LinkInfo,
-                                 [](format::Cursor& cursor) { return format::decode_link_info(cursor); });
+  const auto info = link_info_of(rescue, group);
   const auto messages = encode_links(links, info && info->creation_order_tracked,
                                      info && info->creation_order_indexed, rescue.sizes());
   return rescue.replace_messages(*group.header, kOwn, messages);

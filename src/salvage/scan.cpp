@@ -87,10 +87,6 @@ Kind exact_kind(const std::byte* at) {
   return counts ? Kind::Header1 : Kind::None;
 }
 
-constexpr bool known(std::uint16_t type) {
-  return type <= format::kLastKnownMessageType;
-}
-
 // Whether a message of that type tells of what kind an object is. A header without any is not taken for one.
 bool tells_kind(format::MessageType type) {
   using enum format::MessageType;
@@ -129,7 +125,9 @@ bool has_form_of_header1(ByteSpan bytes) {
     const auto type = load_le<std::uint16_t>(&bytes[at]);
     const auto size = load_le<std::uint16_t>(&bytes[at + 2]);
     const auto flags_and_reserved = load_le<std::uint32_t>(&bytes[at + 4]);
-    if (!known(type) || size % 8 != 0 || flags_and_reserved > 0xFF || size > end - at - 8) return false;
+    if (type > format::kLastKnownMessageType || size % 8 != 0 || flags_and_reserved > 0xFF ||
+        size > end - at - 8)
+      return false;
     tells = tells || tells_kind(static_cast<format::MessageType>(type));
     at += 8 + std::size_t{size};
     ++count;

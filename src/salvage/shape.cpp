@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <unordered_map>
 
@@ -108,17 +109,14 @@ class AddressCollector {
     format::Cursor messages = cursor.part(static_cast<std::size_t>(prefix->chunk0_bytes), "messages");
     (void)format::for_each_raw_message(messages, *prefix, [&](const format::RawMessage& raw) -> Status {
       format::Cursor body(raw.body, raw.offset, structures::kLinkMessage, sizes_);
-      if (raw.type == static_cast<std::uint16_t>(format::MessageType::Link)) {
-        const auto link = format::decode_link(body);
-        ++(link && body.remaining() == 0 ? sound : unsound);
-        if (link && link->is(format::LinkType::Hard)) named[Kind::Header1].insert(link->address);
-      } else if (raw.type == static_cast<std::uint16_t>(format::MessageType::LinkInfo)) {
-        const auto info = format::decode_link_info(body);
-        ++(info && body.remaining() == 0 ? sound : unsound);
-      } else if (raw.type == static_cast<std::uint16_t>(format::MessageType::AttributeInfo)) {
-        const auto info = format::decode_attribute_info(body);
-        ++(info && body.remaining() == 0 ? sound : unsound);
-      }
+      const auto count = [&](const auto& decoded) { ++(decoded && body.remaining() == 0 ? sound : unsound); };
+      const auto type = static_cast<format::MessageType>(raw.type);
+      if (type == format::MessageType::LinkInfo) count(format::decode_link_info(body));
+      if (type == format::MessageType::AttributeInfo) count(format::decode_attribute_info(body));
+      if (type != format::MessageType::Link) return {};
+      const auto link = format::decode_link(body);
+      count(link);
+      if (link && link->is(format::LinkType::Hard)) named[Kind::Header1].insert(link->address);
       return {};
     });
   }
@@ -134,29 +132,24 @@ class AddressCollector {
   unsigned asked_ = 0;
 };
 
-class BaseVote {
- public:
-  void take(const std::vector<std::uint64_t>& places, const std::set<std::uint64_t>& addresses) {
-    std::size_t taken = 0;
-    for (const std::uint64_t address : addresses) {
-      if (++taken > kMaxVoters) break;
-      for (std::size_t i = 0; i < std::min(places.size(), kMaxVoters); ++i)
-        ++votes_[static_cast<std::int64_t>(places[i] - address)];
-    }
+// The base address with which most structures are where others say that they are, and how many agree; 0 if no
+// other has more.
+std::pair<std::int64_t, unsigned> most_voted(const std::map<Kind, std::set<std::uint64_t>>& named,
+                                             const std::map<Kind, std::vector<std::uint64_t>>& places) {
+  std::unordered_map<std::int64_t, unsigned> votes;
+  for (const auto& [kind, addresses] : named) {
+    const auto found = places.find(kind);
+    if (found == places.end()) continue;
+    for (const std::uint64_t address : addresses | std::views::take(kMaxVoters))
+      for (const std::uint64_t place : found->second | std::views::take(kMaxVoters))
+        ++votes[static_cast<std::int64_t>(place - address)];
   }
-  // The base with most votes; 0 if no other has more votes than it.
-  std::int64_t winner(unsigned& votes) const {
-    std::int64_t best = 0;
-    const auto zero = votes_.find(0);
-    votes = zero == votes_.end() ? 0 : zero->second;
-    for (const auto& [base, count] : votes_)
-      if (count > votes || (count == votes && best != 0 && base < best)) best = base, votes = count;
-    return best;
-  }
-
- private:
-  std::unordered_map<std::int64_t, unsigned> votes_;
-};
+  std::pair<std::int64_t, unsigned> best{0, votes[0]};
+  for (const auto& [base, count] : votes)
+    if (count > best.second || (count == best.second && best.first != 0 && base < best.first))
+      best = {base, count};
+  return best;
+}
 
 std::optional<Shape> inferred_shape(const io::ByteSource& source, const Swept& swept) {
   std::map<Kind, std::vector<std::uint64_t>> places;
@@ -173,10 +166,7 @@ std::optional<Shape> inferred_shape(const io::ByteSource& source, const Swept& s
   for (const format::FileSizes sizes : kSizes) {
     AddressCollector collector(source, sizes);
     for (const Found& found : swept.found) collector.take(found);
-    BaseVote vote;
-    for (const auto& [kind, addresses] : collector.named) vote.take(places[kind], addresses);
-    unsigned votes = 0;
-    const std::int64_t base = vote.winner(votes);
+    const auto [base, votes] = most_voted(collector.named, places);
     const std::uint64_t score =
         1 + std::uint64_t{votes} * 4 + collector.sound * std::uint64_t{2} -
         std::min<std::uint64_t>(collector.unsound, votes * 4 + collector.sound * std::uint64_t{2});

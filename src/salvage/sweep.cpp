@@ -25,9 +25,7 @@ constexpr std::uint64_t kPageRetried = 4096;
 constexpr unsigned kMaxPagedParts = 1024;
 
 // Ranges within one piece of the source, read at once.
-struct Piece {
-  std::vector<Range> ranges;
-};
+using Piece = std::vector<Range>;
 
 // Cuts ranges into pieces, one at a time: a file may be so large that a list of its pieces would not fit into
 // memory. Holes of a sparse file are left out: no structure begins in zeros.
@@ -37,22 +35,22 @@ class Cutter {
 
   // Returns false if there is no further piece.
   bool next(Piece& piece) {
-    piece.ranges.clear();
+    piece.clear();
     std::uint64_t stop = 0;  // end of the piece, known from its first range on
     for (; next_ < ranges_.size(); ++next_, at_ = 0) {
       const std::uint64_t end = ranges_[next_].end;
       const std::uint64_t begin = next_stored(std::max(at_, ranges_[next_].begin));
       if (begin >= end) continue;
-      if (piece.ranges.empty()) stop = (begin / kPiece + 1) * kPiece;
+      if (piece.empty()) stop = (begin / kPiece + 1) * kPiece;
       if (begin >= stop) return true;
       const std::uint64_t until = std::min(stop, known_to_);
-      piece.ranges.push_back({begin, std::min(end, until)});
+      piece.push_back({begin, std::min(end, until)});
       if (end > until) {
         at_ = until;
         return true;
       }
     }
-    return !piece.ranges.empty();
+    return !piece.empty();
   }
 
  private:
@@ -110,7 +108,7 @@ class Sweeper {
   bool keep(const Piece& piece, const std::vector<Found>& found, const Status& swept) {
     const MutexLock lock(mutex_);
     if (!swept && !error_) error_ = swept.error();
-    for (const Range& range : piece.ranges) done_ += range.end - range.begin;
+    for (const Range& range : piece) done_ += range.end - range.begin;
     count_ += found.size();
     if (count_ > kMaxFound && !error_)
       error_ = Error(ErrorCode::LimitExceeded, "the file has more structures than salvage keeps in memory");
@@ -134,13 +132,13 @@ class Sweeper {
   }
 
   Status sweep_piece(const Piece& piece, std::vector<std::byte>& buffer, std::vector<Found>& found) {
-    const std::uint64_t from = piece.ranges.front().begin, size = source_.size();
-    const std::uint64_t to = std::min(size, piece.ranges.back().end + kTail);
+    const std::uint64_t from = piece.front().begin, size = source_.size();
+    const std::uint64_t to = std::min(size, piece.back().end + kTail);
     if (from >= to) return {};
     buffer.assign(static_cast<std::size_t>(to - from) + kScanMargin, std::byte{0});
     H5_TRY(read(from, MutableByteSpan(buffer).first(static_cast<std::size_t>(to - from))));
     std::uint64_t work = kSweepsPerByte * (to - from);
-    for (const Range& range : piece.ranges) {
+    for (const Range& range : piece) {
       if (range.begin >= to) break;
       const auto begin = static_cast<std::size_t>(range.begin - from);
       const auto end = static_cast<std::size_t>(std::min(range.end, to) - from);
