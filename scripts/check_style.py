@@ -79,6 +79,11 @@ MAY_USE_FOLDERS = {
         "sparse": ["chunked", "core"],
         "virtual": ["convert", "core"],
     },
+    "salvage": {
+        "find": [],
+        "mend": ["find"],
+        "chunks": ["mend", "find"],
+    },
     "view": {
         "table": [],
         "parquet": ["table"],

@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "claiming_metadata.h"
+#include "find/claiming_metadata.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/format/cache_image.h"
 #include "h5mount/format/filter_ids.h"

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "rescue.h"
+#include "mend/salvage_state.h"
 
 namespace h5mount::salvage {
 

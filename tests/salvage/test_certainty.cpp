@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "claims.h"
+#include "find/used_ranges.h"
 #include "h5mount/io/remarks.h"
 #include "salvaged_sample.h"
 

@@ -1,5 +1,5 @@
 // The bytes that salvage shows: the file's own, what is laid over, what was made, and what is lost.
-#include "made_source.h"
+#include "mend/made_source.h"
 
 #include <gtest/gtest.h>
 

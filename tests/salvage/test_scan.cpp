@@ -1,5 +1,5 @@
 // Where structures may begin.
-#include "scan.h"
+#include "find/scan.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "find/sweep.h"
 #include "h5mount/base/checksum.h"
 #include "support/faulty_source.h"
-#include "sweep.h"
 
 namespace h5mount::salvage {
 namespace {

@@ -2,9 +2,9 @@
 // structures are referred to, and how many bytes it read. Threads: one at a time.
 #pragma once
 
-#include "claims.h"
 #include "h5mount/metadata/file_metadata.h"
 #include "h5mount/metadata/shared_messages.h"
+#include "used_ranges.h"
 
 namespace h5mount::salvage {
 

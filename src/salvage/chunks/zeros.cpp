@@ -2,8 +2,8 @@
 // zero, and filters before it (shuffle, LZF) give zeros of zeros: such a checksum proves nothing.
 #include <algorithm>
 
+#include "../mend/salvage_state.h"
 #include "h5mount/format/filter_ids.h"
-#include "rescue.h"
 
 namespace h5mount::salvage {
 namespace {

@@ -9,15 +9,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "claims.h"
+#include "../find/shape.h"
+#include "../find/survey.h"
+#include "../find/sweep.h"
+#include "../find/used_ranges.h"
 #include "encode.h"
 #include "h5mount/format/chunk_record_format.h"
 #include "h5mount/format/messages.h"
 #include "h5mount/metadata/file_metadata.h"
 #include "made_source.h"
-#include "shape.h"
-#include "survey.h"
-#include "sweep.h"
 
 namespace h5mount::salvage {
 
@@ -111,7 +111,7 @@ struct CachedTable {
 std::unordered_map<std::uint64_t, CachedTable> cached_tables(Rescue& rescue);  // by the header's address
 bool mend_old_group(Rescue& rescue, std::uint64_t address, const CachedTable& table);
 
-// ---- groups (regroup.cpp)
+// ---- groups (groups.cpp)
 
 // The links of an old group, by the addresses of its tree and heap.
 std::vector<format::Link> links_of_table(const Rescue& rescue, std::uint64_t tree, std::uint64_t heap);

@@ -8,7 +8,7 @@
 #include "h5mount/format/symbol_table.h"
 #include "h5mount/metadata/local_heap.h"
 #include "h5mount/metadata/symbol_table.h"
-#include "rescue.h"
+#include "salvage_state.h"
 
 namespace h5mount::salvage {
 namespace {

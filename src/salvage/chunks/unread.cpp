@@ -1,8 +1,8 @@
 // Finds the bytes of a dataset that the source fails to give, or that something else takes up.
 #include <algorithm>
 
+#include "../mend/salvage_state.h"
 #include "h5mount/base/checked.h"
-#include "rescue.h"
 
 namespace h5mount::salvage {
 namespace {

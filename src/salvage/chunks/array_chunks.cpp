@@ -4,13 +4,13 @@
 #include <map>
 #include <unordered_set>
 
+#include "../mend/salvage_state.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/chunk/grid_order.h"
 #include "h5mount/format/extensible_array.h"
 #include "h5mount/format/fixed_array.h"
-#include "rescue.h"
 
 namespace h5mount::salvage {
 namespace {

@@ -5,7 +5,7 @@
 #include "h5mount/base/structures.h"
 #include "h5mount/chunk/chunk_index.h"
 #include "h5mount/format/object_header_format.h"
-#include "rescue.h"
+#include "salvage_state.h"
 
 namespace h5mount::salvage {
 namespace {

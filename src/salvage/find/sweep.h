@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "claims.h"
 #include "h5mount/salvage/salvage.h"
 #include "scan.h"
+#include "used_ranges.h"
 
 namespace h5mount::salvage {
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "address_table.h"
-#include "claims.h"
 #include "h5mount/chunk/chunk_index.h"
 #include "h5mount/metadata/file_metadata.h"
 #include "h5mount/object/object.h"
 #include "h5mount/salvage/salvage.h"
+#include "used_ranges.h"
 
 namespace h5mount::salvage {
 

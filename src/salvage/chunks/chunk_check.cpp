@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 
+#include "../mend/salvage_state.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/thread.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/metadata/filter_pipeline.h"
-#include "rescue.h"
 
 namespace h5mount::salvage {
 namespace {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "../mend/salvage_state.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/format/btree2_node.h"
 #include "h5mount/format/chunk_btree1.h"
-#include "rescue.h"
 
 namespace h5mount::salvage {
 namespace {

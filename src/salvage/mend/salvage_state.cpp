@@ -1,4 +1,4 @@
-#include "rescue.h"
+#include "salvage_state.h"
 
 #include <algorithm>
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "../mend/salvage_state.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/format/filter_ids.h"
-#include "rescue.h"
 
 namespace h5mount::salvage {
 namespace {
