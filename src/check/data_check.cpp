@@ -130,11 +130,11 @@ class DataCheck {
     };
     if (const Status walked = (*index)->for_each(visit); !walked) found(walked.error());
     verify(chunks);
-    tell_of_zeros();
+    note_zeros();
   }
 
   // A page that was lost reads as zeros, and the Fletcher-32 of zeros is zero.
-  void tell_of_zeros() {
+  void note_zeros() {
     if (zeros_ == 0) return;
     context_.note(place_,
                   Error(ErrorCode::InvalidValue, structures::kChunk, "bytes",

@@ -16,9 +16,9 @@ struct Candidate {
   const HeadlessGroup* headless = nullptr;
 };
 
-std::vector<std::uint64_t> reach_of(const Rescue& rescue, const Candidate& root) {
-  Claims none;
-  Survey survey(rescue.file, rescue.end, none, nullptr, rescue.options);
+std::vector<std::uint64_t> reach_of(const SalvageState& state, const Candidate& root) {
+  UsedRanges none;
+  Survey survey(state.file, state.end, none, nullptr, state.options);
   if (root.headless == nullptr) survey.walk(root.address);
   if (root.headless != nullptr)
     for (const format::Link& link : root.headless->links)
@@ -46,22 +46,22 @@ bool may_be_root(const Candidate& candidate, const std::vector<std::uint64_t>& r
 
 // Takes as the root the group that reaches most objects of those that nothing links to.
 Status Salvager::choose_root() {
-  Claims led;
-  Survey all(rescue_.file, rescue_.end, led, nullptr, rescue_.options);
-  for (const Found& found : rescue_.found)
+  UsedRanges led;
+  Survey all(state_.file, state_.end, led, nullptr, state_.options);
+  for (const Found& found : state_.found)
     if (is_header(found)) all.walk(found.offset);
   led.settle();
   const Surveyed& met = all.result();
   if (met.reached.empty())
     return fail(Error(ErrorCode::BadSignature, "not an HDF5 file, and no objects of one are in it"));
-  const std::vector<HeadlessGroup> headless = headless_groups(rescue_, {&led, nullptr});
+  const std::vector<HeadlessGroup> headless = headless_groups(state_, {&led, nullptr});
   std::unordered_set<std::uint64_t> linked;
   std::vector<Candidate> candidates;
   for (const HeadlessGroup& group : headless) {
     for (const format::Link& link : group.links) linked.insert(link.address);
     if (candidates.size() < kMaxRoots / 2) candidates.push_back({group.heap, &group});
   }
-  for (const Found& found : rescue_.found) {
+  for (const Found& found : state_.found) {
     if (!is_header(found) || candidates.size() >= kMaxRoots) continue;
     if (!met.is_group(found.offset)) continue;
     if (!met.links_in.contains(found.offset) && !linked.contains(found.offset))
@@ -70,7 +70,7 @@ Status Salvager::choose_root() {
   std::vector<std::uint64_t> most;
   Candidate best;
   for (const Candidate& candidate : candidates) {
-    std::vector<std::uint64_t> reach = reach_of(rescue_, candidate);
+    std::vector<std::uint64_t> reach = reach_of(state_, candidate);
     if (reach.size() > most.size()) most = std::move(reach), best = candidate;
   }
   if (most.empty() || !may_be_root(best, most, met)) return {};
@@ -84,29 +84,29 @@ Status Salvager::choose_root() {
 }
 
 void Salvager::set_root(std::uint64_t address) {
-  const format::Superblock& block = rescue_.shape.superblock;
-  rescue_.report.changed = true;
-  if (block.version >= 2 || !rescue_.shape.root_known) {
-    format::Superblock changed = rescue_.file->superblock();
+  const format::Superblock& block = state_.shape.superblock;
+  state_.findings.report.changed = true;
+  if (block.version >= 2 || !state_.shape.root_known) {
+    format::Superblock changed = state_.file->superblock();
     changed.root_address = address;
-    rescue_.made->lay_over(0, encode_superblock(changed));
+    state_.made->lay_over(0, encode_superblock(changed));
     return;
   }
   // In versions 0 and 1 the root's address stands in its symbol table entry, behind the name's offset.
   const std::size_t o = block.sizes.offsets;
   const std::size_t at = (block.version == 0 ? 24 : 28) + 4 * o + block.sizes.lengths;
   Writer out(block.sizes);
-  rescue_.made->lay_over(at, out.address(address).uint(0, 4).take());
+  state_.made->lay_over(at, out.address(address).uint(0, 4).take());
 }
 
 // If the root's header is gone, the superblock may still contain the addresses of the root's tree and heap.
 void Salvager::find_root_links() {
   if (root_opens_) return;
-  if (root_links_.empty() && rescue_.shape.root_heap != format::kUndefinedAddress)
-    root_links_ = links_of_table(rescue_, rescue_.shape.root_tree, rescue_.shape.root_heap);
+  if (root_links_.empty() && state_.shape.root_heap != format::kUndefinedAddress)
+    root_links_ = links_of_table(state_, state_.shape.root_tree, state_.shape.root_heap);
   for (const format::Link& link : root_links_)
     if (link.is(format::LinkType::Hard)) reachable_->walk(link.address);
-  rescue_.claims.settle();
+  state_.used.settle();
 }
 
 std::vector<format::Link> Salvager::links_of_root(const object::Object& root) const {
@@ -115,7 +115,7 @@ std::vector<format::Link> Salvager::links_of_root(const object::Object& root) co
   const auto damaged =
       std::ranges::find(groups, root_, [](const DamagedGroup& group) { return group.object.address; });
   if (damaged != groups.end()) return damaged->links;
-  if (const auto group = object::Group::open(rescue_.file, root)) {
+  if (const auto group = object::Group::open(state_.file, root)) {
     (void)(*group)->for_each(
         [&](const format::Link& link) {
           out.push_back(link);
@@ -128,39 +128,39 @@ std::vector<format::Link> Salvager::links_of_root(const object::Object& root) co
 
 void Salvager::add_lost_and_found(std::vector<format::Link>& root) {
   if (lost_.empty()) return;
-  const auto made = make_group(rescue_, lost_links());
+  const auto made = make_group(state_, lost_links());
   if (!made) return;
   format::Link link;
   link.name = "lost+found";
   const auto has = [&] { return std::ranges::find(root, link.name, &format::Link::name) != root.end(); };
   for (unsigned i = 2; has(); ++i) link.name = "lost+found-" + std::to_string(i);
   link.address = *made;
-  rescue_.report.lost_and_found = link.name;
+  state_.findings.report.lost_and_found = link.name;
   if (!root.empty() && root.back().creation_order) {
     std::int64_t last = 0;
     for (const format::Link& one : root) last = std::max(last, one.creation_order.value_or(0));
     link.creation_order = last + 1;
   }
   root.push_back(std::move(link));
-  rescue_.note(*made, Certainty::Proven, "made by salvage");
+  state_.findings.note(*made, Certainty::Proven, "made by salvage");
 }
 
 void Salvager::write_lost_and_found() {
   if (root_opens_) {
-    const auto root = object::open_object(*rescue_.file, root_);
+    const auto root = object::open_object(*state_.file, root_);
     if (!root) return;
     std::vector<format::Link> links = links_of_root(*root);
     add_lost_and_found(links);
-    (void)replace_links(rescue_, *root, links);
+    (void)replace_links(state_, *root, links);
     return;
   }
   std::vector<format::Link> links = root_links_;
   add_lost_and_found(links);
-  const auto made = make_group(rescue_, links);
+  const auto made = make_group(state_, links);
   if (!made) return;
   set_root(*made);
-  rescue_.note(*made, root_links_.empty() ? Certainty::Proven : Certainty::Plausible,
-               "made in the place of a root that cannot be read");
+  state_.findings.note(*made, root_links_.empty() ? Certainty::Proven : Certainty::Plausible,
+                       "made in the place of a root that cannot be read");
 }
 
 }  // namespace h5mount::salvage

@@ -39,42 +39,43 @@ bool has_bytes_from(const io::ByteSource& source, std::uint64_t address, unsigne
 }  // namespace
 
 Status Salvager::open() {
-  H5_ASSIGN(rescue_.shape, find_shape(rescue_.source, rescue_.options, swept_));
+  H5_ASSIGN(state_.shape, find_shape(state_.source, state_.options, swept_));
   swept_whole_ = swept_.has_value();
-  rescue_.filled_left = kFilledAnyway + kFilledPerFileByte * rescue_.source->stored_bytes();
-  rescue_.decoded_left = rescue_.filled_left;
-  const Shape& shape = rescue_.shape;
-  rescue_.made = std::make_shared<MadeSource>(rescue_.source, shape.base);
-  rescue_.end = rescue_.made->own_end();
-  rescue_.steps = kStepsAnyway + kSweepsPerByte * rescue_.source->stored_bytes();
-  if (!shape.root_known || shape.flags_left) rescue_.made->lay_over(0, encode_superblock(shape.superblock));
-  rescue_.data.end = std::max(shape.superblock.end_from_base(), rescue_.end);
-  rescue_.made->begin_behind(rescue_.data.end, shape.superblock.sizes.offsets);
-  rescue_.report.superblock = shape.found_by;
-  rescue_.report.changed = !shape.found_by.empty() || shape.flags_left;
-  if (rescue_.reopen()) return {};
+  state_.filled_left = kFilledAnyway + kFilledPerFileByte * state_.source->stored_bytes();
+  state_.decoded_left = state_.filled_left;
+  const Shape& shape = state_.shape;
+  state_.made = std::make_shared<MadeSource>(state_.source, shape.base);
+  state_.end = state_.made->own_end();
+  state_.steps = kStepsAnyway + kSweepsPerByte * state_.source->stored_bytes();
+  if (!shape.root_known || shape.flags_left) state_.made->lay_over(0, encode_superblock(shape.superblock));
+  state_.data.end = std::max(shape.superblock.end_from_base(), state_.end);
+  state_.made->begin_behind(state_.data.end, shape.superblock.sizes.offsets);
+  state_.findings.report.superblock = shape.found_by;
+  state_.findings.report.changed = !shape.found_by.empty() || shape.flags_left;
+  if (state_.reopen()) return {};
   // The superblock's extension may name a cache image that is gone. Without the extension the file's own
   // structures are read, which are older but are there.
   format::Superblock plain = shape.superblock;
   plain.extension_address = format::kUndefinedAddress;
-  rescue_.made->lay_over(0, encode_superblock(plain));
-  rescue_.report.changed = true;
-  rescue_.report.superblock +=
-      rescue_.report.superblock.empty() ? "no superblock extension" : ", no superblock extension";
-  return rescue_.reopen();
+  state_.made->lay_over(0, encode_superblock(plain));
+  state_.findings.report.changed = true;
+  state_.findings.report.superblock +=
+      state_.findings.report.superblock.empty() ? "no superblock extension" : ", no superblock extension";
+  return state_.reopen();
 }
 
-// Claims the cache image: it holds copies of structures, which must not be found as further structures.
+// Notes the cache image as used: it holds copies of structures, which must not be found as further
+// structures.
 void Salvager::claim_extension(std::uint64_t address) {
   std::uint64_t read = 0;
-  const ClaimingMetadata file(rescue_.file, rescue_.claims, read);
+  const ClaimingMetadata file(state_.file, state_.used, read);
   const auto header = metadata::load_object_header(file, address);
   if (!header) return;
   const metadata::HeaderMessage* const image = (*header)->find(format::MessageType::MetadataCacheImage);
   if (image == nullptr) return;
   format::Cursor cursor = image->cursor("MetadataCacheImageMessage");
   if (const auto message = format::decode_cache_image_message(cursor))
-    rescue_.claims.add(message->address, message->length);
+    state_.used.add(message->address, message->length);
 }
 
 bool Salvager::opens_as_root() const {
@@ -82,38 +83,38 @@ bool Salvager::opens_as_root() const {
 }
 
 void Salvager::walk_reachable() {
-  reachable_.emplace(rescue_.file, rescue_.end, rescue_.claims, nullptr, rescue_.options, &rescue_.data);
-  rescue_.claims.add(0, 48);
-  const std::uint64_t extension = rescue_.file->superblock().extension_address;
+  reachable_.emplace(state_.file, state_.end, state_.used, nullptr, state_.options, &state_.data);
+  state_.used.add(0, 48);
+  const std::uint64_t extension = state_.file->superblock().extension_address;
   if (extension != format::kUndefinedAddress) claim_extension(extension);
   if (root_ != format::kUndefinedAddress) reachable_->walk(root_);
   root_opens_ = opens_as_root();
   const Surveyed& walked = reachable_->result();
   if (!root_opens_ || !walked.groups.empty() || !walked.unreadable.empty()) ordinary_ = walked.reached;
-  rescue_.claims.settle();
+  state_.used.settle();
 }
 
 void Salvager::take_unreadable(const std::vector<Range>& ranges) {
-  const std::int64_t base = rescue_.shape.base;
+  const std::int64_t base = state_.shape.base;
   for (const Range& range : ranges) {
-    rescue_.report.unreadable.push_back(range);
+    state_.findings.report.unreadable.push_back(range);
     const auto begin = std::max<std::int64_t>(static_cast<std::int64_t>(range.begin) - base, 0);
     const auto end = static_cast<std::int64_t>(range.end) - base;
     if (begin < end)
-      rescue_.unreadable.add(static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end - begin));
+      state_.unreadable.add(static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end - begin));
   }
-  rescue_.unreadable.settle();
+  state_.unreadable.settle();
 }
 
 void Salvager::take_found(Swept swept) {
   take_unreadable(swept.unreadable);
-  rescue_.report.swept += swept.bytes;
-  rescue_.report.found += swept.found.size();
-  const std::int64_t base = rescue_.shape.base;
+  state_.findings.report.swept += swept.bytes;
+  state_.findings.report.found += swept.found.size();
+  const std::int64_t base = state_.shape.base;
   std::erase_if(swept.found, [&](const Found& one) { return static_cast<std::int64_t>(one.offset) < base; });
   for (Found& one : swept.found)
     one = Found(static_cast<std::uint64_t>(static_cast<std::int64_t>(one.offset) - base), one.kind);
-  rescue_.take_found(std::move(swept.found));
+  state_.take_found(std::move(swept.found));
 }
 
 // If everything is whole, only bytes that nothing accounts for are swept; else blocks that are referred to
@@ -123,20 +124,20 @@ Status Salvager::sweep_rest() {
   const Surveyed& walked = reachable_->result();
   const bool damaged = !root_opens_ || !walked.groups.empty() || !walked.unreadable.empty() ||
                        std::ranges::any_of(walked.datasets, &DamagedDataset::index);
-  const auto base = static_cast<std::uint64_t>(rescue_.shape.base);
-  std::vector<Range> ranges{{0, rescue_.end}};
+  const auto base = static_cast<std::uint64_t>(state_.shape.base);
+  std::vector<Range> ranges{{0, state_.end}};
   OnlyRead only_read;
-  if (!damaged && rescue_.options.fill && !rescue_.source->far())
-    only_read = {&rescue_.claims, base};
+  if (!damaged && state_.options.fill && !state_.source->far())
+    only_read = {&state_.used, base};
   else if (!damaged)
-    ranges = rescue_.claims.gaps(rescue_.end);
+    ranges = state_.used.gaps(state_.end);
   // If the file lies inside another one, bytes behind its end belong to the other file.
-  const std::uint64_t stated = rescue_.shape.superblock.end_from_base();
+  const std::uint64_t stated = state_.shape.superblock.end_from_base();
   for (Range& range : ranges) {
-    if (!rescue_.shape.found_by.empty()) range.end = std::max(range.begin, std::min(range.end, stated));
+    if (!state_.shape.found_by.empty()) range.end = std::max(range.begin, std::min(range.end, stated));
     range.begin += base, range.end += base;
   }
-  H5_ASSIGN(Swept swept, sweep(*rescue_.source, ranges, rescue_.options, only_read));
+  H5_ASSIGN(Swept swept, sweep(*state_.source, ranges, state_.options, only_read));
   take_found(std::move(swept));
   return {};
 }
@@ -145,26 +146,26 @@ Status Salvager::sweep_rest() {
 // may be damaged too.
 void Salvager::mend_headers() {
   std::vector<std::uint64_t>& broken = reachable_->result().unreadable;
-  if (!root_opens_ && rescue_.shape.root_known && root_links_.empty()) broken.push_back(root_);
+  if (!root_opens_ && state_.shape.root_known && root_links_.empty()) broken.push_back(root_);
   if (broken.empty()) return;
-  const auto tables = cached_tables(rescue_);
+  const auto tables = cached_tables(state_);
   std::unordered_set<std::uint64_t> tried;
   while (!broken.empty()) {
     std::vector<std::uint64_t> mended;
     for (const std::uint64_t address : std::exchange(broken, {})) {
       if (!tried.insert(address).second) continue;
       const auto table = tables.find(address);
-      const bool old = table != tables.end() && mend_old_group(rescue_, address, table->second);
-      if (!old && !mend_header(rescue_, address)) continue;
-      rescue_.note(address, Certainty::Guessed,
-                   old ? "its entry in a symbol node; its header is damaged"
-                       : "messages that are left of its damaged header");
+      const bool old = table != tables.end() && mend_old_group(state_, address, table->second);
+      if (!old && !mend_header(state_, address)) continue;
+      state_.findings.note(address, Certainty::Guessed,
+                           old ? "its entry in a symbol node; its header is damaged"
+                               : "messages that are left of its damaged header");
       mended.push_back(address);
     }
-    if (mended.empty() || !rescue_.reopen()) return;
-    reachable_->read_through(rescue_.file);
+    if (mended.empty() || !state_.reopen()) return;
+    reachable_->read_through(state_.file);
     for (const std::uint64_t address : mended) reachable_->walk(address);
-    rescue_.claims.settle();
+    state_.used.settle();
   }
   root_opens_ = opens_as_root();
 }
@@ -174,23 +175,24 @@ void Salvager::mend_headers() {
 void Salvager::mend_groups() {
   std::vector<DamagedGroup>& groups = reachable_->result().groups;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const std::vector<format::Link> more = surviving_links(rescue_, groups[i].object, groups[i].links);
+    const std::vector<format::Link> more = surviving_links(state_, groups[i].object, groups[i].links);
     if (more.empty()) continue;
     std::vector<format::Link> links = groups[i].links;
     links.insert(links.end(), more.begin(), more.end());
-    if (!replace_links(rescue_, groups[i].object, links)) continue;
+    if (!replace_links(state_, groups[i].object, links)) continue;
     groups[i].links = links;
     // Removed links leave their bytes in the heap, and a node may be left from before a split.
-    rescue_.note(groups[i].object.address, Certainty::Guessed, "links in surviving nodes and heap blocks");
+    state_.findings.note(groups[i].object.address, Certainty::Guessed,
+                         "links in surviving nodes and heap blocks");
     for (const format::Link& link : more)
       if (link.is(format::LinkType::Hard)) reachable_->walk(link.address);
-    rescue_.claims.settle();
+    state_.used.settle();
   }
 }
 
 // Objects that only mended groups and headers lead to. The link to one may have been removed, and its space
 // used again.
-void Salvager::tell_of_regained() {
+void Salvager::note_regained() {
   if (!ordinary_) return;
   std::size_t told = 0;
   reachable_->result().reached.for_each([&](std::uint64_t address, std::uint8_t kind) {
@@ -202,7 +204,7 @@ void Salvager::tell_of_regained() {
 void Salvager::count_damaged_trees() {
   for (const Survey* survey : {&*reachable_, &*unlinked_})
     for (const DamagedDataset& one : survey->result().datasets)
-      if (one.index && one.index_tree) ++rescue_.damaged_trees;
+      if (one.index && one.index_tree) ++state_.damaged_trees;
 }
 
 // The datasets that are not damaged, ascending; `summed`: of these, those that have Fletcher-32.
@@ -226,69 +228,69 @@ std::vector<std::uint64_t> Salvager::datasets_beside(const Surveyed& walked, boo
 // Whether salvage has to look at the dataset's bytes, though its structures are sound. With `fill` all that
 // have filters: only decoding a chunk tells whether it can be decoded.
 bool Salvager::needs_look(const object::DatasetDescription& dataset) const {
-  if (rescue_.options.fill && !dataset.pipeline.filters.empty()) return true;
+  if (state_.options.fill && !dataset.pipeline.filters.empty()) return true;
   if (dataset.layout.cls == format::LayoutClass::Chunked && has_filter(dataset, format::kFletcher32))
     return true;
-  if (rescue_.unreadable.count() == 0) return false;
+  if (state_.unreadable.count() == 0) return false;
   if (dataset.layout.cls == format::LayoutClass::Chunked) return true;
   const std::uint64_t begin = dataset.layout.address;
   return is_contiguous(dataset) &&
-         rescue_.unreadable.touches(begin, checked_add(begin, dataset.image_bytes).value_or(begin));
+         state_.unreadable.touches(begin, checked_add(begin, dataset.image_bytes).value_or(begin));
 }
 
-void Salvager::rescue_datasets(const Surveyed& walked, bool unlinked) {
+void Salvager::mend_datasets(const Surveyed& walked, bool unlinked) {
   for (const DamagedDataset& one : walked.datasets) {
-    if (!rescue_.go_on()) return;
-    if (const auto dataset = rescue_.describe(one.address)) rescue_dataset(rescue_, *dataset, unlinked);
+    if (!state_.go_on()) return;
+    if (const auto dataset = state_.describe(one.address)) mend_dataset(state_, *dataset, unlinked);
   }
   // A writer whose disk was full leaves such chunks: one of them has the bytes of the other.
   for (const std::uint64_t address : walked.overlapping)
-    rescue_.note(address, Certainty::Guessed, "an index of chunks that overlap one another");
+    state_.findings.note(address, Certainty::Guessed, "an index of chunks that overlap one another");
   for (const std::uint64_t address : walked.misnamed)
-    rescue_.note(address, Certainty::Guessed, "a list of links whose names are out of order");
-  const bool all = rescue_.options.fill || rescue_.unreadable.count() > 0;
+    state_.findings.note(address, Certainty::Guessed, "a list of links whose names are out of order");
+  const bool all = state_.options.fill || state_.unreadable.count() > 0;
   for (const std::uint64_t address : datasets_beside(walked, !all)) {
-    if (!rescue_.go_on()) return;
-    const auto dataset = rescue_.describe(address);
-    if (dataset && needs_look(dataset->description)) rescue_dataset(rescue_, *dataset, unlinked);
+    if (!state_.go_on()) return;
+    const auto dataset = state_.describe(address);
+    if (dataset && needs_look(dataset->description)) mend_dataset(state_, *dataset, unlinked);
   }
 }
 
 // If the writer did not close the file, it may have written only one of two structures that belong together.
-void Salvager::tell_of_writer() {
-  const std::uint64_t stated = rescue_.shape.superblock.end_from_base();
-  const auto base = static_cast<std::uint64_t>(rescue_.shape.base);
-  const bool as_stated = rescue_.shape.found_by.empty() && rescue_.shape.root_known;
+void Salvager::note_writer() {
+  const std::uint64_t stated = state_.shape.superblock.end_from_base();
+  const auto base = static_cast<std::uint64_t>(state_.shape.base);
+  const bool as_stated = state_.shape.found_by.empty() && state_.shape.root_known;
   const bool behind =
-      as_stated && (has_bytes_from(*rescue_.source, checked_add(base, stated).value_or(~std::uint64_t{0}),
-                                   rescue_.shape.superblock.version) ||
-                    std::ranges::any_of(rescue_.found, [&](const Found& found) {
+      as_stated && (has_bytes_from(*state_.source, checked_add(base, stated).value_or(~std::uint64_t{0}),
+                                   state_.shape.superblock.version) ||
+                    std::ranges::any_of(state_.found, [&](const Found& found) {
                       return found.offset >= stated && is_header(found);
                     }));
   Finding all;
-  if (rescue_.untold) {
+  if (state_.findings.incomplete) {
     all.certainty = Certainty::Guessed;
     all.found_by = "a file of which more is damaged than is told";
-  } else if (rescue_.shape.flags_left || behind) {
+  } else if (state_.shape.flags_left || behind) {
     all.certainty = Certainty::Guessed;
     all.found_by = "a file that its writer did not close";
-  } else if (!rescue_.shape.root_known) {
+  } else if (!state_.shape.root_known) {
     all.certainty = Certainty::Guessed;
     all.found_by = "a root that was inferred";
-  } else if (!rescue_.shape.found_by.empty()) {
+  } else if (!state_.shape.found_by.empty()) {
     all.certainty = Certainty::Plausible;
-    all.found_by = rescue_.shape.found_by;
+    all.found_by = state_.shape.found_by;
   } else {
     return;
   }
-  rescue_.made->remark_on_all(all.json());
-  rescue_.report.changed = true;
+  state_.made->remark_on_all(all.json());
+  state_.findings.report.changed = true;
   general_ = std::move(all);
 }
 
 Salvaged Salvager::finish() {
-  Report& report = rescue_.report;
-  if (!report.changed && report.findings.empty()) return {rescue_.source, std::move(report)};
+  Report& report = state_.findings.report;
+  if (!report.changed && report.findings.empty()) return {state_.source, std::move(report)};
   for (Finding& finding : report.findings) {
     std::string text = finding.json();
     if (general_ && general_->certainty > finding.certainty) {
@@ -297,39 +299,39 @@ Salvaged Salvager::finish() {
       both.found_by += ", in " + general_->found_by;
       text = both.json();
     }
-    rescue_.made->remark_on(finding.address, std::move(text));
-    if (!finding.missing.empty() && finding.filled == 0) rescue_.made->note_missing(finding.address);
+    state_.made->remark_on(finding.address, std::move(text));
+    if (!finding.missing.empty() && finding.filled == 0) state_.made->note_missing(finding.address);
   }
-  return {rescue_.made, std::move(report)};
+  return {state_.made, std::move(report)};
 }
 
 // Fails if options.progress ended a walk: the result would be incomplete.
 Status Salvager::check_walks() const {
   const bool stopped =
-      rescue_.stopped || (reachable_ && reachable_->stopped()) || (unlinked_ && unlinked_->stopped());
+      state_.stopped || (reachable_ && reachable_->stopped()) || (unlinked_ && unlinked_->stopped());
   return stopped ? Status(fail(Error(ErrorCode::Interrupted, "salvage was interrupted"))) : Status{};
 }
 
 Result<Salvaged> Salvager::run() {
   H5_TRY(open());
   if (swept_whole_) take_found(*std::move(swept_));
-  root_ = rescue_.shape.root_known ? rescue_.shape.superblock.root_address : format::kUndefinedAddress;
-  if (!rescue_.shape.root_known) H5_TRY(choose_root());
+  root_ = state_.shape.root_known ? state_.shape.superblock.root_address : format::kUndefinedAddress;
+  if (!state_.shape.root_known) H5_TRY(choose_root());
   walk_reachable();
   H5_TRY(check_walks());
   H5_TRY(sweep_rest());
   find_root_links();
   mend_headers();
   mend_groups();
-  tell_of_regained();
+  note_regained();
   find_unlinked();
   H5_TRY(check_walks());
   count_damaged_trees();
-  rescue_datasets(reachable_->result(), false);
-  tell_of_shared();
-  tell_of_unlinked();
+  mend_datasets(reachable_->result(), false);
+  note_shared();
+  note_unlinked();
   H5_TRY(check_walks());
-  tell_of_writer();
+  note_writer();
   if (!lost_.empty() || !root_opens_) write_lost_and_found();
   return finish();
 }

@@ -9,14 +9,15 @@
 #include <unordered_set>
 #include <vector>
 
-#include "mend/salvage_state.h"
+#include "chunks/chunks.h"
+#include "mend/mend.h"
 
 namespace h5mount::salvage {
 
 class Salvager {
  public:
   Salvager(std::shared_ptr<io::ByteSource> source, const Options& options)
-      : rescue_(std::move(source), options) {}
+      : state_(std::move(source), options) {}
 
   Result<Salvaged> run();
 
@@ -31,17 +32,17 @@ class Salvager {
   bool opens_as_root() const;
   void mend_headers();
   void mend_groups();
-  void tell_of_regained();
+  void note_regained();
   void count_damaged_trees();
   bool needs_look(const object::DatasetDescription& dataset) const;
-  void rescue_datasets(const Surveyed& walked, bool unlinked);
+  void mend_datasets(const Surveyed& walked, bool unlinked);
   std::vector<std::uint64_t> datasets_beside(const Surveyed& walked, bool summed = false) const;
   Status check_walks() const;
-  void tell_of_writer();
+  void note_writer();
   Salvaged finish();
 
   // shared.cpp
-  void tell_of_shared();
+  void note_shared();
 
   // root.cpp
   Status choose_root();
@@ -57,7 +58,7 @@ class Salvager {
   void find_headless();
   bool is_proven(std::uint64_t address, object::ObjectKind kind) const;
   void note_object(std::uint64_t address, object::ObjectKind kind, const char* found_by);
-  void tell_of_unlinked();
+  void note_unlinked();
   std::vector<format::Link> lost_links();
 
   // An object that goes into lost+found.
@@ -66,7 +67,7 @@ class Salvager {
     bool group = false;
   };
 
-  Rescue rescue_;
+  SalvageState state_;
   std::optional<Swept> swept_;
   bool swept_whole_ = false;
   std::optional<Survey> reachable_, unlinked_;

@@ -9,63 +9,64 @@
 namespace h5mount::salvage {
 namespace {
 
-bool touches(const Claims& shared, std::uint64_t begin, std::uint64_t bytes) {
+bool touches(const UsedRanges& shared, std::uint64_t begin, std::uint64_t bytes) {
   return shared.touches(begin, checked_add(begin, bytes).value_or(~std::uint64_t{0}));
 }
 
 // Follows the index as far as it goes. True also if no steps are left to follow it.
-bool has_shared_chunk(Rescue& rescue, const object::DatasetDescription& dataset, const Claims& shared) {
+bool has_shared_chunk(SalvageState& state, const object::DatasetDescription& dataset,
+                      const UsedRanges& shared) {
   const auto geometry = geometry_of(dataset);
   if (!geometry) return false;
   if (dataset.layout.index == format::ChunkIndexKind::Implicit) {
-    const auto count = chunk_count(*geometry, rescue.end / std::max<std::uint64_t>(geometry->chunk_bytes, 1));
+    const auto count = chunk_count(*geometry, state.end / std::max<std::uint64_t>(geometry->chunk_bytes, 1));
     return count && touches(shared, dataset.layout.address, *count * geometry->chunk_bytes);
   }
-  const auto index = chunk::open_chunk_index(rescue.file, dataset.layout, *geometry);
+  const auto index = chunk::open_chunk_index(state.file, dataset.layout, *geometry);
   if (!index) return false;
   bool has = false;
   (void)(*index)->for_each([&](std::span<const std::uint64_t>, const chunk::ChunkRecord& record) {
-    has = !rescue.spend(1) || touches(shared, record.address, record.stored_size);
-    return !has && rescue.go_on();
+    has = !state.spend(1) || touches(shared, record.address, record.stored_size);
+    return !has && state.go_on();
   });
   return has;
 }
 
-bool has_shared(Rescue& rescue, const object::DatasetDescription& dataset, const Claims& shared) {
-  if (dataset.layout.cls == format::LayoutClass::Chunked) return has_shared_chunk(rescue, dataset, shared);
+bool has_shared(SalvageState& state, const object::DatasetDescription& dataset, const UsedRanges& shared) {
+  if (dataset.layout.cls == format::LayoutClass::Chunked) return has_shared_chunk(state, dataset, shared);
   if (!is_contiguous(dataset)) return false;
-  const bool fits = range_within(dataset.layout.address, dataset.image_bytes, rescue.data.end);
-  return touches(fits ? shared : rescue.data.ranges, dataset.layout.address, dataset.image_bytes);
+  const bool fits = range_within(dataset.layout.address, dataset.image_bytes, state.data.end);
+  return touches(fits ? shared : state.data.ranges, dataset.layout.address, dataset.image_bytes);
 }
 
 }  // namespace
 
-void Salvager::tell_of_shared() {
-  rescue_.data.ranges.settle();
-  const Claims shared = rescue_.data.ranges.shared();
+void Salvager::note_shared() {
+  state_.data.ranges.settle();
+  const UsedRanges shared = state_.data.ranges.shared();
   const auto tell = [&](std::uint64_t address) {
-    rescue_.note(address, Certainty::Guessed, "bytes that another dataset has too");
+    state_.findings.note(address, Certainty::Guessed, "bytes that another dataset has too");
   };
   const Surveyed& walked = reachable_->result();
   for (const DamagedDataset& one : walked.datasets) {
-    if (!rescue_.go_on()) return;
-    const auto dataset = rescue_.describe(one.address);
+    if (!state_.go_on()) return;
+    const auto dataset = state_.describe(one.address);
     if (dataset && (shared.count() > 0 || is_contiguous(dataset->description)) &&
-        has_shared(rescue_, dataset->description, shared))
+        has_shared(state_, dataset->description, shared))
       tell(one.address);
   }
-  const auto rebuilt = std::exchange(rescue_.rebuilt, {});
+  const auto rebuilt = std::exchange(state_.rebuilt, {});
   if (shared.count() == 0) return;
   for (const auto& [address, chunks] : rebuilt) {
     bool has = false;
-    chunks.within(0, rescue_.end,
+    chunks.within(0, state_.end,
                   [&](const Range& range) { has = has || shared.touches(range.begin, range.end); });
     if (has) tell(address);
   }
   for (const std::uint64_t address : datasets_beside(walked)) {
-    if (!rescue_.go_on()) return;
-    const auto dataset = rescue_.describe(address);
-    if (dataset && has_shared(rescue_, dataset->description, shared)) tell(address);
+    if (!state_.go_on()) return;
+    const auto dataset = state_.describe(address);
+    if (dataset && has_shared(state_, dataset->description, shared)) tell(address);
   }
 }
 

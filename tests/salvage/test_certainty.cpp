@@ -98,27 +98,27 @@ TEST_F(LatestFormatTest, ADatasetWithARebuiltIndexThatOverlapsAnotherIsGuessed) 
 }
 
 // What several of many ranges have is kept in bounded memory, and nothing of it is left out.
-TEST(Claims, WhatIsSharedIsKept) {
-  Claims claims(true);
-  claims.add(100, 50);
-  claims.add(150, 50);
-  claims.settle();
-  EXPECT_EQ(claims.shared().count(), 0U);
-  claims.add(140, 20);
-  claims.add(150, 4);
-  claims.settle();
-  const Claims some = claims.shared();
+TEST(UsedRanges, WhatIsSharedIsKept) {
+  UsedRanges used(true);
+  used.add(100, 50);
+  used.add(150, 50);
+  used.settle();
+  EXPECT_EQ(used.shared().count(), 0U);
+  used.add(140, 20);
+  used.add(150, 4);
+  used.settle();
+  const UsedRanges some = used.shared();
   EXPECT_EQ(some.count(), 1U);
   EXPECT_TRUE(some.touches(159, 160) && some.touches(140, 141));
   EXPECT_FALSE(some.touches(0, 140) || some.touches(160, 1000));
 
-  Claims many(true);
-  constexpr std::uint64_t kMany = 2 * Claims::kMaxShared + 1000;
+  UsedRanges many(true);
+  constexpr std::uint64_t kMany = 2 * UsedRanges::kMaxShared + 1000;
   for (int time = 0; time < 2; ++time)
     for (std::uint64_t i = 0; i < kMany; ++i) many.add(10 * i, 4);
   many.settle();
-  const Claims shared = many.shared();
-  EXPECT_LE(shared.count(), 2 * Claims::kMaxShared);
+  const UsedRanges shared = many.shared();
+  EXPECT_LE(shared.count(), 2 * UsedRanges::kMaxShared);
   std::uint64_t bytes = 0;
   for (std::uint64_t i = 0; i < kMany; ++i)
     shared.within(10 * i, 10 * i + 4, [&](const Range& range) { bytes += range.end - range.begin; });

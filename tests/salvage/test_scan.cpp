@@ -111,11 +111,11 @@ TEST(Sweep, FindsNothingInWhatIsOnlyRead) {
   for (const std::uint64_t at : {100, 20'000, 50'000}) std::memcpy(&bytes[at], "SNOD", 4);
   test::FaultySource source(std::move(bytes));
   source.bad_byte = 20'004;
-  Claims claims;
-  claims.add(10'000, 30'000);
-  claims.settle();
+  UsedRanges used;
+  used.add(10'000, 30'000);
+  used.settle();
   const auto swept =
-      sweep(source, {{0, source.size()}}, {.fill = true, .threads = 1, .progress = {}}, {&claims, 5000});
+      sweep(source, {{0, source.size()}}, {.fill = true, .threads = 1, .progress = {}}, {&used, 5000});
   ASSERT_TRUE(swept) << swept.error().text();
   std::vector<std::uint64_t> found;
   std::ranges::transform(swept->found, std::back_inserter(found), Found::place);

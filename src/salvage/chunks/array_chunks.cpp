@@ -4,7 +4,7 @@
 #include <map>
 #include <unordered_set>
 
-#include "../mend/salvage_state.h"
+#include "chunks.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/base/structures.h"
@@ -19,14 +19,14 @@ constexpr std::uint64_t kStepsPerBlock = 512;  // for a look at a block, whateve
 
 class ArrayGatherer {
  public:
-  ArrayGatherer(Rescue& rescue, const OpenedDataset& dataset, chunk::GridOrder order)
-      : rescue_(rescue),
+  ArrayGatherer(SalvageState& state, const OpenedDataset& dataset, chunk::GridOrder order)
+      : state_(state),
         geometry_(dataset.geometry),
         layout_(dataset.description.layout),
         order_(std::move(order)),
-        format_(record_format(rescue, dataset, 0)),
+        format_(record_format(state, dataset, 0)),
         expected_{{.client = geometry_.filtered ? format::ChunkClient::Filtered : format::ChunkClient::Plain,
-                   .size_of_offsets = rescue.sizes().offsets,
+                   .size_of_offsets = state.sizes().offsets,
                    .chunk_bytes = geometry_.chunk_bytes},
                   order_.end()} {}
 
@@ -53,7 +53,7 @@ class ArrayGatherer {
   void take(const std::byte* elements, std::uint64_t first, std::uint64_t count, bool proven = true) {
     if (first >= order_.end()) return;
     count = std::min(count, order_.end() - first);
-    if (!rescue_.spend(count)) return;
+    if (!state_.spend(count)) return;
     for (std::uint64_t i = 0; i < count; ++i) {
       const format::ChunkEntry entry = format_->entry(elements + i * format_->record_bytes());
       if (entry.address == format::kUndefinedAddress) {
@@ -62,8 +62,8 @@ class ArrayGatherer {
       }
       const auto number = in_grid(first + i);
       if (!number) continue;
-      if (!proven && (!may_be_chunk(rescue_, geometry_, entry.address, entry.stored_size) ||
-                      rescue_.claims.touches(entry.address, entry.address + entry.stored_size)))
+      if (!proven && (!may_be_chunk(state_, geometry_, entry.address, entry.stored_size) ||
+                      state_.used.touches(entry.address, entry.address + entry.stored_size)))
         continue;
       out_.chunks.push_back({*number, {entry.address, entry.stored_size, entry.filter_mask, {}}});
     }
@@ -88,11 +88,11 @@ class ArrayGatherer {
   // Lists the chunks whose elements are absent. There may be far more such elements than the dataset has
   // chunks, so it is the chunks that are gone through.
   void list_absent() {
-    Claims absent;
+    UsedRanges absent;
     for (const Range& range : absent_) absent.add(range.begin, range.end - range.begin);
     absent.settle();
-    const std::uint64_t chunks = absent_.empty() ? 0 : chunk_count(geometry_, rescue_.steps).value_or(0);
-    if (!rescue_.spend(chunks)) return;
+    const std::uint64_t chunks = absent_.empty() ? 0 : chunk_count(geometry_, state_.steps).value_or(0);
+    if (!state_.spend(chunks)) return;
     std::ranges::fill(scanamed_, 0);
     for (std::uint64_t number = 0; number < chunks; ++number) {
       if (absent.contains(order_.number(scanamed_))) out_.absent.push_back(number);
@@ -109,8 +109,8 @@ class ArrayGatherer {
   // Takes the elements of a block that its checksum does not confirm: nothing tells which of its bytes were
   // overwritten.
   void take_unproven(std::uint64_t address, std::uint64_t first, std::uint64_t count) {
-    if (address >= rescue_.end || count > (rescue_.end - address) / format_->record_bytes()) return;
-    const auto block = rescue_.file->read(address, count * format_->record_bytes(), "ArrayBlock");
+    if (address >= state_.end || count > (state_.end - address) / format_->record_bytes()) return;
+    const auto block = state_.file->read(address, count * format_->record_bytes(), "ArrayBlock");
     if (!block) return;
     be_unproven();
     take(block->bytes().data(), first, count, false);
@@ -119,26 +119,26 @@ class ArrayGatherer {
   // ---- fixed arrays
 
   Result<format::FixedArrayHeader> fixed_header(std::uint64_t data_block) const {
-    Writer out(rescue_.sizes());
+    Writer out(state_.sizes());
     out.text("FAHD").uint(0, 1).uint(static_cast<std::uint64_t>(expected_.record.client), 1);
     out.uint(format_->record_bytes(), 1).uint(layout_.fixed_array_page_bits, 1);
     // A fixed array has room for the chunks of the maximum extents.
     const std::uint64_t slowest = divide_up(geometry_.max_dims[0], geometry_.chunk_dims[0]);
     out.length(checked_mul(order_.stride(0), slowest).value_or(0)).address(data_block).checksum();
     const std::vector<std::byte> bytes = out.take();
-    format::Cursor cursor(bytes, layout_.address, structures::kFixedArrayHeader, rescue_.sizes());
+    format::Cursor cursor(bytes, layout_.address, structures::kFixedArrayHeader, state_.sizes());
     return format::decode_fixed_array_header(cursor, expected_);
   }
 
   void gather_fixed() {
-    for (const Found& found : rescue_.owned(Kind::FixedData, layout_.address)) {
+    for (const Found& found : state_.owned(Kind::FixedData, layout_.address)) {
       const auto header = fixed_header(found.offset);
-      if (!header || !rescue_.spend(kStepsPerBlock)) return;
+      if (!header || !state_.spend(kStepsPerBlock)) return;
       if (take_fixed_block(*header)) return;
     }
     // If even the signature of the data block is gone, the block is at the address that the header states.
-    const auto block = rescue_.file->read(layout_.address, format::fixed_array_header_bytes(rescue_.sizes()),
-                                          structures::kFixedArrayHeader);
+    const auto block = state_.file->read(layout_.address, format::fixed_array_header_bytes(state_.sizes()),
+                                         structures::kFixedArrayHeader);
     if (!block) return;
     format::Cursor cursor = block->cursor(structures::kFixedArrayHeader);
     const auto header = format::decode_fixed_array_header(cursor, expected_);
@@ -154,7 +154,7 @@ class ArrayGatherer {
   bool take_fixed_block(const format::FixedArrayHeader& header) {
     const std::uint64_t at = header.data_block_address;
     if (header.bitmap_in_parts()) return false;
-    const auto block = rescue_.file->read(at, header.data_block_bytes, structures::kFixedArrayDataBlock);
+    const auto block = state_.file->read(at, header.data_block_bytes, structures::kFixedArrayDataBlock);
     if (!block) return false;
     format::Cursor cursor = block->cursor(structures::kFixedArrayDataBlock);
     if (!format::decode_fixed_array_data_block(cursor, header, layout_.address)) return false;
@@ -171,7 +171,7 @@ class ArrayGatherer {
     for (std::uint64_t page = 0; page < header.page_count; ++page) {
       const std::uint64_t first = page * header.page_entries;
       const std::uint64_t entries = std::min(header.page_entries, header.entry_count - first);
-      if (first >= order_.end() || (bitmap == nullptr && at >= rescue_.end) || !rescue_.spend(1)) return;
+      if (first >= order_.end() || (bitmap == nullptr && at >= state_.end) || !state_.spend(1)) return;
       if (bitmap != nullptr && !format::page_bit(bitmap, page)) {
         note_absent(first, entries);
       } else if (const auto block = page_at(at, entries)) {
@@ -184,8 +184,8 @@ class ArrayGatherer {
   // Returns nullopt at once for a page beyond the end of the file: a header can claim millions of them, and
   // each read would ask for the file's size.
   std::optional<metadata::MetadataBlock> page_at(std::uint64_t at, std::uint64_t entries) {
-    if (at >= rescue_.end || !rescue_.spend(entries)) return std::nullopt;
-    auto block = rescue_.file->read(at, entries * format_->record_bytes() + 4, "ArrayPage");
+    if (at >= state_.end || !state_.spend(entries)) return std::nullopt;
+    auto block = state_.file->read(at, entries * format_->record_bytes() + 4, "ArrayPage");
     if (!block) return std::nullopt;
     format::Cursor cursor = block->cursor("ArrayPage");
     if (!format::check_array_page(cursor, entries, format_->record_bytes())) return std::nullopt;
@@ -195,30 +195,30 @@ class ArrayGatherer {
   // ---- extensible arrays
 
   Result<format::ExtensibleArrayHeader> extensible_header() const {
-    Writer out(rescue_.sizes());
+    Writer out(state_.sizes());
     out.text("EAHD").uint(0, 1).uint(static_cast<std::uint64_t>(expected_.record.client), 1);
     out.uint(format_->record_bytes(), 1).uint(layout_.ea_max_bits, 1).uint(layout_.ea_index_elements, 1);
     out.uint(layout_.ea_min_elements, 1).uint(layout_.ea_min_pointers, 1).uint(layout_.ea_page_bits, 1);
     for (unsigned i = 0; i < 6; ++i) out.length(0);
     out.address(format::kUndefinedAddress).checksum();
     const std::vector<std::byte> bytes = out.take();
-    format::Cursor cursor(bytes, layout_.address, structures::kExtensibleArrayHeader, rescue_.sizes());
+    format::Cursor cursor(bytes, layout_.address, structures::kExtensibleArrayHeader, state_.sizes());
     return format::decode_extensible_array_header(cursor, expected_);
   }
 
   void gather_extensible() {
     const auto header = extensible_header();
     if (!header) return;
-    for (const Found& found : rescue_.owned(Kind::ExtensibleIndex, layout_.address))
-      if (rescue_.spend(kStepsPerBlock)) take_index_block(found.offset, *header, true);
+    for (const Found& found : state_.owned(Kind::ExtensibleIndex, layout_.address))
+      if (state_.spend(kStepsPerBlock)) take_index_block(found.offset, *header, true);
     if (!any_index_block_) take_named_index_block(*header);
-    for (const Found& found : rescue_.owned(Kind::ExtensibleSuper, layout_.address))
-      if (rescue_.spend(kStepsPerBlock)) take_super_block(found.offset, *header);
-    for (const Found& found : rescue_.owned(Kind::ExtensibleData, layout_.address))
-      if (rescue_.spend(kStepsPerBlock)) take_data_block(found.offset, *header);
+    for (const Found& found : state_.owned(Kind::ExtensibleSuper, layout_.address))
+      if (state_.spend(kStepsPerBlock)) take_super_block(found.offset, *header);
+    for (const Found& found : state_.owned(Kind::ExtensibleData, layout_.address))
+      if (state_.spend(kStepsPerBlock)) take_data_block(found.offset, *header);
     for (const auto& [address, place] : named_) {
       if (taken_.contains(address) || place.first + header->index_block_elements >= order_.end()) continue;
-      if (!rescue_.spend(kStepsPerBlock)) return;
+      if (!state_.spend(kStepsPerBlock)) return;
       if (header->pages_per_data_block(place.super_block) == 0)
         take_unproven(address + header->body_at, place.first + header->index_block_elements,
                       header->data_block_elements(place.super_block));
@@ -230,8 +230,8 @@ class ArrayGatherer {
   // Takes the damaged index block at the address that the header states.
   void take_named_index_block(const format::ExtensibleArrayHeader& made) {
     const auto block =
-        rescue_.file->read(layout_.address, format::extensible_array_header_bytes(rescue_.sizes()),
-                           structures::kExtensibleArrayHeader);
+        state_.file->read(layout_.address, format::extensible_array_header_bytes(state_.sizes()),
+                          structures::kExtensibleArrayHeader);
     if (!block) return;
     format::Cursor cursor = block->cursor(structures::kExtensibleArrayHeader);
     const auto header = format::decode_extensible_array_header(cursor, expected_);
@@ -243,7 +243,7 @@ class ArrayGatherer {
 
   void take_index_block(std::uint64_t address, const format::ExtensibleArrayHeader& header, bool proven) {
     const auto block =
-        rescue_.file->read(address, header.index_block_bytes, structures::kExtensibleArrayIndexBlock);
+        state_.file->read(address, header.index_block_bytes, structures::kExtensibleArrayIndexBlock);
     if (!block) return;
     if (proven) {
       format::Cursor cursor = block->cursor(structures::kExtensibleArrayIndexBlock);
@@ -278,12 +278,11 @@ class ArrayGatherer {
   }
 
   std::uint64_t address_in(const metadata::MetadataBlock& block, std::size_t at, std::uint64_t i) const {
-    return format_->address(block.bytes().data() + at +
-                            static_cast<std::size_t>(i) * rescue_.sizes().offsets);
+    return format_->address(block.bytes().data() + at + static_cast<std::size_t>(i) * state_.sizes().offsets);
   }
 
   void take_super_block(std::uint64_t address, const format::ExtensibleArrayHeader& header) {
-    const auto prefix = rescue_.file->read(address, header.body_at, structures::kExtensibleArraySuperBlock);
+    const auto prefix = state_.file->read(address, header.body_at, structures::kExtensibleArraySuperBlock);
     if (!prefix) return;
     const std::uint64_t first =
         load_le_width(prefix->bytes().data() + header.index_elements_at, header.offset_width);
@@ -291,15 +290,15 @@ class ArrayGatherer {
     while (u < header.super_blocks && header.first_element_of(u) < first) ++u;
     if (u >= header.super_blocks || header.first_element_of(u) != first) return;
     const auto block =
-        rescue_.file->read(address, format::extensible_array_super_block_bytes(rescue_.sizes(), header, u),
-                           structures::kExtensibleArraySuperBlock);
+        state_.file->read(address, format::extensible_array_super_block_bytes(state_.sizes(), header, u),
+                          structures::kExtensibleArraySuperBlock);
     if (!block) return;
     format::Cursor cursor = block->cursor(structures::kExtensibleArraySuperBlock);
     if (!format::decode_extensible_array_super_block(cursor, header, layout_.address, u)) return;
     const std::size_t at =
         header.body_at + static_cast<std::size_t>(format::extensible_array_page_bitmap_bytes(header, u));
     const std::uint64_t each = header.data_block_elements(u);
-    for (std::uint64_t b = 0; b < header.data_blocks_of(u) && rescue_.spend(1); ++b) {
+    for (std::uint64_t b = 0; b < header.data_blocks_of(u) && state_.spend(1); ++b) {
       const std::uint64_t data_block = address_in(*block, at, b);
       if (data_block == format::kUndefinedAddress) {
         note_absent(first + header.index_block_elements + b * each, each);
@@ -336,7 +335,7 @@ class ArrayGatherer {
   }
 
   void take_data_block(std::uint64_t address, const format::ExtensibleArrayHeader& header) {
-    const auto prefix = rescue_.file->read(address, header.body_at, structures::kExtensibleArrayDataBlock);
+    const auto prefix = state_.file->read(address, header.body_at, structures::kExtensibleArrayDataBlock);
     if (!prefix) return;
     const auto place = place_of(
         address, load_le_width(prefix->bytes().data() + header.index_elements_at, header.offset_width),
@@ -346,7 +345,7 @@ class ArrayGatherer {
     const std::uint64_t elements = header.data_block_elements(u);
     const bool paged = header.pages_per_data_block(u) != 0;
     const std::uint64_t bytes = format::extensible_array_data_block_bytes(header, elements, paged);
-    const auto block = rescue_.file->read(address, bytes, structures::kExtensibleArrayDataBlock);
+    const auto block = state_.file->read(address, bytes, structures::kExtensibleArrayDataBlock);
     if (!block) return;
     format::Cursor cursor = block->cursor(structures::kExtensibleArrayDataBlock);
     if (!format::decode_extensible_array_data_block(cursor, header, layout_.address, elements, paged)) return;
@@ -362,7 +361,7 @@ class ArrayGatherer {
     std::uint64_t at = address + format::extensible_array_data_block_bytes(header, elements, true);
     std::uint64_t number = place.first + header.index_block_elements;
     for (std::uint64_t page = 0; page < header.pages_per_data_block(place.super_block); ++page) {
-      if (at >= rescue_.end || number >= order_.end()) return;
+      if (at >= state_.end || number >= order_.end()) return;
       if (const auto elements_of_page = page_at(at, page_elements))
         take(elements_of_page->bytes().data(), number, page_elements);
       at += header.page_bytes();
@@ -370,7 +369,7 @@ class ArrayGatherer {
     }
   }
 
-  Rescue& rescue_;
+  SalvageState& state_;
   const chunk::ChunkGeometry& geometry_;
   const format::DataLayout& layout_;
   const chunk::GridOrder order_;
@@ -388,11 +387,11 @@ class ArrayGatherer {
 
 }  // namespace
 
-GatheredChunks gather_array_chunks(Rescue& rescue, const OpenedDataset& dataset) {
+GatheredChunks gather_array_chunks(SalvageState& state, const OpenedDataset& dataset) {
   const bool unlimited = dataset.description.layout.index == format::ChunkIndexKind::ExtensibleArray;
   auto order = chunk::GridOrder::make(dataset.geometry, unlimited);
   if (!order) return {};
-  return ArrayGatherer(rescue, dataset, *std::move(order)).run();
+  return ArrayGatherer(state, dataset, *std::move(order)).run();
 }
 
 }  // namespace h5mount::salvage

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "../mend/salvage_state.h"
+#include "chunks.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/thread.h"
 #include "h5mount/base/thread_annotations.h"
@@ -27,15 +27,15 @@ std::uint64_t needed_bytes(const chunk::ChunkGeometry& geometry, std::uint64_t n
 
 class ChunkCheck {
  public:
-  ChunkCheck(Rescue& rescue, const OpenedDataset& dataset, const filter::FilterPipeline& pipeline,
+  ChunkCheck(SalvageState& state, const OpenedDataset& dataset, const filter::FilterPipeline& pipeline,
              std::span<const PlacedChunk> chunks)
-      : rescue_(rescue), dataset_(dataset), pipeline_(pipeline), chunks_(chunks) {}
+      : state_(state), dataset_(dataset), pipeline_(pipeline), chunks_(chunks) {}
 
   std::vector<std::uint64_t> run() {
     const std::uint64_t bytes = dataset_.geometry.chunk_bytes;
     const std::uint64_t each = 2 * bytes + pipeline_.scratch_bytes(bytes);
     const auto most = std::min<std::uint64_t>(
-        {rescue_.options.threads, limits::kMaxDecodeAboveCache / each, chunks_.size()});
+        {state_.options.threads, limits::kMaxDecodeAboveCache / each, chunks_.size()});
     run_together("h5-sweep", static_cast<std::size_t>(most), [this] { work(); });
     const MutexLock lock(mutex_);
     std::ranges::sort(damaged_);
@@ -50,7 +50,7 @@ class ChunkCheck {
       const bool damaged = is_damaged(chunks_[i], stored, decoded, scratch);
       const MutexLock lock(mutex_);
       if (damaged) damaged_.push_back(chunks_[i].number);
-      if (!rescue_.go_on()) next_ = chunks_.size();
+      if (!state_.go_on()) next_ = chunks_.size();
     }
   }
 
@@ -60,15 +60,15 @@ class ChunkCheck {
     const chunk::ChunkGeometry& geometry = dataset_.geometry;
     if (is_stored_plain(dataset_, chunk)) return record.stored_size != geometry.chunk_bytes;
     if (pipeline_.missing(record.filter_mask)) return false;  // nothing tells
-    if (!may_be_chunk(rescue_, geometry, record.address, record.stored_size)) return false;
-    if (rescue_.unreadable.touches(record.address, record.address + record.stored_size)) return false;
+    if (!may_be_chunk(state_, geometry, record.address, record.stored_size)) return false;
+    if (state_.unreadable.touches(record.address, record.address + record.stored_size)) return false;
     stored.resize(static_cast<std::size_t>(record.stored_size));
-    if (!rescue_.made->read_at(record.address, stored)) return false;
+    if (!state_.made->read_at(record.address, stored)) return false;
     const auto given = pipeline_.decode_up_to(stored, record.filter_mask, decoded, scratch);
     return given ? *given < needed_bytes(geometry, chunk.number) : is_about_bytes(given.error().code());
   }
 
-  Rescue& rescue_;
+  SalvageState& state_;
   const OpenedDataset& dataset_;
   const filter::FilterPipeline& pipeline_;
   const std::span<const PlacedChunk> chunks_;
@@ -79,17 +79,17 @@ class ChunkCheck {
 
 }  // namespace
 
-std::vector<std::uint64_t> damaged_chunks(Rescue& rescue, const OpenedDataset& dataset,
+std::vector<std::uint64_t> damaged_chunks(SalvageState& state, const OpenedDataset& dataset,
                                           std::span<const PlacedChunk> chunks) {
   if (!dataset.geometry.filtered || dataset.geometry.chunk_bytes > kMaxChecked) return {};
   const auto pipeline =
       metadata::make_filter_pipeline(dataset.description.pipeline.filters, dataset.geometry.chunk_bytes);
   if (!pipeline) return {};
-  const std::uint64_t most = rescue.decoded_left / std::max<std::uint64_t>(dataset.geometry.chunk_bytes, 1);
+  const std::uint64_t most = state.decoded_left / std::max<std::uint64_t>(dataset.geometry.chunk_bytes, 1);
   if (chunks.size() > most) chunks = chunks.first(static_cast<std::size_t>(most));
-  rescue.decoded_left -= chunks.size() * dataset.geometry.chunk_bytes;
+  state.decoded_left -= chunks.size() * dataset.geometry.chunk_bytes;
   if (chunks.empty()) return {};
-  return ChunkCheck(rescue, dataset, **pipeline, chunks).run();
+  return ChunkCheck(state, dataset, **pipeline, chunks).run();
 }
 
 }  // namespace h5mount::salvage

@@ -1,8 +1,8 @@
-// Rescues datasets: contiguous data of which parts are lost get a new place, and chunks get a new tree.
+// Mends datasets: contiguous data of which parts are lost get a new place, and chunks get a new tree.
 #include <algorithm>
 #include <utility>
 
-#include "../mend/salvage_state.h"
+#include "chunks.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
@@ -47,20 +47,20 @@ std::vector<std::byte> fill_bytes(const object::DatasetDescription& description)
 
 // ---- contiguous
 
-void rescue_contiguous(Rescue& rescue, const OpenedDataset& dataset, bool unlinked, Finding& finding) {
+void mend_contiguous(SalvageState& state, const OpenedDataset& dataset, bool unlinked, Finding& finding) {
   const object::DatasetDescription& d = dataset.description;
   const std::uint64_t begin = d.layout.address, bytes = d.image_bytes;
   const std::uint64_t behind = checked_add(begin, bytes).value_or(~std::uint64_t{0});
-  Claims gone;  // counted from the dataset's first byte
-  const auto lose = [&](const Claims& claims) {
-    const auto parts = parts_in(rescue, claims, begin, std::min(behind, rescue.end));
+  UsedRanges gone;  // counted from the dataset's first byte
+  const auto lose = [&](const UsedRanges& used) {
+    const auto parts = parts_in(state, used, begin, std::min(behind, state.end));
     for (const MadeSource::Lost& part : parts) gone.add(part.begin, part.end - part.begin);
     return !parts.empty();
   };
-  if (unlinked) lose(rescue.claims);
-  if (is_unread(rescue, begin, bytes) && lose(rescue.unreadable)) finding.found_by = kUnread;
-  if (behind > rescue.end) {
-    const std::uint64_t from = rescue.end > begin ? rescue.end - begin : 0;
+  if (unlinked) lose(state.used);
+  if (is_unread(state, begin, bytes) && lose(state.unreadable)) finding.found_by = kUnread;
+  if (behind > state.end) {
+    const std::uint64_t from = state.end > begin ? state.end - begin : 0;
     gone.add(from, bytes - from);
   }
   gone.settle();
@@ -68,26 +68,26 @@ void rescue_contiguous(Rescue& rescue, const OpenedDataset& dataset, bool unlink
   gone.within(0, bytes, [&](const Range& range) { lost.push_back({range.begin, range.end}); });
   if (lost.empty()) return;
   finding.certainty = Certainty::Plausible;  // no checksum covers contiguous data
-  const bool fill = rescue.options.fill && rescue.may_fill(bytes);
+  const bool fill = state.options.fill && state.may_fill(bytes);
   for (const MadeSource::Lost& range : lost) {
     add_range(finding.missing, range.begin, range.end);
     if (fill) finding.filled += range.end - range.begin;
   }
   if (!unlinked && !fill) return;  // reading them is an error anyway
   const auto place =
-      rescue.made->add_part(begin, bytes, std::move(lost), fill ? fill_bytes(d) : std::vector<std::byte>{});
+      state.made->add_part(begin, bytes, std::move(lost), fill ? fill_bytes(d) : std::vector<std::byte>{});
   if (!place) return;
   static constexpr MessageType kLayout[] = {MessageType::DataLayout};
-  const NewMessage layout = encode_contiguous_layout(*place, bytes, rescue.sizes());
-  rescue.replace_messages(*dataset.object.header, kLayout, {&layout, 1});
+  const NewMessage layout = encode_contiguous_layout(*place, bytes, state.sizes());
+  state.replace_messages(*dataset.object.header, kLayout, {&layout, 1});
 }
 
 // ---- chunked
 
 class ChunkTable {
  public:
-  ChunkTable(Rescue& rescue, const OpenedDataset& dataset, std::uint64_t count)
-      : rescue_(rescue),
+  ChunkTable(SalvageState& state, const OpenedDataset& dataset, std::uint64_t count)
+      : state_(state),
         dataset_(dataset),
         geometry_(dataset.geometry),
         states_(static_cast<std::size_t>(count)),
@@ -104,11 +104,11 @@ class ChunkTable {
       if (number < states_.size() && states_[number] == State::Unknown) states_[number] = State::Absent;
   }
   // The chunks that the dataset's own index does not list.
-  Claims claims_of_found() const {
-    Claims out;
+  UsedRanges claims_of_found() const {
+    UsedRanges out;
     for (std::size_t i = known_; i < placed_.size(); ++i)
       if (states_[placed_[i].number] == State::Present &&
-          range_within(placed_[i].record.address, placed_[i].record.stored_size, rescue_.end))
+          range_within(placed_[i].record.address, placed_[i].record.stored_size, state_.end))
         out.add(placed_[i].record.address, placed_[i].record.stored_size);
     out.settle();
     return out;
@@ -127,14 +127,14 @@ class ChunkTable {
   bool drop_lost(bool unlinked) {
     const auto split = std::ranges::partition(placed_, [&](const PlacedChunk& one) {
       const std::uint64_t begin = one.record.address, bytes = one.record.stored_size;
-      const bool inside = range_within(begin, bytes, rescue_.end);
-      return inside && !(unlinked && rescue_.claims.touches(begin, begin + bytes));
+      const bool inside = range_within(begin, bytes, state_.end);
+      return inside && !(unlinked && state_.used.touches(begin, begin + bytes));
     });
     for (const PlacedChunk& one : split) states_[one.number] = State::Lost;
     const bool any = !split.empty();
-    if (!rescue_.options.fill) return any;
+    if (!state_.options.fill) return any;
     const std::span<const PlacedChunk> there(placed_.begin(), split.begin());
-    const std::vector<std::uint64_t> damaged = damaged_chunks(rescue_, dataset_, there);
+    const std::vector<std::uint64_t> damaged = damaged_chunks(state_, dataset_, there);
     for (const std::uint64_t number : damaged) states_[number] = State::Lost;
     return any || !damaged.empty();
   }
@@ -143,7 +143,7 @@ class ChunkTable {
   bool find_unread() {
     for (const PlacedChunk& one : placed_)
       if (states_[one.number] == State::Present &&
-          is_unread(rescue_, one.record.address, one.record.stored_size))
+          is_unread(state_, one.record.address, one.record.stored_size))
         unread_.push_back(one.number);
     std::ranges::sort(unread_);
     return !unread_.empty();
@@ -154,9 +154,9 @@ class ChunkTable {
     std::vector<PlacedChunk> there;
     for (const PlacedChunk& one : placed_)
       if (states_[one.number] == State::Present &&
-          range_within(one.record.address, one.record.stored_size, rescue_.end))
+          range_within(one.record.address, one.record.stored_size, state_.end))
         there.push_back(one);
-    for (const std::uint64_t number : zero_chunks(rescue_, dataset_, there)) {
+    for (const std::uint64_t number : zero_chunks(state_, dataset_, there)) {
       const ChunkImage image = image_of(geometry_, number);
       add_range(finding.guessed, image.range.begin, image.range.end);
     }
@@ -188,7 +188,7 @@ class ChunkTable {
   bool take_unread(const PlacedChunk& chunk, NodeEntry& entry, Finding& finding);
   std::optional<std::uint64_t> write_tree(const std::vector<NodeEntry>& entries);
 
-  Rescue& rescue_;
+  SalvageState& state_;
   const OpenedDataset& dataset_;
   const chunk::ChunkGeometry& geometry_;
   std::vector<State> states_;
@@ -220,22 +220,22 @@ bool ChunkTable::covered() const {
 void ChunkTable::note_missing(std::uint64_t number, Finding& finding) const {
   const ChunkImage image = image_of(geometry_, number);
   add_range(finding.missing, image.range.begin, image.range.end);
-  if (rescue_.options.fill) finding.filled += image.bytes;
+  if (state_.options.fill) finding.filled += image.bytes;
 }
 
 // Of a chunk that is stored as it is the bytes are given that the source gives. Returns false if the chunk is
 // to be left out of the tree, so that all of it is filled.
 bool ChunkTable::take_unread(const PlacedChunk& chunk, NodeEntry& entry, Finding& finding) {
-  const bool fill = rescue_.options.fill;
+  const bool fill = state_.options.fill;
   if (!is_stored_plain(dataset_, chunk)) {
     note_missing(chunk.number, finding);
     return !fill;
   }
-  UnreadParts unread = unread_parts(rescue_, geometry_, chunk);
+  UnreadParts unread = unread_parts(state_, geometry_, chunk);
   unread_ranges_.insert(unread_ranges_.end(), unread.ranges.begin(), unread.ranges.end());
   if (!fill) return true;
-  const auto place = rescue_.made->add_part(chunk.record.address, chunk.record.stored_size,
-                                            std::move(unread.parts), fill_bytes(dataset_.description));
+  const auto place = state_.made->add_part(chunk.record.address, chunk.record.stored_size,
+                                           std::move(unread.parts), fill_bytes(dataset_.description));
   if (!place) return true;
   entry.child = *place;
   finding.filled += unread.bytes;
@@ -262,10 +262,10 @@ std::vector<NodeEntry> ChunkTable::entries(Finding& finding) {
       if (std::ranges::binary_search(unread_, number) && !take_unread(*chunk, entry, finding)) continue;
     } else {
       note_missing(number, finding);
-      if (rescue_.options.fill) continue;
-      if (!nowhere) nowhere = rescue_.made->lost(stored);
+      if (state_.options.fill) continue;
+      if (!nowhere) nowhere = state_.made->lost(stored);
       entry.stored_size = static_cast<std::uint32_t>(stored);
-      entry.child = nowhere.value_or(rescue_.end);
+      entry.child = nowhere.value_or(state_.end);
     }
     out.push_back(std::move(entry));
   }
@@ -281,8 +281,8 @@ std::optional<std::uint64_t> ChunkTable::write_tree(const std::vector<NodeEntry>
   for (std::size_t at = 0; at < all.size() || leaves.empty(); at += kLeafEntries) {
     const auto part = all.subspan(at, std::min(kLeafEntries, all.size() - at));
     const bool last = at + part.size() == all.size();
-    const auto place = rescue_.made->add(
-        encode_chunk_node(0, part, last ? behind : all[at + part.size()].offsets, rescue_.sizes()));
+    const auto place = state_.made->add(
+        encode_chunk_node(0, part, last ? behind : all[at + part.size()].offsets, state_.sizes()));
     if (!place) return std::nullopt;
     if (last && leaves.empty()) return place;
     NodeEntry leaf;
@@ -290,7 +290,7 @@ std::optional<std::uint64_t> ChunkTable::write_tree(const std::vector<NodeEntry>
     leaf.child = *place;
     leaves.push_back(std::move(leaf));
   }
-  return rescue_.made->add(encode_chunk_node(1, leaves, behind, rescue_.sizes()));
+  return state_.made->add(encode_chunk_node(1, leaves, behind, state_.sizes()));
 }
 
 bool ChunkTable::write(Finding& finding) {
@@ -298,15 +298,15 @@ bool ChunkTable::write(Finding& finding) {
   if (!tree) return false;
   static constexpr MessageType kLayout[] = {MessageType::DataLayout};
   const NewMessage layout =
-      encode_chunked_layout(*tree, geometry_.chunk_dims, geometry_.element_size, rescue_.sizes());
-  return rescue_.replace_messages(*dataset_.object.header, kLayout, {&layout, 1});
+      encode_chunked_layout(*tree, geometry_.chunk_dims, geometry_.element_size, state_.sizes());
+  return state_.replace_messages(*dataset_.object.header, kLayout, {&layout, 1});
 }
 
 // The chunks that a dataset's index lists; `damage` receives the first error of it.
-std::vector<PlacedChunk> chunks_of(Rescue& rescue, const OpenedDataset& dataset,
+std::vector<PlacedChunk> chunks_of(SalvageState& state, const OpenedDataset& dataset,
                                    std::optional<Error>& damage) {
   std::vector<PlacedChunk> out;
-  const auto index = chunk::open_chunk_index(rescue.file, dataset.description.layout, dataset.geometry);
+  const auto index = chunk::open_chunk_index(state.file, dataset.description.layout, dataset.geometry);
   if (!index) {
     damage = index.error();
     return out;
@@ -315,7 +315,7 @@ std::vector<PlacedChunk> chunks_of(Rescue& rescue, const OpenedDataset& dataset,
   const Status walked =
       (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
         out.push_back({row_major_number(scaled, dataset.geometry.grid), record});
-        whole = out.size() < limits::kMaxCheckedExtents && rescue.spend(1);
+        whole = out.size() < limits::kMaxCheckedExtents && state.spend(1);
         return whole;
       });
   if (!walked) damage = walked.error();
@@ -323,15 +323,15 @@ std::vector<PlacedChunk> chunks_of(Rescue& rescue, const OpenedDataset& dataset,
   return out;
 }
 
-GatheredChunks gather(Rescue& rescue, const OpenedDataset& dataset) {
+GatheredChunks gather(SalvageState& state, const OpenedDataset& dataset) {
   switch (dataset.description.layout.index) {
     case format::ChunkIndexKind::FixedArray:
     case format::ChunkIndexKind::ExtensibleArray:
-      return gather_array_chunks(rescue, dataset);
+      return gather_array_chunks(state, dataset);
     case format::ChunkIndexKind::BTree1:
-      return gather_tree1_chunks(rescue, dataset);
+      return gather_tree1_chunks(state, dataset);
     case format::ChunkIndexKind::BTree2:
-      return gather_tree2_chunks(rescue, dataset);
+      return gather_tree2_chunks(state, dataset);
     case format::ChunkIndexKind::Single:
     case format::ChunkIndexKind::Implicit:
       break;
@@ -341,23 +341,23 @@ GatheredChunks gather(Rescue& rescue, const OpenedDataset& dataset) {
 
 // Keeps where the chunks lie that were found for the dataset at `address`, to compare them with the data of
 // others.
-void keep_found(Rescue& rescue, std::uint64_t address, Claims chunks) {
+void keep_found(SalvageState& state, std::uint64_t address, UsedRanges chunks) {
   if (chunks.count() == 0) return;
-  chunks.within(0, rescue.end,
-                [&](const Range& range) { rescue.data.ranges.add(range.begin, range.end - range.begin); });
-  rescue.rebuilt.emplace_back(address, std::move(chunks));
+  chunks.within(0, state.end,
+                [&](const Range& range) { state.data.ranges.add(range.begin, range.end - range.begin); });
+  state.rebuilt.emplace_back(address, std::move(chunks));
 }
 
-void rescue_chunked(Rescue& rescue, const OpenedDataset& dataset, bool unlinked, Finding& finding) {
+void mend_chunked(SalvageState& state, const OpenedDataset& dataset, bool unlinked, Finding& finding) {
   const chunk::ChunkGeometry& geometry = dataset.geometry;
   if (geometry.chunk_bytes == 0 || geometry.chunk_bytes > UINT32_MAX) return;
   const auto count = chunk_count(geometry, kMaxGrid);
-  if (!count || *count > rescue.steps / kStepsPerChunk || !rescue.spend(*count * kStepsPerChunk)) return;
+  if (!count || *count > state.steps / kStepsPerChunk || !state.spend(*count * kStepsPerChunk)) return;
   std::optional<Error> damage;
-  ChunkTable table(rescue, dataset, *count);
-  table.take_known(chunks_of(rescue, dataset, damage));
+  ChunkTable table(state, dataset, *count);
+  table.take_known(chunks_of(state, dataset, damage));
   if (damage) {
-    const GatheredChunks gathered = gather(rescue, dataset);
+    const GatheredChunks gathered = gather(state, dataset);
     table.take(gathered);
     finding.certainty = std::max(
         {finding.certainty, gathered.certainty, table.conflicts() ? Certainty::Guessed : Certainty::Proven});
@@ -365,7 +365,7 @@ void rescue_chunked(Rescue& rescue, const OpenedDataset& dataset, bool unlinked,
   } else {
     table.all_others_absent();
   }
-  if (damage && !unlinked) keep_found(rescue, dataset.object.address, table.claims_of_found());
+  if (damage && !unlinked) keep_found(state, dataset.object.address, table.claims_of_found());
   const bool lost = table.drop_lost(unlinked);
   // A version 1 tree's node has no checksum: if one record is wrong, others may be.
   const bool unchecked = dataset.description.layout.index == format::ChunkIndexKind::BTree1;
@@ -376,7 +376,7 @@ void rescue_chunked(Rescue& rescue, const OpenedDataset& dataset, bool unlinked,
   table.note_zeros(finding);
   const bool unread = table.find_unread();
   if (unread && finding.found_by.empty()) finding.found_by = kUnread;
-  if (!damage && !rescue.options.fill && (lost ? !unlinked : unread)) {
+  if (!damage && !state.options.fill && (lost ? !unlinked : unread)) {
     Finding scratch = finding;  // ordinary readers refuse these chunks: only report them
     ChunkTable told = table;
     if (lost)
@@ -391,10 +391,10 @@ void rescue_chunked(Rescue& rescue, const OpenedDataset& dataset, bool unlinked,
 
 }  // namespace
 
-std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, const OpenedDataset& dataset,
-                                                       unsigned coordinates) {
+std::optional<format::ChunkRecordFormat> record_format(const SalvageState& state,
+                                                       const OpenedDataset& dataset, unsigned coordinates) {
   const chunk::ChunkGeometry& geometry = dataset.geometry;
-  const std::uint64_t offsets = rescue.sizes().offsets;
+  const std::uint64_t offsets = state.sizes().offsets;
   std::uint64_t bytes = offsets + 8 * std::uint64_t{coordinates};
   if (geometry.filtered) {
     const auto bits = static_cast<std::uint64_t>(std::bit_width(geometry.chunk_bytes)) - 1;
@@ -403,7 +403,7 @@ std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, con
   }
   return format::ChunkRecordFormat::make(
       {.client = geometry.filtered ? format::ChunkClient::Filtered : format::ChunkClient::Plain,
-       .size_of_offsets = rescue.sizes().offsets,
+       .size_of_offsets = state.sizes().offsets,
        .coordinates = coordinates,
        .chunk_bytes = geometry.chunk_bytes},
       bytes);
@@ -425,26 +425,26 @@ bool is_plain_at_edge(const OpenedDataset& dataset, std::uint64_t number) {
   return false;
 }
 
-bool may_be_chunk(const Rescue& rescue, const chunk::ChunkGeometry& geometry, std::uint64_t address,
+bool may_be_chunk(const SalvageState& state, const chunk::ChunkGeometry& geometry, std::uint64_t address,
                   std::uint64_t bytes) {
   const std::uint64_t most = geometry.chunk_bytes + geometry.chunk_bytes / 8 + 65'536;
   const bool fits = geometry.filtered ? bytes > 0 && bytes <= most : bytes == geometry.chunk_bytes;
-  return fits && address != 0 && address < rescue.end;
+  return fits && address != 0 && address < state.end;
 }
 
-void rescue_dataset(Rescue& rescue, const OpenedDataset& dataset, bool unlinked) {
+void mend_dataset(SalvageState& state, const OpenedDataset& dataset, bool unlinked) {
   Finding finding;
   finding.address = dataset.object.address;
   if (dataset.description.layout.cls == format::LayoutClass::Contiguous)
-    rescue_contiguous(rescue, dataset, unlinked, finding);
+    mend_contiguous(state, dataset, unlinked, finding);
   else if (dataset.description.layout.cls == format::LayoutClass::Chunked)
-    rescue_chunked(rescue, dataset, unlinked, finding);
+    mend_chunked(state, dataset, unlinked, finding);
   const bool damage = !finding.found_by.empty() || !finding.missing.empty();
   if (!damage && finding.guessed.empty()) return;
   if (finding.found_by.empty())
     finding.found_by = damage ? "its header; some of its bytes are gone"
                               : "its header; some of its chunks are nothing but zeros";
-  rescue.note(std::move(finding), damage);
+  state.findings.note(std::move(finding), damage);
 }
 
 }  // namespace h5mount::salvage

@@ -1,7 +1,7 @@
 // Finds the bytes of a dataset that the source fails to give, or that something else takes up.
 #include <algorithm>
 
-#include "../mend/salvage_state.h"
+#include "chunks.h"
 #include "h5mount/base/checked.h"
 
 namespace h5mount::salvage {
@@ -63,20 +63,20 @@ class ImageOfChunk {
 
 }  // namespace
 
-bool is_unread(Rescue& rescue, std::uint64_t begin, std::uint64_t bytes) {
+bool is_unread(SalvageState& state, std::uint64_t begin, std::uint64_t bytes) {
   const auto end = checked_add(begin, bytes);
-  if (!rescue.unreadable.touches(begin, end.value_or(~std::uint64_t{0})) || !rescue.go_on()) return false;
+  if (!state.unreadable.touches(begin, end.value_or(~std::uint64_t{0})) || !state.go_on()) return false;
   if (bytes > kMaxRead) return true;
   std::vector<std::byte> out(static_cast<std::size_t>(bytes));
-  return !rescue.made->read_at(begin, out);
+  return !state.made->read_at(begin, out);
 }
 
-std::vector<MadeSource::Lost> parts_in(Rescue& rescue, const Claims& claims, std::uint64_t begin,
+std::vector<MadeSource::Lost> parts_in(SalvageState& state, const UsedRanges& used, std::uint64_t begin,
                                        std::uint64_t end) {
   std::vector<MadeSource::Lost> parts;
   if (begin >= end) return parts;
-  claims.within(begin, end, [&](const Range& range) {
-    if (rescue.spend(kStepsPerLost) || parts.empty())
+  used.within(begin, end, [&](const Range& range) {
+    if (state.spend(kStepsPerLost) || parts.empty())
       parts.push_back({range.begin - begin, range.end - begin});
     else
       parts.back().end = range.end - begin;
@@ -91,13 +91,14 @@ bool is_stored_plain(const OpenedDataset& dataset, const PlacedChunk& chunk) {
   return (chunk.record.filter_mask & all) == all || is_plain_at_edge(dataset, chunk.number);
 }
 
-UnreadParts unread_parts(Rescue& rescue, const chunk::ChunkGeometry& geometry, const PlacedChunk& chunk) {
+UnreadParts unread_parts(SalvageState& state, const chunk::ChunkGeometry& geometry,
+                         const PlacedChunk& chunk) {
   const std::uint64_t begin = chunk.record.address, bytes = chunk.record.stored_size;
   UnreadParts out;
-  out.parts = parts_in(rescue, rescue.unreadable, begin, begin + std::min(bytes, geometry.chunk_bytes));
+  out.parts = parts_in(state, state.unreadable, begin, begin + std::min(bytes, geometry.chunk_bytes));
   const ImageOfChunk image(geometry, chunk.number);
   for (const MadeSource::Lost& part : out.parts) {
-    if (!rescue.spend(image.rows_of(part))) {
+    if (!state.spend(image.rows_of(part))) {
       out.ranges.push_back(image_of(geometry, chunk.number).range);
       out.bytes += part.end - part.begin;
       continue;

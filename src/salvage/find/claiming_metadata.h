@@ -10,9 +10,9 @@ namespace h5mount::salvage {
 
 class ClaimingMetadata final : public metadata::FileMetadata {
  public:
-  // `read` and `claims` must outlive it.
-  ClaimingMetadata(metadata::FileMetadataPtr file, Claims& claims, std::uint64_t& read)
-      : file_(std::move(file)), claims_(claims), read_(read) {}
+  // `read` and `used` must outlive it.
+  ClaimingMetadata(metadata::FileMetadataPtr file, UsedRanges& used, std::uint64_t& read)
+      : file_(std::move(file)), used_(used), read_(read) {}
 
   const format::Superblock& superblock() const override { return file_->superblock(); }
   format::FileSizes sizes() const override { return file_->sizes(); }
@@ -25,7 +25,7 @@ class ClaimingMetadata final : public metadata::FileMetadata {
   Result<metadata::MetadataBlock> read(std::uint64_t address, std::uint64_t length,
                                        std::string_view structure, metadata::Among among) const override {
     auto block = file_->read(address, length, structure, among);
-    if (block) claims_.add(address, length);
+    if (block) used_.add(address, length);
     if (block) read_ += length;
     return block;
   }
@@ -36,7 +36,7 @@ class ClaimingMetadata final : public metadata::FileMetadata {
                                              metadata::Among among) const override {
     auto block = file_->read_up_to(address, length, structure, among);
     if (block) read_ += block->bytes().size();
-    if (block) claims_.add(address, std::min<std::uint64_t>(block->bytes().size(), kSignature));
+    if (block) used_.add(address, std::min<std::uint64_t>(block->bytes().size(), kSignature));
     return block;
   }
 
@@ -44,7 +44,7 @@ class ClaimingMetadata final : public metadata::FileMetadata {
   static constexpr std::uint64_t kClaiming = 1ULL << 62;  // set in the numbers of these snapshots
   static constexpr std::uint64_t kSignature = 16;
   const metadata::FileMetadataPtr file_;
-  Claims& claims_;
+  UsedRanges& used_;
   std::uint64_t& read_;
 };
 

@@ -49,18 +49,18 @@ std::optional<std::uint64_t> chunk_count(const chunk::ChunkGeometry& geometry, s
   return count;
 }
 
-Survey::Survey(metadata::FileMetadataPtr file, std::uint64_t end, Claims& claims, const Claims* foreign,
-               const Options& options, DataClaims* data)
-    : file_(std::make_shared<ClaimingMetadata>(std::move(file), claims, read_)),
+Survey::Survey(metadata::FileMetadataPtr file, std::uint64_t end, UsedRanges& used, const UsedRanges* foreign,
+               const Options& options, UsedByData* data)
+    : file_(std::make_shared<ClaimingMetadata>(std::move(file), used, read_)),
       end_(end),
       links_left_(kLinksAnyway + end / kMinLinkBytes),
-      claims_(claims),
+      used_(used),
       foreign_(foreign),
       data_(data),
       options_(options) {}
 
 void Survey::read_through(const metadata::FileMetadataPtr& file) {
-  file_ = std::make_shared<ClaimingMetadata>(file, claims_, read_);
+  file_ = std::make_shared<ClaimingMetadata>(file, used_, read_);
 }
 
 void Survey::walk(std::uint64_t root) {
@@ -126,13 +126,13 @@ void Survey::visit_group(const object::Object& object) {
   if (damage) out_.groups.push_back({object, std::move(links), *damage});
 }
 
-// Claims the bytes. Returns false if they are not all in the file, or if something else claims them
+// Notes the bytes as used. Returns false if they are not all in the file, or if something else claims them
 // (`foreign`).
 bool Survey::claim(std::uint64_t address, std::uint64_t bytes) {
   if (bytes == 0) return true;
   if (!range_within(address, bytes, end_)) return false;
   claimed_ += bytes;
-  if (claimed_ <= kMaxClaimedTimes * end_) claims_.add(address, bytes);
+  if (claimed_ <= kMaxClaimedTimes * end_) used_.add(address, bytes);
   return foreign_ == nullptr || !foreign_->touches(address, address + bytes);
 }
 
@@ -185,7 +185,7 @@ bool Survey::claim_chunks(const object::Object& object, const object::DatasetDes
     return !count || claim_data(description.layout.address, *count * geometry->chunk_bytes);
   }
   bool whole = true;
-  Claims chunks;
+  UsedRanges chunks;
   const Status walked =
       (*index)->for_each([&](std::span<const std::uint64_t>, const chunk::ChunkRecord& record) {
         const std::uint64_t address = record.address, bytes = record.stored_size;

@@ -54,18 +54,18 @@ struct PlacedChunk {
 };
 
 // The bytes that the data of datasets take up, those of each dataset once.
-struct DataClaims {
-  Claims ranges{true};
+struct UsedByData {
+  UsedRanges ranges{true};
   // Where the file should end. Data in one piece that end behind it have a wrong extent, and are left out.
   std::uint64_t end = 0;
 };
 
 class Survey {
  public:
-  // Adds the bytes that the walked objects take up to `claims`. If `foreign` is given, bytes that are in it
+  // Adds the bytes that the walked objects take up to `used`. If `foreign` is given, bytes that are in it
   // belong to other objects. If `data` is given, it receives the bytes of data.
-  Survey(metadata::FileMetadataPtr file, std::uint64_t end, Claims& claims, const Claims* foreign,
-         const Options& options, DataClaims* data = nullptr);
+  Survey(metadata::FileMetadataPtr file, std::uint64_t end, UsedRanges& used, const UsedRanges* foreign,
+         const Options& options, UsedByData* data = nullptr);
 
   // Walks everything that can be reached from `root` and was not walked before.
   void walk(std::uint64_t root);
@@ -97,9 +97,9 @@ class Survey {
   metadata::FileMetadataPtr file_;
   const std::uint64_t end_;
   std::uint64_t links_left_;  // the number of links that may still be followed
-  Claims& claims_;
-  const Claims* const foreign_;
-  DataClaims* const data_;
+  UsedRanges& used_;
+  const UsedRanges* const foreign_;
+  UsedByData* const data_;
   const Surveyed* others_ = nullptr;
   Surveyed out_;
   std::deque<std::uint64_t> pending_;

@@ -218,7 +218,7 @@ class Sweeper {
   std::vector<std::vector<Found>> found_ H5_GUARDED_BY(mutex_);  // a list for each piece that has any
   std::size_t count_ H5_GUARDED_BY(mutex_) = 0;
   std::uint64_t done_ H5_GUARDED_BY(mutex_) = 0;
-  Claims unreadable_ H5_GUARDED_BY(mutex_);  // what the source failed to read, and its first error
+  UsedRanges unreadable_ H5_GUARDED_BY(mutex_);  // what the source failed to read, and its first error
   std::optional<Error> why_unreadable_ H5_GUARDED_BY(mutex_);
   unsigned paged_parts_ H5_GUARDED_BY(mutex_) = 0;
 };

@@ -37,7 +37,7 @@ struct Swept {
 // Ranges of addresses that are read only to know whether they can be read: no structures are looked for in
 // them. Address 0 is at offset `base` of the source.
 struct OnlyRead {
-  const Claims* ranges = nullptr;
+  const UsedRanges* ranges = nullptr;
   std::uint64_t base = 0;
 
   bool has(std::uint64_t offset) const {

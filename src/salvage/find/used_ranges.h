@@ -1,6 +1,6 @@
-// Claims: the ranges of the address space that structures and data take up. `settle` sorts them; before that,
-// ranges that were added may be missed. Threads: `add` one at a time, `contains` and `gaps` from any after
-// `settle`.
+// UsedRanges: the ranges of the address space that structures and data take up. `settle` sorts them; before
+// that, ranges that were added may be missed. Threads: `add` one at a time, `contains` and `gaps` from any
+// after `settle`.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace h5mount::salvage {
 
 using Range = ByteRange;
 
-class Claims {
+class UsedRanges {
  public:
-  Claims() = default;
+  UsedRanges() = default;
   // With `keeps_shared` the bytes are kept that more than one range has.
-  explicit Claims(bool keeps_shared) : keeps_shared_(keeps_shared) {}
+  explicit UsedRanges(bool keeps_shared) : keeps_shared_(keeps_shared) {}
 
   void add(std::uint64_t begin, std::uint64_t bytes) {
     if (bytes == 0 || begin + bytes < begin) return;
@@ -63,15 +63,15 @@ class Claims {
   bool overlap() const { return overlap_; }
   // The bytes that more than one of them had. Of more than kMaxShared such ranges those beside one another
   // are joined, with what lies between.
-  Claims shared() const {
-    Claims out;
+  UsedRanges shared() const {
+    UsedRanges out;
     out.ranges_ = shared_;
     out.settle();
     return out;
   }
   bool contains(std::uint64_t at) const { return touches(at, at + 1); }
 
-  // The ranges between the claims, below `end`.
+  // The ranges between those, below `end`.
   std::vector<Range> gaps(std::uint64_t end) const {
     std::vector<Range> out;
     std::uint64_t at = 0;

@@ -1,4 +1,4 @@
-// Rescues groups: finds links in the symbol nodes and heap blocks that survived.
+// Mends groups: finds links in the symbol nodes and heap blocks that survived.
 #include <algorithm>
 #include <map>
 #include <unordered_set>
@@ -8,7 +8,7 @@
 #include "h5mount/format/symbol_table.h"
 #include "h5mount/metadata/local_heap.h"
 #include "h5mount/metadata/symbol_table.h"
-#include "salvage_state.h"
+#include "mend.h"
 
 namespace h5mount::salvage {
 namespace {
@@ -21,23 +21,24 @@ constexpr std::uint64_t kMaxSegment = 64U << 20;
 
 // The group's message of that type.
 template <class T>
-std::optional<T> message_of(const Rescue& rescue, const object::Object& group, MessageType type,
+std::optional<T> message_of(const SalvageState& state, const object::Object& group, MessageType type,
                             Result<T> (*decode)(format::Cursor&)) {
   const metadata::HeaderMessage* message = group.header->find(type);
   if (message == nullptr) return std::nullopt;
-  const auto resolved = metadata::resolve_message(*rescue.file, *message);
+  const auto resolved = metadata::resolve_message(*state.file, *message);
   if (!resolved) return std::nullopt;
   format::Cursor cursor = resolved->cursor("GroupMessage");
   const auto value = decode(cursor);
   return value ? std::optional(*value) : std::nullopt;
 }
 
-std::optional<format::LinkInfo> link_info_of(const Rescue& rescue, const object::Object& group) {
-  return message_of(rescue, group, MessageType::LinkInfo, format::decode_link_info);
+std::optional<format::LinkInfo> link_info_of(const SalvageState& state, const object::Object& group) {
+  return message_of(state, group, MessageType::LinkInfo, format::decode_link_info);
 }
 
-std::optional<format::SymbolTableMessage> symbol_table_of(const Rescue& rescue, const object::Object& group) {
-  return message_of(rescue, group, MessageType::SymbolTable, format::decode_symbol_table_message);
+std::optional<format::SymbolTableMessage> symbol_table_of(const SalvageState& state,
+                                                          const object::Object& group) {
+  return message_of(state, group, MessageType::SymbolTable, format::decode_symbol_table_message);
 }
 
 // The link that an entry of a symbol node stands for; nullopt if its target cannot be read.
@@ -54,21 +55,21 @@ std::optional<format::Link> link_of(const metadata::LocalHeap& heap, std::string
   return link;
 }
 
-bool opens(Rescue& rescue, std::uint64_t address) {
-  return address < rescue.end && rescue.spend(kStepsPerObject) &&
-         object::open_object(*rescue.file, address).has_value();
+bool opens(SalvageState& state, std::uint64_t address) {
+  return address < state.end && state.spend(kStepsPerObject) &&
+         object::open_object(*state.file, address).has_value();
 }
 
 // The links of a symbol node whose names lie in that heap; nullopt unless every link is plausible: each name
 // begins where a text in the heap may begin, names ascend, and hard links lead to objects.
-std::optional<std::vector<format::Link>> links_of_node(Rescue& rescue, const metadata::LocalHeap& heap,
+std::optional<std::vector<format::Link>> links_of_node(SalvageState& state, const metadata::LocalHeap& heap,
                                                        std::uint64_t address) {
   constexpr std::string_view kNode = structures::kSymbolTableNode;
-  const std::uint64_t most = std::uint64_t{2} * rescue.file->superblock().k.group_leaf;
+  const std::uint64_t most = std::uint64_t{2} * state.file->superblock().k.group_leaf;
   const auto block =
-      rescue.file->read_up_to(address, format::symbol_table_node_bytes(rescue.sizes(), most), kNode);
+      state.file->read_up_to(address, format::symbol_table_node_bytes(state.sizes(), most), kNode);
   // Each damaged group asks every node.
-  if (!block || !rescue.spend(64 + block->bytes().size() / 8)) return std::nullopt;
+  if (!block || !state.spend(64 + block->bytes().size() / 8)) return std::nullopt;
   format::Cursor cursor = block->cursor(kNode);
   const auto symbols = format::decode_symbol_table_node(cursor, most);
   if (!symbols || symbols->empty()) return std::nullopt;
@@ -78,48 +79,49 @@ std::optional<std::vector<format::Link>> links_of_node(Rescue& rescue, const met
     if (!name || name->empty() || symbol.name_offset % 8 != 0 || symbol.name_offset == 0) return std::nullopt;
     if (!out.empty() && out.back().name >= *name) return std::nullopt;
     auto link = link_of(heap, *std::move(name), symbol);
-    if (!link || (!symbol.soft && !opens(rescue, link->address))) return std::nullopt;
+    if (!link || (!symbol.soft && !opens(state, link->address))) return std::nullopt;
     out.push_back(*std::move(link));
   }
   return out;
 }
 
-void add_symbols(Rescue& rescue, std::uint64_t heap_address, std::vector<format::Link>& out) {
-  auto heap = metadata::LocalHeap::open(rescue.file, heap_address);
-  if (!heap || !rescue.spend(heap->segment_size())) return;
+void add_symbols(SalvageState& state, std::uint64_t heap_address, std::vector<format::Link>& out) {
+  auto heap = metadata::LocalHeap::open(state.file, heap_address);
+  if (!heap || !state.spend(heap->segment_size())) return;
   heap->load();
-  for (const Found& node : rescue.unclaimed(Kind::SymbolNode))
-    if (auto links = links_of_node(rescue, *heap, node.offset))
+  for (const Found& node : state.unclaimed(Kind::SymbolNode))
+    if (auto links = links_of_node(state, *heap, node.offset))
       out.insert(out.end(), links->begin(), links->end());
 }
 
 // The link message at `at`, and its length, checked as far as its form allows; nullopt if there is none.
-std::optional<std::pair<format::Link, std::size_t>> link_at(Rescue& rescue, ByteSpan bytes, std::size_t at) {
+std::optional<std::pair<format::Link, std::size_t>> link_at(SalvageState& state, ByteSpan bytes,
+                                                            std::size_t at) {
   if (bytes.size() - at < 6 || bytes[at] != std::byte{1} || (bytes[at + 1] & std::byte{0xE0}) != std::byte{0})
     return std::nullopt;
-  format::Cursor cursor(bytes.subspan(at), at, structures::kLinkMessage, rescue.sizes());
+  format::Cursor cursor(bytes.subspan(at), at, structures::kLinkMessage, state.sizes());
   auto link = format::decode_link(cursor);
   if (!link || link->name.empty() || link->name.find('\0') != std::string::npos) return std::nullopt;
   const bool known_type = link->is(format::LinkType::Hard) || link->is(format::LinkType::Soft) ||
                           link->is(format::LinkType::External);
   if (!known_type) return std::nullopt;
-  if (link->is(format::LinkType::Hard) ? !opens(rescue, link->address) : link->target.empty())
+  if (link->is(format::LinkType::Hard) ? !opens(state, link->address) : link->target.empty())
     return std::nullopt;
   return std::pair{*std::move(link), cursor.position()};
 }
 
 // Adds the links in a direct block of a heap: they lie one behind another, with gaps if some were removed.
-void add_heap_links(Rescue& rescue, std::uint64_t block_address, std::vector<format::Link>& out) {
+void add_heap_links(SalvageState& state, std::uint64_t block_address, std::vector<format::Link>& out) {
   const auto block =
-      rescue.file->read_up_to(block_address, kMaxLinkBytes, structures::kFractalHeapDirectBlock);
+      state.file->read_up_to(block_address, kMaxLinkBytes, structures::kFractalHeapDirectBlock);
   if (!block) return;
   ByteSpan bytes = block->bytes();
-  const auto next = std::ranges::upper_bound(rescue.found, block_address, {}, Found::place);
-  if (next != rescue.found.end() && next->offset - block_address < bytes.size())
+  const auto next = std::ranges::upper_bound(state.found, block_address, {}, Found::place);
+  if (next != state.found.end() && next->offset - block_address < bytes.size())
     bytes = bytes.first(static_cast<std::size_t>(next->offset - block_address));
-  if (!rescue.spend(bytes.size())) return;
-  for (std::size_t at = owner_at(Kind::HeapDirect) + rescue.sizes().offsets; at + 6 < bytes.size();) {
-    auto link = link_at(rescue, bytes, at);
+  if (!state.spend(bytes.size())) return;
+  for (std::size_t at = owner_at(Kind::HeapDirect) + state.sizes().offsets; at + 6 < bytes.size();) {
+    auto link = link_at(state, bytes, at);
     if (!link) {
       ++at;
       continue;
@@ -130,12 +132,12 @@ void add_heap_links(Rescue& rescue, std::uint64_t block_address, std::vector<for
 }
 
 // The texts in an old group's heap that no link of the group has, in the order of the heap.
-std::vector<std::string> names_without_object(Rescue& rescue, const DamagedGroup& group) {
+std::vector<std::string> names_without_object(SalvageState& state, const DamagedGroup& group) {
   std::vector<std::string> out;
-  const auto table = symbol_table_of(rescue, group.object);
+  const auto table = symbol_table_of(state, group.object);
   if (!table) return out;
-  auto heap = metadata::LocalHeap::open(rescue.file, table->local_heap_address);
-  if (!heap || heap->segment_size() > kMaxSegment || !rescue.spend(heap->segment_size())) return out;
+  auto heap = metadata::LocalHeap::open(state.file, table->local_heap_address);
+  if (!heap || heap->segment_size() > kMaxSegment || !state.spend(heap->segment_size())) return out;
   heap->load();
   auto free = heap->free_blocks();
   std::ranges::sort(free, {}, [](const auto& one) { return one.offset; });
@@ -144,7 +146,7 @@ std::vector<std::string> names_without_object(Rescue& rescue, const DamagedGroup
     known.insert(link.name);
     known.insert(link.target);
   }
-  for (std::uint64_t at = 8; at < heap->segment_size() && rescue.spend(64);) {
+  for (std::uint64_t at = 8; at < heap->segment_size() && state.spend(64);) {
     const auto behind = std::ranges::upper_bound(free, at, {}, [](const auto& one) { return one.offset; });
     if (behind != free.begin() && at - std::prev(behind)->offset < std::prev(behind)->size) {
       at = std::prev(behind)->offset + std::prev(behind)->size;
@@ -158,19 +160,19 @@ std::vector<std::string> names_without_object(Rescue& rescue, const DamagedGroup
   return out;
 }
 
-bool in_any(const std::array<const Claims*, 2>& claims, std::uint64_t address) {
-  return std::ranges::any_of(claims,
-                             [&](const Claims* one) { return one != nullptr && one->contains(address); });
+bool in_any(const std::array<const UsedRanges*, 2>& used, std::uint64_t address) {
+  return std::ranges::any_of(used,
+                             [&](const UsedRanges* one) { return one != nullptr && one->contains(address); });
 }
 
-std::vector<Found> outside(std::vector<Found> found, const std::array<const Claims*, 2>& claims) {
-  std::erase_if(found, [&](const Found& one) { return in_any(claims, one.offset); });
+std::vector<Found> outside(std::vector<Found> found, const std::array<const UsedRanges*, 2>& used) {
+  std::erase_if(found, [&](const Found& one) { return in_any(used, one.offset); });
   return found;
 }
 
 // Assigns each symbol node to one heap: the nearest one, before or behind it, whose texts can be the node's
 // names.
-void add_headless_tables(Rescue& rescue, const std::array<const Claims*, 2>& claims,
+void add_headless_tables(SalvageState& state, const std::array<const UsedRanges*, 2>& used,
                          std::vector<HeadlessGroup>& out) {
   constexpr std::uint64_t kStepsPerPair = 256;
   constexpr std::uint64_t kMaxLoaded = 64U << 20;  // bytes of heaps that are loaded, whatever they claim
@@ -180,16 +182,16 @@ void add_headless_tables(Rescue& rescue, const std::array<const Claims*, 2>& cla
     HeadlessGroup group;
   };
   std::vector<Names> all;
-  for (const Found& found : outside(rescue.of_kind(Kind::LocalHeap), claims)) {
-    auto heap = metadata::LocalHeap::open(rescue.file, found.offset);
-    if (!heap || heap->segment_size() > kMaxSegment || !rescue.spend(heap->segment_size())) continue;
+  for (const Found& found : outside(state.of_kind(Kind::LocalHeap), used)) {
+    auto heap = metadata::LocalHeap::open(state.file, found.offset);
+    if (!heap || heap->segment_size() > kMaxSegment || !state.spend(heap->segment_size())) continue;
     const std::uint64_t bytes = heap->segment_size() + sizeof(Names);
     if (bytes > kMaxLoaded - loaded) continue;
     loaded += bytes;
     heap->load();
     all.push_back({*std::move(heap), {found.offset, {}}});
   }
-  for (const Found& node : outside(rescue.of_kind(Kind::SymbolNode), claims)) {
+  for (const Found& node : outside(state.of_kind(Kind::SymbolNode), used)) {
     Names* nearest = nullptr;
     std::vector<format::Link> links;
     const auto distance = [&](const Names& names) {
@@ -197,8 +199,8 @@ void add_headless_tables(Rescue& rescue, const std::array<const Claims*, 2>& cla
     };
     for (Names& names : all) {
       if (nearest != nullptr && distance(names) >= distance(*nearest)) continue;
-      if (!rescue.spend(kStepsPerPair)) return;
-      if (auto read = links_of_node(rescue, names.heap, node.offset))
+      if (!state.spend(kStepsPerPair)) return;
+      if (auto read = links_of_node(state, names.heap, node.offset))
         links = *std::move(read), nearest = &names;
     }
     if (nearest != nullptr)
@@ -210,9 +212,9 @@ void add_headless_tables(Rescue& rescue, const std::array<const Claims*, 2>& cla
 
 }  // namespace
 
-std::vector<format::Link> links_of_table(const Rescue& rescue, std::uint64_t tree, std::uint64_t heap) {
+std::vector<format::Link> links_of_table(const SalvageState& state, std::uint64_t tree, std::uint64_t heap) {
   std::vector<format::Link> out;
-  const auto table = metadata::SymbolTable::open(rescue.file, tree, heap);
+  const auto table = metadata::SymbolTable::open(state.file, tree, heap);
   if (!table) return out;
   const auto keep = [&](std::string&& name, const format::SymbolTableEntry& entry) {
     if (auto link = link_of(table->heap(), std::move(name), entry)) out.push_back(*std::move(link));
@@ -222,18 +224,18 @@ std::vector<format::Link> links_of_table(const Rescue& rescue, std::uint64_t tre
   return out;
 }
 
-std::vector<HeadlessGroup> headless_groups(Rescue& rescue, std::array<const Claims*, 2> claims) {
+std::vector<HeadlessGroup> headless_groups(SalvageState& state, std::array<const UsedRanges*, 2> used) {
   std::vector<HeadlessGroup> out;
-  add_headless_tables(rescue, claims, out);
+  add_headless_tables(state, used, out);
   // Each block of a fractal heap contains the address of the heap's header, even if the header is gone.
   std::map<std::uint64_t, std::vector<format::Link>> by_heap;
-  for (const Found& block : outside(rescue.of_kind(Kind::HeapDirect), claims)) {
+  for (const Found& block : outside(state.of_kind(Kind::HeapDirect), used)) {
     constexpr std::size_t kOwnerAt = owner_at(Kind::HeapDirect);
-    const auto owner = rescue.file->read(block.offset, kOwnerAt + rescue.sizes().offsets,
-                                         structures::kFractalHeapDirectBlock);
+    const auto owner =
+        state.file->read(block.offset, kOwnerAt + state.sizes().offsets, structures::kFractalHeapDirectBlock);
     if (!owner) continue;
-    const std::uint64_t heap = load_le_width(owner->bytes().data() + kOwnerAt, rescue.sizes().offsets);
-    if (!in_any(claims, heap)) add_heap_links(rescue, block.offset, by_heap[heap]);
+    const std::uint64_t heap = load_le_width(owner->bytes().data() + kOwnerAt, state.sizes().offsets);
+    if (!in_any(used, heap)) add_heap_links(state, block.offset, by_heap[heap]);
   }
   for (auto& [heap, links] : by_heap)
     if (!links.empty()) out.push_back({heap, std::move(links)});
@@ -244,15 +246,15 @@ std::vector<HeadlessGroup> headless_groups(Rescue& rescue, std::array<const Clai
   return out;
 }
 
-std::vector<format::Link> surviving_links(Rescue& rescue, const object::Object& group,
+std::vector<format::Link> surviving_links(SalvageState& state, const object::Object& group,
                                           std::span<const format::Link> known) {
   std::vector<format::Link> all;
-  const auto info = link_info_of(rescue, group);
-  const auto table = symbol_table_of(rescue, group);
+  const auto info = link_info_of(state, group);
+  const auto table = symbol_table_of(state, group);
   if (info && info->fractal_heap_address != format::kUndefinedAddress)
-    for (const Found& block : rescue.owned(Kind::HeapDirect, info->fractal_heap_address))
-      add_heap_links(rescue, block.offset, all);
-  if (table) add_symbols(rescue, table->local_heap_address, all);
+    for (const Found& block : state.owned(Kind::HeapDirect, info->fractal_heap_address))
+      add_heap_links(state, block.offset, all);
+  if (table) add_symbols(state, table->local_heap_address, all);
   std::unordered_set<std::string> names;
   for (const format::Link& link : known) names.insert(link.name);
   std::vector<format::Link> out;
@@ -261,32 +263,32 @@ std::vector<format::Link> surviving_links(Rescue& rescue, const object::Object& 
   return out;
 }
 
-bool replace_links(Rescue& rescue, const object::Object& group, std::span<const format::Link> links) {
+bool replace_links(SalvageState& state, const object::Object& group, std::span<const format::Link> links) {
   static constexpr MessageType kOwn[] = {MessageType::LinkInfo, MessageType::Link, MessageType::SymbolTable};
-  const auto info = link_info_of(rescue, group);
+  const auto info = link_info_of(state, group);
   const auto messages = encode_links(links, info && info->creation_order_tracked,
-                                     info && info->creation_order_indexed, rescue.sizes());
-  return rescue.replace_messages(*group.header, kOwn, messages);
+                                     info && info->creation_order_indexed, state.sizes());
+  return state.replace_messages(*group.header, kOwn, messages);
 }
 
-std::optional<std::uint64_t> make_group(Rescue& rescue, std::span<const format::Link> links) {
-  return rescue.made->add(encode_header(encode_links(links, false, false, rescue.sizes())));
+std::optional<std::uint64_t> make_group(SalvageState& state, std::span<const format::Link> links) {
+  return state.made->add(encode_header(encode_links(links, false, false, state.sizes())));
 }
 
-std::unordered_map<std::uint64_t, std::string> surviving_names(Rescue& rescue,
+std::unordered_map<std::uint64_t, std::string> surviving_names(SalvageState& state,
                                                                std::span<const DamagedGroup> groups,
                                                                std::span<const std::uint64_t> lost) {
   std::vector<format::Link> links;
-  for (const Found& block : rescue.unclaimed(Kind::HeapDirect)) add_heap_links(rescue, block.offset, links);
-  for (const Found& heap : rescue.unclaimed(Kind::LocalHeap)) {
-    if (!rescue.spend(rescue.found.size())) break;
-    add_symbols(rescue, heap.offset, links);
+  for (const Found& block : state.unclaimed(Kind::HeapDirect)) add_heap_links(state, block.offset, links);
+  for (const Found& heap : state.unclaimed(Kind::LocalHeap)) {
+    if (!state.spend(state.found.size())) break;
+    add_symbols(state, heap.offset, links);
   }
   std::unordered_map<std::uint64_t, std::string> out;
   for (const format::Link& link : links)
     if (link.is(format::LinkType::Hard)) out.emplace(link.address, link.name);
   for (const DamagedGroup& group : groups) {
-    const std::vector<std::string> free = names_without_object(rescue, group);
+    const std::vector<std::string> free = names_without_object(state, group);
     std::vector<std::uint64_t> nameless;
     for (const std::uint64_t address : lost)
       if (!out.contains(address)) nameless.push_back(address);

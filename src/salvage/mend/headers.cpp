@@ -5,7 +5,7 @@
 #include "h5mount/base/structures.h"
 #include "h5mount/chunk/chunk_index.h"
 #include "h5mount/format/object_header_format.h"
-#include "salvage_state.h"
+#include "mend.h"
 
 namespace h5mount::salvage {
 namespace {
@@ -122,14 +122,14 @@ Chain chain_at(ByteSpan bytes, std::size_t at, const Form& form, format::FileSiz
 
 // The chain that tells most. Bytes that are zero begin a chain of NIL messages at each of them, so a chain is
 // only looked at further where the first message says something or has a body.
-Chain best_chain(Rescue& rescue, ByteSpan bytes) {
-  const format::FileSizes sizes = rescue.sizes();
+Chain best_chain(SalvageState& state, ByteSpan bytes) {
+  const format::FileSizes sizes = state.sizes();
   Chain best;
   const auto consider = [&](std::size_t at, const Form& form, std::optional<MessageType> first) {
-    if (at + 4 > bytes.size() || !rescue.spend(1)) return;
+    if (at + 4 > bytes.size() || !state.spend(1)) return;
     if (!first && load_le<std::uint32_t>(&bytes[at]) == 0) return;
     Chain chain = chain_at(bytes, at, form, sizes, first);
-    (void)rescue.spend(std::min<std::uint64_t>(chain.looked, rescue.steps));
+    (void)state.spend(std::min<std::uint64_t>(chain.looked, state.steps));
     if (chain.is_object() && chain.told > best.told) best = std::move(chain);
   };
   format::Cursor cursor(bytes, 0, structures::kObjectHeader, sizes);
@@ -168,43 +168,43 @@ NewMessage opaque_type(std::uint32_t size, format::FileSizes sizes) {
 
 class HeaderMender {
  public:
-  HeaderMender(Rescue& rescue, std::uint64_t address) : rescue_(rescue), address_(address) {}
+  HeaderMender(SalvageState& state, std::uint64_t address) : state_(state), address_(address) {}
 
   bool run() {
-    if (!rescue_.spend(kStepsPerHeader)) return false;
-    const auto block = rescue_.file->read_up_to(address_, most_bytes(), structures::kObjectHeader);
+    if (!state_.spend(kStepsPerHeader)) return false;
+    const auto block = state_.file->read_up_to(address_, most_bytes(), structures::kObjectHeader);
     if (!block) return false;
-    Chain chain = best_chain(rescue_, block->bytes());
+    Chain chain = best_chain(state_, block->bytes());
     if (!chain.is_object()) return false;
     if (chain.has(DataLayout) && !complete_dataset(chain)) return false;
     if (!chain.has(DataLayout) && !chain.has(LinkInfo) && chain.has(Link))
-      chain.messages.push_back(encode_link_info(false, false, rescue_.sizes()));
-    return rescue_.make_header_at(address_, chain.messages);
+      chain.messages.push_back(encode_link_info(false, false, state_.sizes()));
+    return state_.make_header_at(address_, chain.messages);
   }
 
  private:
   // The number of bytes that are looked at: up to the next structure that was found.
   std::uint64_t most_bytes() const {
-    std::uint64_t most = std::min(kMaxHeader, rescue_.end - address_);
-    const auto next = std::ranges::upper_bound(rescue_.found, address_ + 4, {}, Found::place);
-    if (next != rescue_.found.end()) most = std::min(most, next->offset - address_);
+    std::uint64_t most = std::min(kMaxHeader, state_.end - address_);
+    const auto next = std::ranges::upper_bound(state_.found, address_ + 4, {}, Found::place);
+    if (next != state_.found.end()) most = std::min(most, next->offset - address_);
     return most;
   }
 
   bool complete_dataset(Chain& chain) {
     const NewMessage* const stored = chain.find(DataLayout);
-    format::Cursor cursor(stored->body, 0, structures::kDataLayoutMessage, rescue_.sizes());
+    format::Cursor cursor(stored->body, 0, structures::kDataLayoutMessage, state_.sizes());
     const auto layout = format::decode_data_layout(cursor);
     if (!layout) return false;
     std::uint64_t element = layout->element_size;
     if (const NewMessage* const type = chain.find(Datatype); type != nullptr && (type->flags & 2) == 0) {
-      format::Cursor body(type->body, 0, structures::kDatatypeMessage, rescue_.sizes());
+      format::Cursor body(type->body, 0, structures::kDatatypeMessage, state_.sizes());
       const auto decoded = format::decode_datatype(body);
       if (!decoded) return false;
       element = (*decoded)->size;
     } else if (type == nullptr) {
       element = std::max<std::uint64_t>(element, 1);
-      chain.messages.push_back(opaque_type(static_cast<std::uint32_t>(element), rescue_.sizes()));
+      chain.messages.push_back(opaque_type(static_cast<std::uint32_t>(element), state_.sizes()));
     }
     if (chain.has(Dataspace)) return true;
     if (element == 0) return false;
@@ -213,7 +213,7 @@ class HeaderMender {
     // An extensible array is one of a dataset with an unlimited dimension.
     const bool growing = layout->cls == format::LayoutClass::Chunked &&
                          layout->index == format::ChunkIndexKind::ExtensibleArray;
-    chain.messages.push_back(simple_space(*dims, growing, rescue_.sizes()));
+    chain.messages.push_back(simple_space(*dims, growing, state_.sizes()));
     return true;
   }
 
@@ -245,7 +245,7 @@ class HeaderMender {
         return listed(out, length_at(layout.address, "FAHD", kFixedCountAt));
       case format::ChunkIndexKind::ExtensibleArray:
         return listed(out, length_at(layout.address, "EAHD",
-                                     kExtensibleStatisticsAt + std::size_t{4} * rescue_.sizes().lengths));
+                                     kExtensibleStatisticsAt + std::size_t{4} * state_.sizes().lengths));
       case format::ChunkIndexKind::BTree1:
       case format::ChunkIndexKind::BTree2:
         return dims_of_tree(layout, filtered);
@@ -259,9 +259,9 @@ class HeaderMender {
 
   std::optional<std::uint64_t> length_at(std::uint64_t address, std::string_view signature,
                                          std::size_t at) const {
-    const auto block = rescue_.file->read(address, at + rescue_.sizes().lengths, signature);
+    const auto block = state_.file->read(address, at + state_.sizes().lengths, signature);
     if (!block || as_text(block->bytes().first(4)) != signature) return std::nullopt;
-    return load_le_width(&block->bytes()[at], rescue_.sizes().lengths);
+    return load_le_width(&block->bytes()[at], state_.sizes().lengths);
   }
 
   static std::optional<std::vector<std::uint64_t>> listed(std::vector<std::uint64_t> chunk,
@@ -280,52 +280,52 @@ class HeaderMender {
     space.max_dims.assign(space.dims.size(), format::kUnlimited);
     const auto geometry = chunk::ChunkGeometry::make(space, layout, filtered);
     if (!geometry) return std::nullopt;
-    const auto index = chunk::open_chunk_index(rescue_.file, layout, *geometry);
+    const auto index = chunk::open_chunk_index(state_.file, layout, *geometry);
     if (!index) return std::nullopt;
     std::vector<std::uint64_t> out(space.dims.size(), 0);
     std::size_t count = 0;
     (void)(*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord&) {
       for (std::size_t d = 0; d < out.size(); ++d)
         out[d] = std::max(out[d], (scaled[d] + 1) * layout.chunk_dims[d]);
-      return rescue_.spend(1) && ++count < limits::kMaxCheckedExtents;
+      return state_.spend(1) && ++count < limits::kMaxCheckedExtents;
     });
     if (count == 0) return std::nullopt;
     return out;
   }
 
-  Rescue& rescue_;
+  SalvageState& state_;
   const std::uint64_t address_;
 };
 
 }  // namespace
 
-bool mend_header(Rescue& rescue, std::uint64_t address) {
-  return address < rescue.end && HeaderMender(rescue, address).run();
+bool mend_header(SalvageState& state, std::uint64_t address) {
+  return address < state.end && HeaderMender(state, address).run();
 }
 
-bool mend_old_group(Rescue& rescue, std::uint64_t address, const CachedTable& table) {
-  const std::vector<format::Link> links = links_of_table(rescue, table.tree, table.heap);
-  if (links.empty() || !rescue.spend(links.size() * kStepsPerLink)) return false;
-  return rescue.make_header_at(address, encode_links(links, false, false, rescue.sizes()));
+bool mend_old_group(SalvageState& state, std::uint64_t address, const CachedTable& table) {
+  const std::vector<format::Link> links = links_of_table(state, table.tree, table.heap);
+  if (links.empty() || !state.spend(links.size() * kStepsPerLink)) return false;
+  return state.make_header_at(address, encode_links(links, false, false, state.sizes()));
 }
 
-std::unordered_map<std::uint64_t, CachedTable> cached_tables(Rescue& rescue) {
+std::unordered_map<std::uint64_t, CachedTable> cached_tables(SalvageState& state) {
   std::unordered_map<std::uint64_t, CachedTable> out;
-  const std::size_t offsets = rescue.sizes().offsets;
+  const std::size_t offsets = state.sizes().offsets;
   const std::size_t entry_bytes = 2 * offsets + 24;
-  const std::uint64_t most = std::uint64_t{2} * rescue.file->superblock().k.group_leaf;
-  for (const Found& node : rescue.of_kind(Kind::SymbolNode)) {
+  const std::uint64_t most = std::uint64_t{2} * state.file->superblock().k.group_leaf;
+  for (const Found& node : state.of_kind(Kind::SymbolNode)) {
     constexpr std::size_t kCountAt = 6, kEntriesAt = 8;
-    const auto head = rescue.file->read(node.offset, kEntriesAt, structures::kSymbolTableNode);
+    const auto head = state.file->read(node.offset, kEntriesAt, structures::kSymbolTableNode);
     if (!head) continue;
     const auto count = std::min<std::uint64_t>(load_le<std::uint16_t>(&head->bytes()[kCountAt]), most);
-    if (!rescue.spend(1024 + 64 * count)) break;
+    if (!state.spend(1024 + 64 * count)) break;
     const auto block =
-        rescue.file->read_up_to(node.offset, kEntriesAt + count * entry_bytes, structures::kSymbolTableNode);
+        state.file->read_up_to(node.offset, kEntriesAt + count * entry_bytes, structures::kSymbolTableNode);
     if (!block) continue;
     for (std::size_t at = kEntriesAt; at + entry_bytes <= block->bytes().size(); at += entry_bytes) {
       format::Cursor cursor(block->bytes().subspan(at, entry_bytes), node.offset + at,
-                            structures::kSymbolTableEntry, rescue.sizes());
+                            structures::kSymbolTableEntry, state.sizes());
       constexpr std::uint32_t kCachedGroup = 1;
       cursor.skip(offsets, "name_offset");
       const std::uint64_t header = cursor.address("header_address");

@@ -7,14 +7,14 @@
 
 namespace h5mount::salvage {
 
-void Rescue::take_found(std::vector<Found> more) {
+void SalvageState::take_found(std::vector<Found> more) {
   found = std::move(more);
   by_kind = {};
   for (std::uint32_t i = 0; i < found.size(); ++i)
     if (!is_header(found[i])) by_kind.at(static_cast<std::size_t>(found[i].kind)).push_back(i);
 }
 
-std::vector<Found> Rescue::of_kind(Kind kind) {
+std::vector<Found> SalvageState::of_kind(Kind kind) {
   const auto& places = by_kind.at(static_cast<std::size_t>(kind));
   std::vector<Found> out;
   if (!spend(places.size())) return out;
@@ -23,14 +23,15 @@ std::vector<Found> Rescue::of_kind(Kind kind) {
   return out;
 }
 
-std::vector<Found> Rescue::unclaimed(Kind kind) {
+std::vector<Found> SalvageState::unclaimed(Kind kind) {
   std::vector<Found> out = of_kind(kind);
-  std::erase_if(
-      out, [&](const Found& one) { return claims.contains(one.offset) || weak_claims.contains(one.offset); });
+  std::erase_if(out, [&](const Found& one) {
+    return used.contains(one.offset) || used_by_unlinked.contains(one.offset);
+  });
   return out;
 }
 
-std::vector<Found> Rescue::owned(Kind kind, std::uint64_t owner) {
+std::vector<Found> SalvageState::owned(Kind kind, std::uint64_t owner) {
   auto& index = by_owner.at(static_cast<std::size_t>(kind));
   if (!index) {
     index.emplace();
@@ -49,13 +50,14 @@ std::vector<Found> Rescue::owned(Kind kind, std::uint64_t owner) {
   return out;
 }
 
-Status Rescue::reopen() {
+Status SalvageState::reopen() {
   H5_ASSIGN(file, metadata::FileMetadata::open(made, {.force = true}));
   return {};
 }
 
-bool Rescue::replace_messages(const metadata::ObjectHeader& header,
-                              std::span<const format::MessageType> without, std::span<const NewMessage> add) {
+bool SalvageState::replace_messages(const metadata::ObjectHeader& header,
+                                    std::span<const format::MessageType> without,
+                                    std::span<const NewMessage> add) {
   std::vector<NewMessage> messages = messages_of(header, without);
   messages.insert(messages.end(), add.begin(), add.end());
   std::vector<std::byte> block = encode_continuation(header.version, header.flags, messages);
@@ -67,7 +69,7 @@ bool Rescue::replace_messages(const metadata::ObjectHeader& header,
   if (!prefix) return false;
   // The nodes of the tables of what is made and laid over, beside the bytes themselves.
   constexpr std::uint64_t kTables = 384;
-  if (!tell(kTables + block.size() + prefix->prefix_bytes + prefix->chunk0_bytes)) return false;
+  if (!findings.charge(kTables + block.size() + prefix->prefix_bytes + prefix->chunk0_bytes)) return false;
   const auto old =
       file->read(header.address, prefix->prefix_bytes + prefix->chunk0_bytes, structures::kObjectHeader);
   if (!old) return false;
@@ -76,29 +78,29 @@ bool Rescue::replace_messages(const metadata::ObjectHeader& header,
   auto chunk0 = encode_chunk0(old->bytes(), sizes(), *place, bytes, messages.size());
   if (!chunk0) return false;
   made->lay_over(header.address, *std::move(chunk0));
-  report.changed = true;
+  findings.report.changed = true;
   return true;
 }
 
-bool Rescue::make_header_at(std::uint64_t address, std::span<const NewMessage> messages) {
+bool SalvageState::make_header_at(std::uint64_t address, std::span<const NewMessage> messages) {
   std::vector<std::byte> block = encode_continuation(2, 0, messages);
   const std::uint64_t bytes = block.size();
   const auto place = made->add(std::move(block));
   if (!place) return false;
   const NewMessage lead = encode_continuation_message(*place, bytes, sizes());
   made->lay_over(address, encode_header({&lead, 1}));
-  report.changed = true;
+  findings.report.changed = true;
   return true;
 }
 
-bool Rescue::tell(std::uint64_t bytes) {
-  untold = untold || bytes > told_left;
-  if (untold) return false;
-  told_left -= bytes;
+bool Findings::charge(std::uint64_t bytes) {
+  incomplete = incomplete || bytes > bytes_left;
+  if (incomplete) return false;
+  bytes_left -= bytes;
   return true;
 }
 
-std::optional<OpenedDataset> Rescue::describe(std::uint64_t address) const {
+std::optional<OpenedDataset> SalvageState::describe(std::uint64_t address) const {
   auto object = object::open_object(*file, address);
   if (!object || object->kind != object::ObjectKind::Dataset) return std::nullopt;
   auto description = object::describe_dataset(*file, *object);
@@ -109,7 +111,7 @@ std::optional<OpenedDataset> Rescue::describe(std::uint64_t address) const {
   return OpenedDataset{*std::move(object), *std::move(description), std::move(geometry)};
 }
 
-void Rescue::note(std::uint64_t address, Certainty certainty, std::string found_by) {
+void Findings::note(std::uint64_t address, Certainty certainty, std::string found_by) {
   Finding finding;
   finding.address = address;
   finding.certainty = certainty;
@@ -117,17 +119,17 @@ void Rescue::note(std::uint64_t address, Certainty certainty, std::string found_
   note(std::move(finding));
 }
 
-void Rescue::note(Finding finding, bool damage) {
+void Findings::note(Finding finding, bool damage) {
   // The finding, its places in the tables of findings and remarks, and its text there.
   constexpr std::uint64_t kTables = 160, kTextOfRange = 48;
   const std::uint64_t ranges = finding.missing.size() + finding.guessed.size();
   report.changed = report.changed || damage;
-  if (!tell(sizeof finding + kTables + finding.name.size() + 2 * finding.found_by.size() +
-            ranges * kTextOfRange))
+  if (!charge(sizeof finding + kTables + finding.name.size() + 2 * finding.found_by.size() +
+              ranges * kTextOfRange))
     return;
-  const auto [at, added] = finding_at.try_emplace(finding.address, report.findings.size());
+  const auto [place, added] = at.try_emplace(finding.address, report.findings.size());
   if (!added) {
-    Finding& known = report.findings[at->second];
+    Finding& known = report.findings[place->second];
     known.certainty = std::max(known.certainty, finding.certainty);
     known.add_reason(finding.found_by);
     if (!finding.name.empty()) known.name = finding.name;
