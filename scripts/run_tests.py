@@ -140,11 +140,11 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--at-least", type=int, default=1, help="fail where fewer tests passed")
-    # One more than there are processors, as many tests wait most of the time.
     parser.add_argument(
         "--build", action="store_true", dest="build_first", help="builds first what they need"
     )
-    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1)
+    # More than there are processors, as many tests wait most of the time.
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 2)
     parser.add_argument("--timeout-factor", type=float, default=1, help="for builds that run slowly")
     parser.add_argument("--only", default="", help="names of programs")
     parser.add_argument("build")
