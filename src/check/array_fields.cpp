@@ -19,7 +19,7 @@ format::ArrayOfChunks expected_of(const Fields& header, const ChunkForm& form) {
           .elements = 0};
 }
 
-// What the blocks of both kinds of arrays share.
+// The parts that the blocks of both kinds of arrays share.
 class ArrayFields {
  public:
   ArrayFields(const Subject& subject, const ChunkForm& form, std::uint64_t header, std::size_t element_bytes)

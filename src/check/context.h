@@ -1,4 +1,4 @@
-// What the checks of one file share: private to the module. Threads: any.
+// Context: what the checks of one file share: private to the module. Threads: any.
 #pragma once
 
 #include <algorithm>

@@ -52,17 +52,11 @@ class NameIndex {
   std::uint64_t last_ = 0;
 };
 
-// Creation orders in an index of them.
-class Rising {
- public:
-  void take(const Field& order) {
-    order.want(!before_ || order > *before_, "is not above that of the record before");
-    before_ = order;
-  }
-
- private:
-  std::optional<std::uint64_t> before_;
-};
+// A creation order in an index of them; `before`: that of the record before, if there is one.
+void want_rising(const Field& order, std::optional<std::uint64_t>& before) {
+  order.want(!before || order > *before, "is not above that of the record before");
+  before = order;
+}
 
 void check_link_names(const Subject& subject, std::uint64_t index, HeapIds& ids) {
   NameIndex names(ids, true);
@@ -77,7 +71,7 @@ void check_link_names(const Subject& subject, std::uint64_t index, HeapIds& ids)
 
 void check_link_orders(const Subject& subject, const format::LinkInfo& info, const HeapIds& names) {
   HeapIds ids(subject, info.fractal_heap_address);
-  Rising orders;
+  std::optional<std::uint64_t> before;
   const HeapIds::Visit compare = [](const Field& order, bool, const Object& object) {
     format::Cursor cursor = object.cursor(kLink);
     const auto link = format::decode_link(cursor);
@@ -87,7 +81,7 @@ void check_link_orders(const Subject& subject, const format::LinkInfo& info, con
   const Tree2 tree{info.creation_order_index_address, kLinkOrder, 8 + kLinkId, "LinkOrderRecord"};
   check_btree2_fields(subject, tree, [&](Fields& record) {
     const Field order = record.uint(8, "creation_order");
-    orders.take(order);
+    want_rising(order, before);
     ids.check_id(record, kLinkId);
     ids.want_known(names, {});
     ids.look_at(order, compare);
@@ -116,14 +110,14 @@ void check_attribute_names(const Subject& subject, std::uint64_t index, LargestO
 
 void check_attribute_orders(const Subject& subject, const format::AttributeInfo& info, const HeapIds& names) {
   HeapIds ids(subject, info.fractal_heap_address);
-  Rising orders;
+  std::optional<std::uint64_t> before;
   const Tree2 tree{info.creation_order_index_address, kAttributeOrder, kAttributeId + 1 + 4,
                    "AttributeOrderRecord"};
   check_btree2_fields(subject, tree, [&](Fields& record) {
     ids.check_id(record, kAttributeId);
     const Field flags = record.u8("message_flags");
     if ((flags & kSharedFlag) == 0) ids.want_known(names, flags);
-    orders.take(record.u32("creation_order"));
+    want_rising(record.u32("creation_order"), before);
   });
 }
 

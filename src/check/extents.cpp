@@ -30,11 +30,8 @@ bool Extents::add(const Extent& extent) {
 }
 
 std::vector<Extent> Extents::take() {
-  std::vector<Extent> out;
-  {
-    const MutexLock lock(mutex_);
-    out.swap(extents_);
-  }
+  const MutexLock lock(mutex_);
+  std::vector<Extent> out = std::exchange(extents_, {});
   std::ranges::sort(out, {}, [](const Extent& extent) { return std::pair(extent.begin, extent.owner); });
   return out;
 }

@@ -75,7 +75,7 @@ class Fields : public Subject {
       : Subject(subject), cursor_(cursor), begin_(cursor.here()) {}
   Fields(const Subject& subject, metadata::MetadataBlock block, std::string_view structure);
 
-  // What a decoder makes of the bytes from here on.
+  // Decodes the bytes from here on, which remain to be read.
   template <class Decode, class... More>
   auto decoded(const Decode& decode, const More&... more) const {
     format::Cursor cursor = cursor_;
@@ -160,7 +160,7 @@ void check_btree2_fields(const Subject& subject, const Tree2& tree,
                          const std::function<void(Fields& record)>& record);
 void check_split_and_merge_fields(Fields& fields);
 
-// What the records of an index tell of the objects of a fractal heap.
+// The objects of a fractal heap, as the records of an index tell of them.
 struct HeapUse {
   std::uint64_t managed = 0, managed_bytes = 0, huge = 0, tiny = 0, tiny_bytes = 0;
   bool whole = true;  // whether all ids could be read
@@ -269,7 +269,7 @@ class LargestOrder {
   std::size_t count_ = 0, above_count_ = 0;
 };
 
-// What the specification says of messages of one type.
+// The rules of the specification for messages of one type.
 struct MessageForm {
   std::string_view name;
   void (*check)(Fields& message);  // null: the header checks those itself

@@ -120,20 +120,20 @@ void check_index(const Context& context, std::uint64_t address, std::uint8_t rec
 
 void check_indexes(const Context& context, const object::Object& object, PlaceId place) {
   enum RecordType : std::uint8_t { kLinkName = 5, kLinkOrder = 6, kAttributeName = 8, kAttributeOrder = 9 };
-  if (const auto* message = object.header->find(format::MessageType::LinkInfo)) {
-    format::Cursor cursor = message->cursor(structures::kLinkInfoMessage);
-    if (const auto info = format::decode_link_info(cursor)) {
-      check_index(context, info->name_index_address, kLinkName, place);
-      check_index(context, info->creation_order_index_address, kLinkOrder, place);
-    }
-  }
-  if (const auto* message = object.header->find(format::MessageType::AttributeInfo)) {
-    format::Cursor cursor = message->cursor("AttributeInfoMessage");
-    if (const auto info = format::decode_attribute_info(cursor)) {
-      check_index(context, info->name_index_address, kAttributeName, place);
-      check_index(context, info->creation_order_index_address, kAttributeOrder, place);
-    }
-  }
+  const auto check = [&](format::MessageType type, std::string_view structure, const auto& decode,
+                         RecordType names, RecordType orders) {
+    const auto* message = object.header->find(type);
+    if (message == nullptr) return;
+    format::Cursor cursor = message->cursor(structure);
+    const auto info = decode(cursor);
+    if (!info) return;
+    check_index(context, info->name_index_address, names, place);
+    check_index(context, info->creation_order_index_address, orders, place);
+  };
+  check(format::MessageType::LinkInfo, structures::kLinkInfoMessage, format::decode_link_info, kLinkName,
+        kLinkOrder);
+  check(format::MessageType::AttributeInfo, "AttributeInfoMessage", format::decode_attribute_info,
+        kAttributeName, kAttributeOrder);
 }
 
 // The fields of the index of chunks.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kSuperblock = structures::kSuperblock, kDriver = "DriverInformationBlock";
 
-// What readers need of these numbers they have decoded; here it is only checked.
+// Readers have decoded the numbers that they need; here they are only checked.
 void check_addresses(Fields& block, bool old) {
   block.address("base_address").want_equal(block.file().base_address(), "the superblock lies elsewhere");
   if (old) {

@@ -30,7 +30,7 @@ Severity severity_of(const Error& error) {
   }
 }
 
-// Of the place in the file and what lies there: readers and checks may give a structure's part two names.
+// Hashes the field's name and place: readers and checks may give a structure's part two names.
 std::size_t field_hash(const Error& error) {
   return std::hash<std::string>()(std::string(error.field()) + '\0' + std::to_string(error.offset()));
 }

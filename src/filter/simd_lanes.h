@@ -10,6 +10,7 @@
 #include <immintrin.h>
 
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #define H5_AVX2 __attribute__((target("avx2")))
@@ -52,13 +53,10 @@ H5_AVX2 inline void planes_to_elements(__m256i* v) {
   if constexpr (Size >= 16) riffle(v, std::make_index_sequence<Size / 2>{});
 }
 
-template <std::size_t... I>
-inline void load(__m128i* v, const std::byte* from, std::size_t stride, std::index_sequence<I...>) {
-  ((v[I] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + I * stride))), ...);
-}
-template <std::size_t... I>
-H5_AVX2 inline void load(__m256i* v, const std::byte* from, std::size_t stride, std::index_sequence<I...>) {
-  ((v[I] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + I * stride))), ...);
+template <class Register, std::size_t... I>
+[[gnu::always_inline]] inline void load(Register* v, const std::byte* from, std::size_t stride,
+                                        std::index_sequence<I...>) {
+  (std::memcpy(&v[I], from + I * stride, sizeof(Register)), ...);
 }
 
 template <std::size_t... I>

@@ -78,17 +78,13 @@ void Salvager::claim_extension(std::uint64_t address) {
     state_.used.add(message->address, message->length);
 }
 
-bool Salvager::opens_as_root() const {
-  return reachable_->result().is_group(root_);
-}
-
 void Salvager::walk_reachable() {
   reachable_.emplace(state_.file, state_.end, state_.used, nullptr, state_.options, &state_.data);
   state_.used.add(0, 48);
   const std::uint64_t extension = state_.file->superblock().extension_address;
   if (extension != format::kUndefinedAddress) claim_extension(extension);
   if (root_ != format::kUndefinedAddress) reachable_->walk(root_);
-  root_opens_ = opens_as_root();
+  root_opens_ = reachable_->result().is_group(root_);
   const Surveyed& walked = reachable_->result();
   if (!root_opens_ || !walked.groups.empty() || !walked.unreadable.empty()) ordinary_ = walked.reached;
   state_.used.settle();
@@ -167,7 +163,7 @@ void Salvager::mend_headers() {
     for (const std::uint64_t address : mended) reachable_->walk(address);
     state_.used.settle();
   }
-  root_opens_ = opens_as_root();
+  root_opens_ = reachable_->result().is_group(root_);
 }
 
 // Rebuilds the links of damaged groups. Groups that are found through the links of a mended one may be

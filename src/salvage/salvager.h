@@ -29,7 +29,6 @@ class Salvager {
   void take_unreadable(const std::vector<Range>& ranges);
   void claim_extension(std::uint64_t address);
   void walk_reachable();
-  bool opens_as_root() const;
   void mend_headers();
   void mend_groups();
   void note_regained();
@@ -53,7 +52,6 @@ class Salvager {
   void write_lost_and_found();
 
   // unlinked.cpp
-  bool is_lost(const Found& found) const;
   void find_unlinked();
   void find_headless();
   bool is_proven(std::uint64_t address, object::ObjectKind kind) const;

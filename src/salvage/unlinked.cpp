@@ -12,19 +12,16 @@ constexpr std::size_t kMaxName = 200;           // longest name, in bytes, that 
 
 }  // namespace
 
-bool Salvager::is_lost(const Found& found) const {
-  return is_header(found) && !state_.used.contains(found.offset) &&
-         !reachable_->result().reached.contains(found.offset);
-}
-
 void Salvager::find_unlinked() {
   unlinked_.emplace(state_.file, state_.end, state_.used_by_unlinked, &state_.used, state_.options);
   unlinked_->leave_out(reachable_->result());
-  // What a walk left out for its number looks as if nothing linked to it.
+  // An object that the walk left out, as there are too many, looks as if nothing linked to it.
   if (reachable_->full()) return;
   std::vector<std::uint64_t> met;
   for (const Found& found : state_.found) {
-    if (!is_lost(found)) continue;
+    const bool lost = is_header(found) && !state_.used.contains(found.offset) &&
+                      !reachable_->result().reached.contains(found.offset);
+    if (!lost) continue;
     unlinked_->walk(found.offset);
     if (unlinked_->result().reached.contains(found.offset)) met.push_back(found.offset);
   }

@@ -65,8 +65,8 @@ enum class Certainty : std::uint8_t {
   // Checksums cover where they lie and the bytes themselves: those of structures, and of each chunk's
   // filters.
   Proven,
-  // Where they lie is told by a checksum, or by structures that agree; no checksum covers the bytes, as in
-  // the ordinary way.
+  // A checksum, or structures that agree, tell where they lie; no checksum covers the bytes, as in the
+  // ordinary way.
   Plausible,
   Guessed  // they may be wrong
 };
@@ -83,8 +83,8 @@ struct Finding {
   // The byte ranges of the dataset's file that are not known. That of a chunk reaches from the chunk's first
   // byte to its last, so that it may cover bytes of other chunks; so does that of a part of a chunk.
   std::vector<Range> missing;
-  // Those of stored chunks that are nothing but zeros, checksum included: Fletcher-32 of zeros is zero, so it
-  // proves nothing. They may be wrong, whatever `certainty` says of the others.
+  // The ranges of stored chunks that are nothing but zeros, checksum included: Fletcher-32 of zeros is zero,
+  // so it proves nothing. They may be wrong, whatever `certainty` says of the others.
   std::vector<Range> guessed;
   std::uint64_t filled = 0;  // number of the missing bytes that read as the fill value
 

@@ -71,14 +71,6 @@ Result<std::size_t> PluginProcess::decode(ByteSpan in, std::span<const std::uint
                                        : "it cannot decode these bytes"));
 }
 
-Status PluginProcess::send(ByteSpan bytes, HelperProcess::Deadline deadline) {
-  return judged(helper_->send(bytes, deadline));
-}
-
-Status PluginProcess::receive(MutableByteSpan bytes, HelperProcess::Deadline deadline) {
-  return judged(helper_->receive(bytes, deadline));
-}
-
 Status PluginProcess::judged(const Status& exchange) const {
   if (exchange) return {};
   const Error& error = exchange.error();

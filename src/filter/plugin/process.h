@@ -30,8 +30,12 @@ class PluginProcess {
   PluginProcess(std::unique_ptr<HelperProcess> helper, std::chrono::milliseconds timeout)
       : helper_(std::move(helper)), timeout_(timeout) {}
   Status greet();
-  Status send(ByteSpan bytes, HelperProcess::Deadline deadline);
-  Status receive(MutableByteSpan bytes, HelperProcess::Deadline deadline);
+  Status send(ByteSpan bytes, HelperProcess::Deadline deadline) {
+    return judged(helper_->send(bytes, deadline));
+  }
+  Status receive(MutableByteSpan bytes, HelperProcess::Deadline deadline) {
+    return judged(helper_->receive(bytes, deadline));
+  }
   Status judged(const Status& exchange) const;  // reports its error as the filter's
 
   const std::unique_ptr<HelperProcess> helper_;

@@ -43,7 +43,7 @@ class ArrayGatherer {
   }
 
  private:
-  // Where the elements of a data block begin; `first` does not count the elements of the index block.
+  // The place of a data block's elements; `first` does not count the elements of the index block.
   struct Place {
     unsigned super_block = 0;
     std::uint64_t first = 0;
@@ -309,10 +309,10 @@ class ArrayGatherer {
     }
   }
 
-  // Where the elements of a data block begin. libhdf5 counts the offset of a block that the index block leads
-  // to by the block's number in the index block, so that some such offsets are also those of blocks of a
-  // super block. The block that leads to the data block decides; if none does and both are possible, the data
-  // block is not used.
+  // Finds the place of a data block's elements. libhdf5 counts the offset of a block that the index block
+  // leads to by the block's number in the index block, so that some such offsets are also those of blocks of
+  // a super block. The block that leads to the data block decides; if none does and both are possible, the
+  // data block is not used.
   std::optional<Place> place_of(std::uint64_t address, std::uint64_t stored,
                                 const format::ExtensibleArrayHeader& header) const {
     std::optional<Place> direct, in_super;

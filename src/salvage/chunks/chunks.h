@@ -51,7 +51,7 @@ ChunkImage image_of(const chunk::ChunkGeometry& geometry, std::uint64_t number);
 // Whether the chunk's stored bytes are its elements.
 bool is_stored_plain(const OpenedDataset& dataset, const PlacedChunk& chunk);
 
-// What the source fails to give of a chunk that is stored as it is.
+// The parts of a chunk, stored as it is, that the source fails to give.
 struct UnreadParts {
   std::vector<MadeSource::Lost> parts;  // counted from the chunk's first byte, ascending
   std::vector<Finding::Range>

@@ -223,7 +223,7 @@ void ChunkTable::note_missing(std::uint64_t number, Finding& finding) const {
   if (state_.options.fill) finding.filled += image.bytes;
 }
 
-// Of a chunk that is stored as it is the bytes are given that the source gives. Returns false if the chunk is
+// Gives those bytes of a chunk that is stored as it is which the source gives. Returns false if the chunk is
 // to be left out of the tree, so that all of it is filled.
 bool ChunkTable::take_unread(const PlacedChunk& chunk, NodeEntry& entry, Finding& finding) {
   const bool fill = state_.options.fill;

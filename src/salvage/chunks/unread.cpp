@@ -42,7 +42,7 @@ class ImageOfChunk {
   }
 
  private:
-  // Where a row of the chunk is in the dataset's file; nullopt if it lies behind the dataset's extents.
+  // The place of a row of the chunk in the dataset's file; nullopt if it lies behind the dataset's extents.
   std::optional<std::uint64_t> place_of(std::uint64_t row) const {
     std::uint64_t place = 0, stride = geometry_.dims.back();
     for (std::size_t d = offsets_.size() - 1; d-- > 0;) {

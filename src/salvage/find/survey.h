@@ -56,7 +56,8 @@ struct PlacedChunk {
 // The bytes that the data of datasets take up, those of each dataset once.
 struct UsedByData {
   UsedRanges ranges{true};
-  // Where the file should end. Data in one piece that end behind it have a wrong extent, and are left out.
+  // The end that the file should have. Data in one piece that end behind it have a wrong extent, and are left
+  // out.
   std::uint64_t end = 0;
 };
 

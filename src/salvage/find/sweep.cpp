@@ -18,8 +18,8 @@ constexpr std::uint64_t kTail =
     64U << 10;  // read behind a piece: holds nearly every structure that begins in it
 constexpr std::uint64_t kLongest = 64U << 20;
 
-// What fails is read again in parts of this size, and of those that fail each page. A disk may take seconds
-// for each page, so pages are tried for a number of parts only.
+// Bytes that cannot be read are read again in parts of this size, and of those that fail each page. A disk
+// may take seconds for each page, so pages are tried for a number of parts only.
 constexpr std::uint64_t kPartRetried = 64U << 10;
 constexpr std::uint64_t kPageRetried = 4096;
 constexpr unsigned kMaxPagedParts = 1024;

@@ -26,7 +26,7 @@ struct OpenedDataset {
   chunk::ChunkGeometry geometry;  // of chunks, where they have a sound one; else without a size
 };
 
-// What is told of objects, within kMaxTold bytes of memory.
+// The findings about objects, within kMaxTold bytes of memory.
 struct Findings {
   Report report;
   std::unordered_map<std::uint64_t, std::size_t> at;  // index in report.findings by address
