@@ -17,8 +17,8 @@ constexpr std::uint64_t kStepsAnyway = 64U << 20;
 constexpr std::size_t kMaxRegained =
     1U << 19;  // objects of which it is told that the ordinary way does not reach them
 
-void append_ranges(std::span<const Finding::Range> ranges, std::string& out) {
-  for (const Finding::Range& range : ranges) {
+void append_ranges(std::span<const Range> ranges, std::string& out) {
+  for (const Range& range : ranges) {
     if (out.back() != '[') out += ',';
     out.append("[").append(std::to_string(range.begin)).append(",").append(std::to_string(range.end)) += ']';
   }

@@ -157,7 +157,7 @@ def main():
         check("it was swept once", mount.swept() == first)
 
     at = data.find(b"FAHD")
-    data[at : at + 32] = b"\xa5" * 32
+    data[at : at + 28] = b"\xa5" * 28  # the header of the index
     path = os.path.join(work, "damaged.h5")
     with open(path, "wb") as file:
         file.write(data)

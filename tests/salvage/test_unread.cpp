@@ -66,7 +66,7 @@ void expect_filled(const std::vector<std::byte>& given, const std::vector<std::b
   std::uint64_t filled = 0;
   for (std::uint64_t i = 0; i < given.size(); ++i) {
     const bool missing = std::ranges::any_of(
-        told.missing, [&](const Finding::Range& range) { return range.begin <= i && i < range.end; });
+        told.missing, [&](const ByteRange& range) { return range.begin <= i && i < range.end; });
     filled += given[i] != whole[i];
     if (given[i] == whole[i]) continue;
     ASSERT_TRUE(missing) << i << " " << told.json();

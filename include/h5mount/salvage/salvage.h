@@ -77,15 +77,12 @@ struct Finding {
   std::string name;           // name in Report::lost_and_found; empty if the object is in its place
   Certainty certainty = Certainty::Proven;
   std::string found_by;
-  struct Range {
-    std::uint64_t begin, end;
-  };
   // The byte ranges of the dataset's file that are not known. That of a chunk reaches from the chunk's first
   // byte to its last, so that it may cover bytes of other chunks; so does that of a part of a chunk.
-  std::vector<Range> missing;
+  std::vector<ByteRange> missing;
   // The ranges of stored chunks that are nothing but zeros, checksum included: Fletcher-32 of zeros is zero,
   // so it proves nothing. They may be wrong, whatever `certainty` says of the others.
-  std::vector<Range> guessed;
+  std::vector<ByteRange> guessed;
   std::uint64_t filled = 0;  // number of the missing bytes that read as the fill value
 
   void add_reason(std::string_view reason);  // to `found_by`, unless it is there

@@ -89,7 +89,7 @@ class ArrayGatherer {
   // chunks, so it is the chunks that are gone through.
   void list_absent() {
     UsedRanges absent;
-    for (const Range& range : absent_) absent.add(range.begin, range.end - range.begin);
+    for (const Range& range : absent_) absent.add(range);
     absent.settle();
     const std::uint64_t chunks = absent_.empty() ? 0 : chunk_count(geometry_, state_.steps).value_or(0);
     if (!state_.spend(chunks)) return;

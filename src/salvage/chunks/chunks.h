@@ -37,13 +37,13 @@ bool is_unread(SalvageState& state, std::uint64_t begin, std::uint64_t bytes);
 // The parts of [begin, end) that are in `used`, counted from `begin`, ascending. Where the steps do not
 // suffice, the last part reaches over what lies between: many lost datasets may lie over many ranges, and
 // each keeps its own list.
-std::vector<MadeSource::Lost> parts_in(SalvageState& state, const UsedRanges& used, std::uint64_t begin,
-                                       std::uint64_t end);
+std::vector<Range> parts_in(SalvageState& state, const UsedRanges& used, std::uint64_t begin,
+                            std::uint64_t end);
 
 // The range of the dataset's file from the chunk's first byte to its last, and how many of its bytes are the
 // chunk's.
 struct ChunkImage {
-  Finding::Range range;
+  Range range;
   std::uint64_t bytes = 0;
 };
 ChunkImage image_of(const chunk::ChunkGeometry& geometry, std::uint64_t number);
@@ -53,10 +53,9 @@ bool is_stored_plain(const OpenedDataset& dataset, const PlacedChunk& chunk);
 
 // The parts of a chunk, stored as it is, that the source fails to give.
 struct UnreadParts {
-  std::vector<MadeSource::Lost> parts;  // counted from the chunk's first byte, ascending
-  std::vector<Finding::Range>
-      ranges;               // of the dataset's file, each from the first byte of a part to its last
-  std::uint64_t bytes = 0;  // the number of the dataset's bytes in `parts`
+  std::vector<Range> parts;   // counted from the chunk's first byte, ascending
+  std::vector<Range> ranges;  // of the dataset's file, each from the first byte of a part to its last
+  std::uint64_t bytes = 0;    // the number of the dataset's bytes in `parts`
 };
 UnreadParts unread_parts(SalvageState& state, const chunk::ChunkGeometry& geometry, const PlacedChunk& chunk);
 

@@ -22,7 +22,7 @@ constexpr const char* kUnread = "its header; some of its bytes cannot be read";
 
 enum class State : std::uint8_t { Unknown, Absent, Present, Lost };
 
-void add_range(std::vector<Finding::Range>& ranges, std::uint64_t begin, std::uint64_t end) {
+void add_range(std::vector<Range>& ranges, std::uint64_t begin, std::uint64_t end) {
   if (!ranges.empty() && (begin <= ranges.back().end || ranges.size() >= kMaxMissing))
     ranges.back().end = std::max(ranges.back().end, end);
   else
@@ -30,12 +30,12 @@ void add_range(std::vector<Finding::Range>& ranges, std::uint64_t begin, std::ui
 }
 
 // Adds ranges in any order.
-void join_missing(Finding& finding, std::vector<Finding::Range> more) {
+void join_missing(Finding& finding, std::vector<Range> more) {
   if (more.empty()) return;
   more.insert(more.end(), finding.missing.begin(), finding.missing.end());
-  std::ranges::sort(more, {}, &Finding::Range::begin);
+  std::ranges::sort(more, {}, &Range::begin);
   finding.missing.clear();
-  for (const Finding::Range& range : more) add_range(finding.missing, range.begin, range.end);
+  for (const Range& range : more) add_range(finding.missing, range.begin, range.end);
 }
 
 // The bytes of an element that was never written.
@@ -54,7 +54,7 @@ void mend_contiguous(SalvageState& state, const OpenedDataset& dataset, bool unl
   UsedRanges gone;  // counted from the dataset's first byte
   const auto lose = [&](const UsedRanges& used) {
     const auto parts = parts_in(state, used, begin, std::min(behind, state.end));
-    for (const MadeSource::Lost& part : parts) gone.add(part.begin, part.end - part.begin);
+    for (const Range& part : parts) gone.add(part);
     return !parts.empty();
   };
   if (unlinked) lose(state.used);
@@ -64,12 +64,12 @@ void mend_contiguous(SalvageState& state, const OpenedDataset& dataset, bool unl
     gone.add(from, bytes - from);
   }
   gone.settle();
-  std::vector<MadeSource::Lost> lost;
-  gone.within(0, bytes, [&](const Range& range) { lost.push_back({range.begin, range.end}); });
+  std::vector<Range> lost;
+  gone.within(0, bytes, [&](const Range& range) { lost.push_back(range); });
   if (lost.empty()) return;
   finding.certainty = Certainty::Plausible;  // no checksum covers contiguous data
   const bool fill = state.options.fill && state.may_fill(bytes);
-  for (const MadeSource::Lost& range : lost) {
+  for (const Range& range : lost) {
     add_range(finding.missing, range.begin, range.end);
     if (fill) finding.filled += range.end - range.begin;
   }
@@ -196,8 +196,8 @@ class ChunkTable {
   std::vector<std::uint32_t> place_of_;  // by number: where a chunk that is present is in `placed_`
   std::size_t known_ = 0;
   bool conflicts_ = false;
-  std::vector<std::uint64_t> unread_;          // numbers of chunks
-  std::vector<Finding::Range> unread_ranges_;  // of the dataset's file
+  std::vector<std::uint64_t> unread_;  // numbers of chunks
+  std::vector<Range> unread_ranges_;   // of the dataset's file
 };
 
 // deflate ends its stream with an Adler-32, bzip2 each block with a CRC.
@@ -343,8 +343,7 @@ GatheredChunks gather(SalvageState& state, const OpenedDataset& dataset) {
 // others.
 void keep_found(SalvageState& state, std::uint64_t address, UsedRanges chunks) {
   if (chunks.count() == 0) return;
-  chunks.within(0, state.end,
-                [&](const Range& range) { state.data.ranges.add(range.begin, range.end - range.begin); });
+  state.data.ranges.add(chunks, state.end);
   state.rebuilt.emplace_back(address, std::move(chunks));
 }
 

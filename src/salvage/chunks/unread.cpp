@@ -22,12 +22,12 @@ class ImageOfChunk {
   }
 
   // The number of rows that the part touches.
-  std::uint64_t rows_of(const MadeSource::Lost& part) const {
+  std::uint64_t rows_of(const Range& part) const {
     return (part.end - 1) / row_bytes_ - part.begin / row_bytes_ + 1;
   }
 
   // Returns the number of the dataset's bytes in the part; `range` is from the first of them to the last.
-  std::uint64_t take(const MadeSource::Lost& part, Finding::Range& range) const {
+  std::uint64_t take(const Range& part, Range& range) const {
     std::uint64_t bytes = 0;
     for (std::uint64_t row = part.begin / row_bytes_; row <= (part.end - 1) / row_bytes_; ++row) {
       const auto place = place_of(row);
@@ -71,9 +71,9 @@ bool is_unread(SalvageState& state, std::uint64_t begin, std::uint64_t bytes) {
   return !state.made->read_at(begin, out);
 }
 
-std::vector<MadeSource::Lost> parts_in(SalvageState& state, const UsedRanges& used, std::uint64_t begin,
-                                       std::uint64_t end) {
-  std::vector<MadeSource::Lost> parts;
+std::vector<Range> parts_in(SalvageState& state, const UsedRanges& used, std::uint64_t begin,
+                            std::uint64_t end) {
+  std::vector<Range> parts;
   if (begin >= end) return parts;
   used.within(begin, end, [&](const Range& range) {
     if (state.spend(kStepsPerLost) || parts.empty())
@@ -97,13 +97,13 @@ UnreadParts unread_parts(SalvageState& state, const chunk::ChunkGeometry& geomet
   UnreadParts out;
   out.parts = parts_in(state, state.unreadable, begin, begin + std::min(bytes, geometry.chunk_bytes));
   const ImageOfChunk image(geometry, chunk.number);
-  for (const MadeSource::Lost& part : out.parts) {
+  for (const Range& part : out.parts) {
     if (!state.spend(image.rows_of(part))) {
       out.ranges.push_back(image_of(geometry, chunk.number).range);
       out.bytes += part.end - part.begin;
       continue;
     }
-    Finding::Range range{};
+    Range range{};
     const std::uint64_t bytes_of_dataset = image.take(part, range);
     if (bytes_of_dataset > 0) out.ranges.push_back(range);
     out.bytes += bytes_of_dataset;

@@ -196,9 +196,7 @@ bool Survey::claim_chunks(const object::Object& object, const object::DatasetDes
   if (!walked) damage = walked.error();
   chunks.settle();
   if (chunks.overlap()) out_.overlapping.push_back(object.address);
-  if (data_ != nullptr && claimed_ <= kMaxClaimedTimes * end_)
-    chunks.within(0, end_,
-                  [&](const Range& range) { data_->ranges.add(range.begin, range.end - range.begin); });
+  if (data_ != nullptr && claimed_ <= kMaxClaimedTimes * end_) data_->ranges.add(chunks, end_);
   return whole;
 }
 

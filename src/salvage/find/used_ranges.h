@@ -28,6 +28,12 @@ class UsedRanges {
     if (ranges_.size() >= settle_at_) settle();
   }
 
+  void add(const Range& range) { add(range.begin, range.end - range.begin); }
+  // Adds the parts of [0, end) that are in `others`.
+  void add(const UsedRanges& others, std::uint64_t end) {
+    others.within(0, end, [this](const Range& range) { add(range); });
+  }
+
   // Sorts the ranges and joins those that touch or overlap. An overlap is noted.
   void settle() {
     std::ranges::sort(ranges_, {}, &Range::begin);

@@ -50,7 +50,7 @@ std::optional<std::uint64_t> MadeSource::add(std::vector<std::byte> bytes) {
 }
 
 std::optional<std::uint64_t> MadeSource::add_part(std::uint64_t address, std::uint64_t bytes,
-                                                  std::vector<Lost> lost, std::vector<std::byte> fill) {
+                                                  std::vector<ByteRange> lost, std::vector<std::byte> fill) {
   const auto at = place(bytes);
   if (!at) return at;
   segments_.emplace(*at, Segment{bytes, std::nullopt, address, std::move(lost), std::move(fill)});
@@ -89,7 +89,7 @@ Status MadeSource::read_segment(const Segment& segment, std::uint64_t start, std
     to.copy(ByteSpan(*segment.made).subspan(static_cast<std::size_t>(at), bytes));
     return {};
   }
-  auto lost = std::ranges::upper_bound(segment.lost, at, {}, &Lost::end);
+  auto lost = std::ranges::upper_bound(segment.lost, at, {}, &ByteRange::end);
   for (std::size_t part = 0; bytes > 0; bytes -= part, at += part) {
     const bool inside = lost != segment.lost.end() && lost->begin <= at;
     const std::uint64_t end = lost == segment.lost.end() ? segment.bytes : inside ? lost->end : lost->begin;

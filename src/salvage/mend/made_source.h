@@ -41,13 +41,10 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
   // Adds bytes that were made and returns their address; nullopt if there is no room in the address space or
   // in the memory for them.
   std::optional<std::uint64_t> add(std::vector<std::byte> bytes);
-  // Adds a part of the file, `bytes` from `address` on, in which the ranges `lost` are missing, and returns
-  // its new address.
-  struct Lost {
-    std::uint64_t begin, end;  // bytes, counted from the part's first one
-  };
-  std::optional<std::uint64_t> add_part(std::uint64_t address, std::uint64_t bytes, std::vector<Lost> lost,
-                                        std::vector<std::byte> fill);
+  // Adds a part of the file, `bytes` from `address` on, in which the ranges `lost` are missing, counted from
+  // the part's first byte, and returns its new address.
+  std::optional<std::uint64_t> add_part(std::uint64_t address, std::uint64_t bytes,
+                                        std::vector<ByteRange> lost, std::vector<std::byte> fill);
   // Adds `bytes` bytes that cannot be read, and returns their address.
   std::optional<std::uint64_t> lost(std::uint64_t bytes);
   void remark_on(std::uint64_t address, std::string text) {
@@ -85,7 +82,7 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
     std::uint64_t bytes = 0;
     std::optional<std::vector<std::byte>> made;  // nullopt: the segment is a part of the file
     std::uint64_t address = 0;                   // the part's address in the file
-    std::vector<Lost> lost;                      // ascending
+    std::vector<ByteRange> lost;                 // ascending
     std::vector<std::byte> fill;  // repeated over the lost ranges; if empty, reading them is an error
   };
   std::uint64_t file_offset(std::uint64_t address) const {
