@@ -56,7 +56,7 @@ int run_keeper(const MountCommand& command, survive::OwnWords own) {
     background = *std::move(forked);
   }
   return survive::run_keeper({.name = command.mountpoint,
-                              .patience = command.options.patience,
+                              .serve_within = command.options.patience,
                               .failure = kExitMountFailed,
                               .on_ready = [&] { return !background || background->ready(); },
                               .unmount = [&] { detach_mount(command.mountpoint); }},
@@ -72,11 +72,11 @@ int run_keeper(const ServeCommand& command, survive::OwnWords own) {
     print_error("", listener.error().text());
     return kExitUsage;
   }
-  survive::Held held;
+  survive::HeldDescriptors held;
   held.socket = std::move(listener->socket);
   // `listener` removes the socket's file at the end.
   return survive::run_keeper(
-      {.name = listener->url, .patience = command.options.patience, .failure = kExitMountFailed},
+      {.name = listener->url, .serve_within = command.options.patience, .failure = kExitMountFailed},
       std::move(held), own);
 }
 

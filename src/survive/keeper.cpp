@@ -20,15 +20,40 @@
 #include <thread>
 #include <utility>
 
+#include "h5mount/base/descriptor_message.h"
 #include "h5mount/base/log.h"
 #include "h5mount/survive/systemd.h"
-#include "keeper_messages.h"
 #include "surviving_mount.h"
 
 namespace h5mount::survive {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// The messages between keepers and their servers, each a datagram with descriptors.
+// To a server: `Begin`, with the memory and, if there is one, the device, or with the socket, and `Replaced`
+// where the SIGTERM that follows makes room for the next server. From a server: the others.
+enum class KeeperWord : char { Begin = 'B', Mounted = 'M', Ready = 'R', Replaced = 'N' };
+
+struct KeeperMessage {
+  KeeperWord word = KeeperWord::Begin;
+  unsigned char detail = 0;  // of Begin: EndCause; with --serve, whether a server has answered before
+  std::vector<UniqueFd> descriptors;
+};
+
+bool send_message(int socket, KeeperWord word, unsigned char detail = 0,
+                  const std::vector<int>& descriptors = {}) {
+  const std::array<char, 2> text{static_cast<char>(word), static_cast<char>(detail)};
+  return send_with_descriptors(socket, {text.data(), text.size()}, descriptors);
+}
+
+// Returns nullopt if the other process has ended.
+std::optional<KeeperMessage> receive_message(int socket) {
+  DescriptorMessage got = receive_with_descriptors(socket, 2);
+  if (got.bytes.size() != 2) return std::nullopt;
+  return KeeperMessage{static_cast<KeeperWord>(got.bytes[0]), static_cast<unsigned char>(got.bytes[1]),
+                       std::move(got.descriptors)};
+}
 
 constexpr const char* kOwnProgram = "/proc/self/exe";  // even if another one is installed by now
 constexpr std::string_view kPrefix = "kept:";
@@ -74,7 +99,7 @@ bool is_connected(int device) {
 
 class Keeper {
  public:
-  Keeper(KeeperOptions options, Held held, OwnWords own)
+  Keeper(KeeperOptions options, HeldDescriptors held, OwnWords own)
       : options_(std::move(options)),
         words_(copy_words(own)),
         directory_(std::filesystem::current_path()),
@@ -93,14 +118,14 @@ class Keeper {
   };
 
   Status take_signals();
-  Status start(Blame blame);
+  Status start(EndCause cause);
   [[noreturn]] void become_server(int socket) const;
   void take_messages();
   void take_signal(int number);
   int wait_at_most();
   bool await_server(Ended& ended);
   std::optional<int> go_on(const Ended& ended);
-  std::optional<int> again(Blame blame);
+  std::optional<int> again(EndCause cause);
   int finish(int code);
   void store(const char* name, int descriptor) const;
 
@@ -156,7 +181,7 @@ void Keeper::become_server(int socket) const {
   ::_exit(options_.failure);
 }
 
-Status Keeper::start(Blame blame) {
+Status Keeper::start(EndCause cause) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return fail(io_error(errno, "socketpair"));
@@ -171,7 +196,7 @@ Status Keeper::start(Blame blame) {
   std::vector<int> handed{listening_ ? listening_.get() : memory_.get()};
   if (device_) handed.push_back(device_.get());
   const auto detail =
-      listening_ ? static_cast<unsigned char>(ever_ready_) : static_cast<unsigned char>(blame);
+      listening_ ? static_cast<unsigned char>(ever_ready_) : static_cast<unsigned char>(cause);
   (void)send_message(socket_.get(), KeeperWord::Begin, detail, handed);
   return {};
 }
@@ -222,10 +247,11 @@ void Keeper::take_signal(int number) {
 // waits.
 int Keeper::wait_at_most() {
   if (server_ <= 0 || ready_ || given_up_ || program_ == kOwnProgram) return -1;
-  const auto left = started_ + options_.patience - Clock::now();
+  const auto left = started_ + options_.serve_within - Clock::now();
   if (left > Clock::duration::zero())
     return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
-  log(LogLevel::Error, "{} serves nothing after {} s, and is killed", program_, options_.patience.count());
+  log(LogLevel::Error, "{} serves nothing after {} s, and is killed", program_,
+      options_.serve_within.count());
   given_up_ = true;
   ::kill(server_, SIGKILL);
   return -1;
@@ -262,7 +288,7 @@ std::optional<int> Keeper::go_on(const Ended& ended) {
     log(LogLevel::Error, "{} cannot go on with the mount on {}: the version that made it does", program_,
         options_.name);
     program_ = kOwnProgram;
-    return again(Blame::None);
+    return again(EndCause::None);
   }
   if (!ready_ && ++failures_ == kMaxFailures) {
     log(LogLevel::Error, "no server can go on with the mount on {}: it ends", options_.name);
@@ -270,16 +296,18 @@ std::optional<int> Keeper::go_on(const Ended& ended) {
   }
   if (std::exchange(replacing_, false)) {
     program_ = installed_;
-    return again(Blame::None);
+    return again(EndCause::None);
   }
   log(LogLevel::Warning, "the server of {} was ended by signal {}: another one goes on", options_.name,
       ended.number);
-  return again(!ended.by_signal ? Blame::None : ended.number == SIGKILL ? Blame::Killed : Blame::Crashed);
+  return again(!ended.by_signal          ? EndCause::None
+               : ended.number == SIGKILL ? EndCause::Killed
+                                         : EndCause::Crashed);
 }
 
-std::optional<int> Keeper::again(Blame blame) {
+std::optional<int> Keeper::again(EndCause cause) {
   if (Clock::now() - started_ < kShortLife) std::this_thread::sleep_for(kShortLife);
-  const Status started = start(blame);
+  const Status started = start(cause);
   if (started) return std::nullopt;
   log(LogLevel::Error, "no server can be started: {}", started.error().text());
   return options_.failure;
@@ -293,7 +321,7 @@ std::optional<int> Keeper::pass_on() {
   ::kill(server_, SIGTERM);
   passed_.push_back(std::exchange(server_, 0));
   program_ = installed_;
-  return again(Blame::None);
+  return again(EndCause::None);
 }
 
 void Keeper::reap_passed() {
@@ -312,7 +340,7 @@ int Keeper::finish(int code) {
 
 int Keeper::run() {
   Status began = take_signals();
-  if (began) began = start(device_ ? Blame::Killed : Blame::None);
+  if (began) began = start(device_ ? EndCause::Killed : EndCause::None);
   if (!began) {
     log(LogLevel::Error, "{}: {}", options_.name, began.error().text());
     return finish(options_.failure);
@@ -344,15 +372,15 @@ bool is_server(OwnWords own) {
 
 }  // namespace
 
-Result<Held> hold_mount() {
-  Held out{.memory = stored(kMemoryName), .device = stored(kDeviceName)};
+Result<HeldDescriptors> hold_mount() {
+  HeldDescriptors out{.memory = stored(kMemoryName), .device = stored(kDeviceName)};
   if (!out.device || !out.memory) {
     H5_ASSIGN(out.memory, SurvivingMemory::make());
   }
   return out;
 }
 
-int run_keeper(KeeperOptions options, Held held, OwnWords own) {
+int run_keeper(KeeperOptions options, HeldDescriptors held, OwnWords own) {
   Keeper keeper(std::move(options), std::move(held), own);
   take_other_name(own);
   return keeper.run();
@@ -375,7 +403,7 @@ Result<std::shared_ptr<fuse::Handover>> KeeperLink::receive() const {
   H5_ASSIGN(SurvivingMemory memory, SurvivingMemory::map(begin->descriptors.front().get()));
   UniqueFd device = begin->descriptors.size() > 1 ? std::move(begin->descriptors[1]) : UniqueFd();
   return std::make_shared<SurvivingMount>(
-      std::move(memory), std::move(device), static_cast<Blame>(begin->detail),
+      std::move(memory), std::move(device), static_cast<EndCause>(begin->detail),
       [socket = socket_](int own) { return send_message(socket->get(), KeeperWord::Mounted, 0, {own}); });
 }
 

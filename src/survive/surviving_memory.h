@@ -24,9 +24,10 @@ namespace h5mount::survive {
 
 using fuse::HandleKind;
 
-// What is added to a request's blame when its server ends while working for it: a crash is likely to be its
-// fault, SIGKILL mostly comes from outside. At kMaxBlame, which two crashes reach, it is answered with EIO.
-enum class Blame : unsigned { None = 0, Killed = 1, Crashed = 4 };
+// How a server ended, and what that adds to the blame of each request that it was working for: a crash is
+// likely to be the fault of one, SIGKILL mostly comes from outside. At kMaxBlame, which two crashes reach, it
+// is answered with EIO.
+enum class EndCause : unsigned { None = 0, Killed = 1, Crashed = 4 };
 inline constexpr unsigned kMaxBlame = 8;
 
 // Names are shorter; of the other requests only forgets are longer.

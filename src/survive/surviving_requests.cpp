@@ -53,17 +53,17 @@ void forget_again(ByteSpan request, const fuse_in_header& header, SurvivingNodes
 
 // ---- what an earlier server left
 
-SurvivingRequests::SurvivingRequests(const SurvivingMemory& memory, SurvivingNodes& nodes, Blame blame)
+SurvivingRequests::SurvivingRequests(const SurvivingMemory& memory, SurvivingNodes& nodes, EndCause cause)
     : memory_(memory) {
   SharedHeader& header = memory_.header();
   header.requests = std::min<std::uint64_t>(header.requests, SurvivingMemory::kRequests);
   const MutexLock lock(mutex_);
-  for (auto index = static_cast<std::uint32_t>(header.requests); index-- > 0;) inherit(index, blame, nodes);
+  for (auto index = static_cast<std::uint32_t>(header.requests); index-- > 0;) inherit(index, cause, nodes);
   count_inherited_ = waiting_.size() + refused_.size();
   any_inherited_ = !waiting_.empty();
 }
 
-void SurvivingRequests::inherit(std::uint32_t index, Blame blame, SurvivingNodes& nodes) {
+void SurvivingRequests::inherit(std::uint32_t index, EndCause cause, SurvivingNodes& nodes) {
   SharedRequest& shared = memory_.requests()[index];
   const auto bytes = memory_.request_bytes(index);
   const auto header = part_at<fuse_in_header>(bytes, 0);
@@ -76,9 +76,9 @@ void SurvivingRequests::inherit(std::uint32_t index, Blame blame, SurvivingNodes
     return free_place(index);
   }
   places_[header->unique] = index;
-  if (shared.begun != 0) shared.blame = std::min(shared.blame, kMaxBlame) + static_cast<unsigned>(blame);
+  if (shared.begun != 0) shared.blame = std::min(shared.blame, kMaxBlame) + static_cast<unsigned>(cause);
   shared.begun = 0;
-  out.suspect = shared.blame >= static_cast<unsigned>(Blame::Crashed);
+  out.suspect = shared.blame >= static_cast<unsigned>(EndCause::Crashed);
   if (shared.blame >= kMaxBlame) {
     log(LogLevel::Error, "a request has ended two servers, and is answered with EIO: operation {} on node {}",
         header->opcode, header->nodeid);

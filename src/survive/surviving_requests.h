@@ -5,7 +5,7 @@
 //
 // The next server answers the requests that this one had read. A request that was being worked for when a
 // server crashed may be the cause: such requests are worked for one after another, so that a further crash
-// shows which one it was, and that one is answered with EIO (Blame). Threads: any.
+// shows which one it was, and that one is answered with EIO (EndCause). Threads: any.
 #pragma once
 
 #include <sys/uio.h>
@@ -27,8 +27,8 @@ namespace h5mount::survive {
 
 class SurvivingRequests {
  public:
-  // Takes over the requests of an earlier server, which ended as `blame` says. Forgets are processed at once.
-  SurvivingRequests(const SurvivingMemory& memory, SurvivingNodes& nodes, Blame blame);
+  // Takes over the requests of an earlier server, which ended as `cause` says. Forgets are processed at once.
+  SurvivingRequests(const SurvivingMemory& memory, SurvivingNodes& nodes, EndCause cause);
 
   // If the kernel and an earlier server have agreed already, the session is given that agreement: `process`
   // has it process a request. Fails if the session would agree on other terms. The older program goes on
@@ -49,7 +49,7 @@ class SurvivingRequests {
     bool suspect = false;
   };
 
-  void inherit(std::uint32_t index, Blame blame, SurvivingNodes& nodes) H5_REQUIRES(mutex_);
+  void inherit(std::uint32_t index, EndCause cause, SurvivingNodes& nodes) H5_REQUIRES(mutex_);
   std::optional<ssize_t> hand_out(int device, void* buffer, std::size_t length);
   std::uint32_t claim();
   void free_place(std::uint32_t index) H5_REQUIRES(mutex_);

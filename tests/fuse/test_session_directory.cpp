@@ -188,9 +188,9 @@ TEST(DirectoryListings, AreFoundByTheirDirectoryAndNumberAndAreBounded) {
   EXPECT_EQ(listings.find(5, 0), lasting);
   EXPECT_EQ(listings.find(5, one->number()), one);
   EXPECT_EQ(listings.find(6, one->number()), nullptr);
-  listings.drop(one);
+  listings.drop_if([&](const fuse::OpenListing& known) { return &known == one.get(); });
   EXPECT_EQ(listings.find(5, one->number()), nullptr);
-  listings.drop_all_of(5);
+  listings.drop_if([](const fuse::OpenListing& known) { return known.directory() == 5; });
   EXPECT_EQ(listings.find(5, 0), nullptr);
   for (tree::NodeId node = 10; node < 10 + 2 * fuse::DirectoryListings::kMax; ++node) add(node, true);
   EXPECT_EQ(listings.find(10, 0), nullptr);

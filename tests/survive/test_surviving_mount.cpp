@@ -27,10 +27,10 @@ class SurvivingMountTest : public ::testing::Test {
     device_ = UniqueFd(ends[1]);
   }
 
-  std::unique_ptr<SurvivingMount> server(Blame blame = Blame::None) const {
+  std::unique_ptr<SurvivingMount> server(EndCause cause = EndCause::None) const {
     auto mapped = SurvivingMemory::map(memory_.get());
     EXPECT_TRUE(mapped) << mapped.error().text();
-    return std::make_unique<SurvivingMount>(*std::move(mapped), UniqueFd(), blame, [](int) { return true; });
+    return std::make_unique<SurvivingMount>(*std::move(mapped), UniqueFd(), cause, [](int) { return true; });
   }
   static tree::Entry entry(tree::NodeId node) {
     tree::Entry out;
@@ -85,7 +85,7 @@ TEST_F(SurvivingMountTest, NodesAndHandlesMeanTheSameToTheNextServer) {
     group = first->nodes.adopt(entry(11), tree::kRootNode, "group");
     dataset = first->nodes.adopt(entry(12), group, long_name);
     EXPECT_EQ(first->nodes.adopt(entry(12), group, long_name), dataset);
-    handle = first->handles.add(HandleKind::File, dataset);
+    handle = first->add_handle(HandleKind::File, dataset);
   }
   const auto second = server();
   const auto record = second->nodes.record(dataset);
@@ -98,8 +98,8 @@ TEST_F(SurvivingMountTest, NodesAndHandlesMeanTheSameToTheNextServer) {
   EXPECT_TRUE(second->nodes.resolve(dataset, 99));
   EXPECT_EQ(second->nodes.found(dataset), 99U);
   EXPECT_EQ(second->nodes.id_of(99), dataset);
-  EXPECT_EQ(second->handles.node_of(handle, HandleKind::File).value(), dataset);
-  EXPECT_FALSE(second->handles.node_of(handle + 1, HandleKind::File));
+  EXPECT_EQ(second->handle_node(handle, HandleKind::File).value(), dataset);
+  EXPECT_FALSE(second->handle_node(handle + 1, HandleKind::File));
 
   // The group is kept as long as its dataset is, and ids are not given again.
   second->nodes.forget(group, 1);
@@ -120,7 +120,7 @@ TEST_F(SurvivingMountTest, AServerThatWroteNonsenseDoesNotHarmTheNext) {
       parent = first->nodes.adopt(entry(20 + i), i % 5 == 0 ? tree::kRootNode : parent,
                                   std::string(1 + i * 5, static_cast<char>('a' + i % 26)));
       ids.push_back(parent);
-      first->handles.add(HandleKind::Directory, parent);
+      first->add_handle(HandleKind::Directory, parent);
     }
     ask(1, FUSE_GETATTR);
     EXPECT_EQ(read(*first), 1U);
@@ -147,7 +147,7 @@ TEST_F(SurvivingMountTest, AServerThatWroteNonsenseDoesNotHarmTheNext) {
       if (round % 3 == 0) mapped->header().nodes = std::min<std::uint64_t>(mapped->header().nodes, 5000);
       mapped->header().tails = std::min<std::uint64_t>(mapped->header().tails, 5000);
     }
-    const auto next = server(Blame::Killed);
+    const auto next = server(EndCause::Killed);
     for (const tree::NodeId id : next->nodes.ids()) {
       std::size_t depth = 0;
       for (tree::NodeId at = id; at != tree::kRootNode; ++depth) {
@@ -175,7 +175,7 @@ TEST_F(SurvivingMountTest, WhatAServerHasReadTheNextAnswers) {
     answer(*first, 11);
     EXPECT_EQ(answered().first, 11U);
   }
-  const auto second = server(Blame::Killed);
+  const auto second = server(EndCause::Killed);
   EXPECT_EQ(second->requests.inherited(), 2U);
   ask(13, FUSE_READ);
   std::vector<std::uint64_t> given{read(*second), read(*second), read(*second)};
@@ -196,14 +196,14 @@ TEST_F(SurvivingMountTest, ARequestThatHasEndedTwoServersIsAnsweredWithEio) {
   std::uint64_t worked_for = 0;
   {
     // After a crash both are suspect: one of them at a time.
-    const auto second = server(Blame::Crashed);
+    const auto second = server(EndCause::Crashed);
     worked_for = read(*second);
     ask(22, FUSE_GETATTR);
     EXPECT_EQ(read(*second), 22U);
     answer(*second, 22);
     EXPECT_EQ(answered().first, 22U);
   }
-  const auto third = server(Blame::Crashed);
+  const auto third = server(EndCause::Crashed);
   ASSERT_TRUE(third->requests.begin(device_.get(), [](std::span<std::byte>) { return false; }));
   EXPECT_EQ(answered(), std::make_pair(worked_for, EIO));
   EXPECT_EQ(read(*third), 20U + 21U - worked_for);
@@ -216,10 +216,10 @@ TEST_F(SurvivingMountTest, ManyKillsFromOutsideAreNoRequestsFault) {
     read(*first);
   }
   for (int kills = 0; kills < 5; ++kills) {
-    const auto next = server(Blame::Killed);
+    const auto next = server(EndCause::Killed);
     EXPECT_EQ(read(*next), 30U);
   }
-  const auto last = server(Blame::Killed);
+  const auto last = server(EndCause::Killed);
   EXPECT_EQ(read(*last), 30U);
   answer(*last, 30);
   EXPECT_EQ(answered(), std::make_pair(std::uint64_t{30}, 0));

@@ -172,7 +172,7 @@ struct Surviving final : System {
     mount.reset();
     mount =
         std::make_unique<survive::SurvivingMount>(*survive::SurvivingMemory::map(memory.get()), UniqueFd(),
-                                                  survive::Blame::Killed, [](int) { return true; });
+                                                  survive::EndCause::Killed, [](int) { return true; });
     tree = std::make_shared<survive::SurvivingTree>(tree_over(io::make_memory_source(states.bytes[0])),
                                                     mount->nodes, goes_on);
   }

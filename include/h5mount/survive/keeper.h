@@ -32,23 +32,23 @@ struct OwnWords {
 };
 
 // What a keeper holds: of a mount the memory and, once it is mounted, the device; of --serve the socket.
-struct Held {
+struct HeldDescriptors {
   UniqueFd memory = {}, device = {};
   UniqueFd socket = {};
 };
 // That of a mount: taken from systemd's store, or with new memory and no device.
-Result<Held> hold_mount();
+Result<HeldDescriptors> hold_mount();
 
 struct KeeperOptions {
   std::string name;  // for messages: the mount point, or the address
-  std::chrono::seconds patience;
+  std::chrono::seconds serve_within;
   int failure = 1;  // the exit code where no server can be started, or none serves
   // Called when the first server is ready. Returns false if nobody waits for that. May be null.
   std::function<bool()> on_ready = nullptr;
   std::function<void()> unmount = nullptr;  // may be null
 };
 // Returns with the program's exit code.
-int run_keeper(KeeperOptions options, Held held, OwnWords own);
+int run_keeper(KeeperOptions options, HeldDescriptors held, OwnWords own);
 
 // The server's side of its socket to the keeper.
 class KeeperLink {

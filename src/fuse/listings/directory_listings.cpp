@@ -60,37 +60,29 @@ OpenListingPtr DirectoryListings::find(tree::NodeId directory, std::uint64_t num
 
 OpenListingPtr DirectoryListings::add(tree::NodeId directory, bool lasting,
                                       std::shared_ptr<const tree::DirectoryListing> names) {
-  List dropped;  // destroyed after the lock is released
-  const MutexLock lock(mutex_);
-  std::uint64_t number = 0;
-  if (!lasting) number = last_number_ = last_number_ % kNumbers + 1;
-  const auto made = std::make_shared<OpenListing>(directory, number, std::move(names));
-  std::size_t in_all = 0, count = 0;
-  listings_.push_front(made);
-  for (auto at = listings_.begin(); at != listings_.end();) {
-    const auto next = std::next(at);
-    in_all += (*at)->names().size();
-    const bool replaced = *at != made && (*at)->directory() == directory && (*at)->number() == number;
-    if (replaced || (*at != made && (++count >= kMax || in_all > kMaxNames)))
-      dropped.splice(dropped.end(), listings_, at);
-    at = next;
+  OpenListingPtr made;
+  {
+    const MutexLock lock(mutex_);
+    const std::uint64_t number = lasting ? 0 : last_number_ = last_number_ % kNumbers + 1;
+    made = listings_.emplace_front(std::make_shared<OpenListing>(directory, number, std::move(names)));
   }
+  std::size_t in_all = 0, count = 0;
+  drop_if([&](const OpenListing& one) {
+    in_all += one.names().size();
+    if (&one == made.get()) return false;
+    const bool replaced = one.directory() == directory && one.number() == made->number();
+    return replaced || ++count >= kMax || in_all > kMaxNames;
+  });
   return made;
 }
 
-void DirectoryListings::drop(const OpenListingPtr& listing) {
-  List dropped;
-  const MutexLock lock(mutex_);
-  const auto found = std::ranges::find(listings_, listing);
-  if (found != listings_.end()) dropped.splice(dropped.end(), listings_, found);
-}
-
-void DirectoryListings::drop_all_of(tree::NodeId directory) {
+// What is dropped is destroyed after the lock is released.
+void DirectoryListings::drop_if(const std::function<bool(const OpenListing&)>& is_dropped) {
   List dropped;
   const MutexLock lock(mutex_);
   for (auto at = listings_.begin(); at != listings_.end();) {
     const auto next = std::next(at);
-    if ((*at)->directory() == directory) dropped.splice(dropped.end(), listings_, at);
+    if (is_dropped(**at)) dropped.splice(dropped.end(), listings_, at);
     at = next;
   }
 }

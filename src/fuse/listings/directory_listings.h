@@ -19,6 +19,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -35,8 +36,6 @@ class OpenListing {
   OpenListing(tree::NodeId directory, std::uint64_t number,
               std::shared_ptr<const tree::DirectoryListing> names)
       : directory_(directory), number_(number), names_(std::move(names)) {}
-  OpenListing(const OpenListing&) = delete;
-  OpenListing& operator=(const OpenListing&) = delete;
 
   tree::NodeId directory() const { return directory_; }
   std::uint64_t number() const { return number_; }
@@ -86,8 +85,7 @@ class DirectoryListings {
   // `lasting`: every listing of the directory would be the same.
   OpenListingPtr add(tree::NodeId directory, bool lasting,
                      std::shared_ptr<const tree::DirectoryListing> names);
-  void drop(const OpenListingPtr& listing);
-  void drop_all_of(tree::NodeId directory);
+  void drop_if(const std::function<bool(const OpenListing&)>& is_dropped);
   void page_prepared() { check_.wake(); }  // a page was stored in one of them
 
  private:

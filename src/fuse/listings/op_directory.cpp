@@ -11,30 +11,26 @@
 #include "../ops/guard.h"
 #include "directory_listings.h"
 #include "directory_page.h"
-#include "h5mount/tree/names.h"
 
 namespace h5mount::fuse {
 namespace {
 
-// Keeps the tree's file open.
-struct DirectoryHandle final : OpenHandle {
-  explicit DirectoryHandle(tree::NodeId opened) : OpenHandle(HandleKind::Directory, opened) {}
-};
-using DirectoryHandlePtr = std::shared_ptr<DirectoryHandle>;
+// An open directory, which keeps the tree's file open.
+using HandlePtr = std::shared_ptr<OpenHandle>;
 
-DirectoryHandlePtr make_handle(Adapter& adapter, tree::NodeId node) {
-  auto handle = std::make_shared<DirectoryHandle>(node);
+HandlePtr make_handle(Adapter& adapter, tree::NodeId node) {
+  auto handle = std::make_shared<OpenHandle>(HandleKind::Directory, node);
   handle->pin = adapter.tree->pin();
   return handle;
 }
 
 // The directory of a number. If this process did not give the number, the process before had opened the
 // directory.
-Result<DirectoryHandlePtr> handle_of(Adapter& adapter, std::uint64_t number) {
+Result<HandlePtr> handle_of(Adapter& adapter, std::uint64_t number) {
   for (;;) {
-    if (auto known = adapter.handles.find<DirectoryHandle>(number)) return known;
+    if (auto known = adapter.handles.find<OpenHandle>(number)) return known;
     H5_ASSIGN(const tree::NodeId node, adapter.handles.node_of(number, HandleKind::Directory));
-    (void)adapter.handles.reopen(number, make_handle(adapter, node));
+    adapter.handles.reopen(number, make_handle(adapter, node));
   }
 }
 
@@ -59,7 +55,7 @@ Result<OpenListingPtr> listing_at(Adapter& adapter, tree::NodeId directory, std:
 Status end_listing(Reply& reply, const OpenListingPtr& listing) {
   static constexpr std::array<char, 8> kNoEntry{};
   Adapter& adapter = reply.adapter();
-  adapter.listings->drop(listing);
+  adapter.listings->drop_if([&](const OpenListing& one) { return &one == listing.get(); });
   if (const Error* damage = listing->names().damage(); damage != nullptr) return fail(*damage);
   const tree::NodeId directory = listing->directory();
   const bool lasting = listing->number() == 0 && is_lasting(*adapter.tree, directory);
@@ -101,7 +97,7 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
   const std::uint64_t number = info->fh;
   guard(request, plus ? "readdirplus" : "readdir", node, [&](Reply& reply) -> Status {
     Adapter& adapter = reply.adapter();
-    DirectoryHandlePtr handle;  // keeps the file; may be closed as soon as the request is answered
+    HandlePtr handle;  // keeps the file; may be closed as soon as the request is answered
     if (adapter.opens_directories) {
       H5_ASSIGN(handle, handle_of(adapter, number));
     }
@@ -160,7 +156,7 @@ void op_readdirplus(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
 // The listings are dropped before the tree may become another file's.
 void op_releasedir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "releasedir", node, [&](Reply& reply) -> Status {
-    reply.adapter().listings->drop_all_of(node);
+    reply.adapter().listings->drop_if([&](const OpenListing& one) { return one.directory() == node; });
     reply.adapter().handles.remove(info->fh);
     reply.error(0);
     return {};

@@ -1,6 +1,6 @@
 #include "client_affinity.h"
 
-#include "thread_stat.h"
+#include "client_state.h"
 
 namespace h5mount::fuse {
 

@@ -7,11 +7,21 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
-#include "thread_stat.h"
-
 namespace h5mount::fuse {
+
+// Fields of /proc/PID/stat, see proc_pid_stat(5).
+struct ThreadStat {
+  char state = 0;  // R, S, D, Z…
+  std::uint64_t flags = 0;
+  std::uint64_t pending = 0;  // signals
+  int processor = -1;         // that it last ran on
+};
+// Returns nullopt if the thread is gone, or if the text cannot be parsed.
+std::optional<ThreadStat> thread_stat(pid_t thread);
+std::optional<ThreadStat> parse_thread_stat(std::string_view line);
 
 enum class ClientKind : std::uint8_t {
   Waiting,  // the thread waits for the request, or for pages that it asked for

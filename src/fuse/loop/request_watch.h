@@ -29,8 +29,6 @@ class ActiveRequest {
   static constexpr std::chrono::milliseconds kBetweenClientLooks{10};
 
   explicit ActiveRequest(fuse_req_t request, ClientKind kind = ClientKind::Waiting);
-  ActiveRequest(const ActiveRequest&) = delete;
-  ActiveRequest& operator=(const ActiveRequest&) = delete;
 
   // The request, which the caller must answer; null if another caller has taken it. The answer frees it.
   fuse_req_t take();
@@ -79,10 +77,6 @@ class RequestWatch {
     RequestWatch& watch_;
     const std::list<std::shared_ptr<ActiveRequest>>::iterator place_;
   };
-
-  RequestWatch() = default;
-  RequestWatch(const RequestWatch&) = delete;
-  RequestWatch& operator=(const RequestWatch&) = delete;
 
   void start();  // before the first request
   void stop() { check_.reset(); }

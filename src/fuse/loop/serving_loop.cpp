@@ -48,8 +48,6 @@ bool has_second_processor() {
 struct ServingLoop::Worker final : LongWorkListener {
   explicit Worker(ServingLoop& owner) : loop(owner) {}
   ~Worker() override { std::free(buffer.mem); }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
 
   // The thread is unbound first: a new thread inherits the processors of the one that starts it.
   void long_work_ahead() noexcept override {

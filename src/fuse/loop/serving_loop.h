@@ -24,7 +24,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "h5mount/base/long_work.h"
@@ -62,8 +61,6 @@ class ServingLoop {
 
   ServingLoop(RequestChannel& channel, const Options& options);
   ~ServingLoop();
-  ServingLoop(const ServingLoop&) = delete;
-  ServingLoop& operator=(const ServingLoop&) = delete;
 
   // Serves until the channel ends, and returns when no request is being answered any more: 0, or the
   // channel's error.

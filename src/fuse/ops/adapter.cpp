@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kForever = 1e9;       // seconds; the file does not change
 constexpr double kWhileGrowing = 0.1;  // attributes in a followed file are requested again after this
-constexpr double kUntold = 1.0;        // what nothing tells changes of is looked at again after this
+constexpr double kUnreported = 1.0;    // what nothing tells changes of is looked at again after this
 constexpr double kMissing = 10.0;      // names that do not exist
 constexpr double kMissingHere = 1.0;   // those that may be created: in a file that can be replaced, and
                                        // wherever nothing tells of it
@@ -25,35 +25,11 @@ void refuse_change(fuse_req_t request, Args...) {
 }  // namespace
 
 ::mode_t type_bits(tree::NodeType type) {
-  switch (type) {
-    case tree::NodeType::Directory:
-      return S_IFDIR;
-    case tree::NodeType::File:
-      return S_IFREG;
-    case tree::NodeType::Symlink:
-      return S_IFLNK;
-  }
-  return S_IFREG;
-}
-
-void OpenCounts::add(tree::NodeId node) {
-  const MutexLock lock(mutex_);
-  ++counts_[node];
-}
-
-void OpenCounts::remove(tree::NodeId node) {
-  const MutexLock lock(mutex_);
-  const auto found = counts_.find(node);
-  if (found != counts_.end() && --found->second == 0) counts_.erase(found);
-}
-
-bool OpenCounts::any(tree::NodeId node) const {
-  const MutexLock lock(mutex_);
-  return counts_.contains(node);
+  return type == tree::NodeType::Directory ? S_IFDIR : type == tree::NodeType::Symlink ? S_IFLNK : S_IFREG;
 }
 
 double Adapter::lasting_timeout(const tree::NodeStat& stat) const {
-  return stat.follows ? kWhileGrowing : stat.untold ? kUntold : kForever;
+  return stat.follows ? kWhileGrowing : stat.untold ? kUnreported : kForever;
 }
 double Adapter::missing_timeout(tree::NodeId parent) const {
   if (tree->follows(parent)) return kWhileGrowing;

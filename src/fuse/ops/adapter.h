@@ -4,12 +4,9 @@
 
 #include <fuse_lowlevel.h>
 
-#include <array>
 #include <memory>
-#include <unordered_map>
 
 #include "../loop/request_watch.h"
-#include "h5mount/base/thread_annotations.h"
 #include "h5mount/fuse/session.h"
 #include "listing_advice.h"
 #include "open_handles.h"
@@ -17,25 +14,12 @@
 
 namespace h5mount::fuse {
 
-// The number of open handles of each node: an open file is being read, so stat need not count its blocks.
-class OpenCounts {
- public:
-  void add(tree::NodeId node);
-  void remove(tree::NodeId node);
-  bool any(tree::NodeId node) const;
-
- private:
-  mutable Mutex mutex_;
-  std::unordered_map<tree::NodeId, std::uint32_t> counts_ H5_GUARDED_BY(mutex_);
-};
-
 class DirectoryListings;
 
 struct Adapter {
   std::shared_ptr<tree::Tree> tree;
   SessionOptions options;
   std::shared_ptr<tree::KernelPages> kernel;  // set before the first request
-  OpenCounts open_files;
   OpenHandles handles;
   XattrAnswers xattr_answers;
   ListingAdvice listing_advice;

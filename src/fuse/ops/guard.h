@@ -26,8 +26,6 @@ class Reply {
       : adapter_(adapter), request_(std::move(request)), entry_(adapter.requests, request_) {
     request_->begin();
   }
-  Reply(const Reply&) = delete;
-  Reply& operator=(const Reply&) = delete;
 
   Adapter& adapter() const { return adapter_; }
   pid_t client() const { return request_->client(); }

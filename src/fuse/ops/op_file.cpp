@@ -3,8 +3,8 @@
 
 #include "../loop/serving_loop.h"
 #include "adapter.h"
+#include "column_ahead.h"
 #include "guard.h"
-#include "page_prefetch.h"
 #include "reply_pieces.h"
 
 namespace h5mount::fuse {
@@ -14,16 +14,19 @@ namespace {
 // closed.
 struct FileHandle final : OpenHandle {
   explicit FileHandle(tree::NodeId opened) : OpenHandle(HandleKind::File, opened) {}
+  ~FileHandle() override {
+    if (ahead) ahead->stop();
+  }
 
   std::shared_ptr<tree::OpenNode> file;
-  std::unique_ptr<PagePrefetch> prefetch;  // may be null
+  std::shared_ptr<ColumnAhead> ahead;  // may be null
 };
 using FileHandlePtr = std::shared_ptr<FileHandle>;
 
 Result<FileHandlePtr> open_file(Adapter& adapter, tree::NodeId node, RequestBudget& budget) {
   H5_ASSIGN(auto file, adapter.tree->open(node, budget));
   auto handle = std::make_shared<FileHandle>(node);
-  handle->prefetch = PagePrefetch::make(*file, node, adapter.kernel);
+  handle->ahead = ColumnAhead::make(*file, node, adapter.kernel);
   handle->file = std::move(file);
   handle->pin = adapter.tree->pin();
   return handle;
@@ -33,7 +36,7 @@ Result<FileHandlePtr> open_file(Adapter& adapter, tree::NodeId node, RequestBudg
 Result<FileHandlePtr> open_again(Adapter& adapter, std::uint64_t number, RequestBudget& budget) {
   H5_ASSIGN(const tree::NodeId node, adapter.handles.node_of(number, HandleKind::File));
   H5_ASSIGN(FileHandlePtr handle, open_file(adapter, node, budget));
-  if (adapter.handles.reopen(number, handle)) adapter.open_files.add(node);
+  adapter.handles.reopen(number, handle);
   return handle;
 }
 
@@ -71,10 +74,6 @@ Status read_before_lost(tree::OpenNode& file, std::uint64_t offset, std::uint64_
   return given > 0 ? Status{} : fail(why);
 }
 
-void close_handle(Adapter& adapter, std::uint64_t number) {
-  if (const auto closed = adapter.handles.remove(number)) adapter.open_files.remove(closed->node);
-}
-
 // `known`: may be null.
 void read_now(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, const FileHandlePtr& known,
               std::size_t size, off_t offset, const OpenedAs& opened) {
@@ -94,7 +93,7 @@ void read_now(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, c
       done = read_before_lost(file, static_cast<std::uint64_t>(offset), size, done.error(), pieces,
                               reply.budget());
     H5_TRY(std::move(done));
-    if (handle->prefetch) handle->prefetch->note(static_cast<std::uint64_t>(offset), size);
+    if (handle->ahead) handle->ahead->note(static_cast<std::uint64_t>(offset), size);
     H5_TRY(reply_pieces(reply, pieces, size));
     // The reply was sent already, but if the file has changed, further reads fail and the kernel's copy is
     // dropped.
@@ -115,12 +114,11 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
     const bool keeps_pages = !adapter.tree->follows(node) || handle->file->keeps_pages();
     const bool file_is_direct = handle->file->direct();
     const std::uint64_t number = info->fh = adapter.handles.add(std::move(handle));
-    adapter.open_files.add(node);
     // Without keep_cache an open waits uninterruptibly, even by SIGKILL, for every running read of the file.
     info->keep_cache = keeps_pages ? 1 : 0;
     info->direct_io = file_is_direct ? 1 : 0;
     if (reply.with([&](fuse_req_t r) { return fuse_reply_open(r, info); }) != 0)
-      close_handle(adapter, number);
+      adapter.handles.remove(number);
     return {};
   });
 }
@@ -178,7 +176,7 @@ void op_lseek(fuse_req_t request, fuse_ino_t node, off_t offset, int whence, fus
 
 void op_release(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "release", node, [&](Reply& reply) -> Status {
-    close_handle(reply.adapter(), info->fh);
+    reply.adapter().handles.remove(info->fh);
     reply.error(0);
     return {};
   });

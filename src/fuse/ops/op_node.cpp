@@ -60,7 +60,7 @@ void op_getattr(fuse_req_t request, fuse_ino_t node, fuse_file_info* /*info*/) {
   guard(request, "getattr", node, [&](Reply& reply) -> Status {
     Adapter& adapter = reply.adapter();
     const tree::StatDepth depth =
-        adapter.open_files.any(node) ? tree::StatDepth::Size : tree::StatDepth::Full;
+        adapter.handles.has_file(node) ? tree::StatDepth::Size : tree::StatDepth::Full;
     H5_ASSIGN(const tree::NodeStat stat, adapter.tree->stat(node, depth, reply.budget()));
     const struct stat out = adapter.to_stat(stat);
     const double timeout = stat.complete ? adapter.lasting_timeout(stat) : 0;

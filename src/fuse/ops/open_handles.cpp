@@ -8,7 +8,7 @@ std::uint64_t OpenHandles::add(std::shared_ptr<OpenHandle> handle) {
   const std::uint64_t handed = handover_ != nullptr ? handover_->add_handle(handle->kind, handle->node) : 0;
   const MutexLock lock(mutex_);
   const std::uint64_t number = handed != 0 ? handed : ++last_;
-  handles_.emplace(number, std::move(handle));
+  insert(number, std::move(handle));
   return number;
 }
 
@@ -23,17 +23,28 @@ Result<tree::NodeId> OpenHandles::node_of(std::uint64_t number, HandleKind kind)
   return fail({ErrorCode::Stale, "an open file that is not known"});
 }
 
-bool OpenHandles::reopen(std::uint64_t number, std::shared_ptr<OpenHandle> handle) {
-  const MutexLock lock(mutex_);
-  return handles_.emplace(number, std::move(handle)).second;
+void OpenHandles::insert(std::uint64_t number, std::shared_ptr<OpenHandle> handle) {
+  const auto [place, made] = handles_.emplace(number, std::move(handle));
+  if (made && place->second->kind == HandleKind::File) files_.insert(place->second->node);
 }
 
-std::shared_ptr<OpenHandle> OpenHandles::remove(std::uint64_t number) {
+void OpenHandles::reopen(std::uint64_t number, std::shared_ptr<OpenHandle> handle) {
+  const MutexLock lock(mutex_);
+  insert(number, std::move(handle));
+}
+
+void OpenHandles::remove(std::uint64_t number) {
   if (handover_ != nullptr) handover_->remove_handle(number);
   decltype(handles_)::node_type removed;  // destroyed after the lock is released
   const MutexLock lock(mutex_);
   removed = handles_.extract(number);
-  return removed ? removed.mapped() : nullptr;
+  if (removed && removed.mapped()->kind == HandleKind::File)
+    files_.erase(files_.find(removed.mapped()->node));
+}
+
+bool OpenHandles::has_file(tree::NodeId node) const {
+  const MutexLock lock(mutex_);
+  return files_.contains(node);
 }
 
 }  // namespace h5mount::fuse

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "h5mount/base/error.h"
 #include "h5mount/base/thread_annotations.h"
@@ -37,18 +38,21 @@ class OpenHandles {
   }
   // The node that the process before had opened under the number. Fails with Stale if there is none.
   Result<tree::NodeId> node_of(std::uint64_t number, HandleKind kind) const;
-  // Stores what was opened again. Returns false if another thread was faster.
-  bool reopen(std::uint64_t number, std::shared_ptr<OpenHandle> handle);
-  // Returns the handle; null if this process had not opened it.
-  std::shared_ptr<OpenHandle> remove(std::uint64_t number);
+  // Stores what was opened again, unless another thread was faster.
+  void reopen(std::uint64_t number, std::shared_ptr<OpenHandle> handle);
+  void remove(std::uint64_t number);
+  // Whether the node is open as a file: it is being read then, so stat need not count its blocks.
+  bool has_file(tree::NodeId node) const;
 
  private:
   std::shared_ptr<OpenHandle> find_any(std::uint64_t number) const;
+  void insert(std::uint64_t number, std::shared_ptr<OpenHandle> handle) H5_REQUIRES(mutex_);
 
   Handover* const handover_;
   mutable Mutex mutex_;
   std::uint64_t last_ H5_GUARDED_BY(mutex_) = 0;
   std::unordered_map<std::uint64_t, std::shared_ptr<OpenHandle>> handles_ H5_GUARDED_BY(mutex_);
+  std::unordered_multiset<tree::NodeId> files_ H5_GUARDED_BY(mutex_);  // of those that are files
 };
 
 }  // namespace h5mount::fuse

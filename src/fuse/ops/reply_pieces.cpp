@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <climits>
-#include <cstring>
 #include <span>
 
 #include "../loop/serving_loop.h"
@@ -26,19 +25,13 @@ Status outcome(int result) {
   return fail(io_error(-result, "the reply failed"));
 }
 
-// Copies the pieces for which no vector is left into one buffer.
-Status gather(std::span<const dataset::Piece> pieces, std::vector<std::byte>& out) {
+}  // namespace
+
+Status flatten(std::span<const dataset::Piece> pieces, std::vector<std::byte>& out) {
   std::size_t bytes = 0;
   for (const dataset::Piece& piece : pieces) bytes += piece.bytes.size();
   out.resize(bytes);
   return dataset::copy_pieces(pieces, out);
-}
-
-}  // namespace
-
-Status flatten(const dataset::Pieces& pieces, std::vector<std::byte>& out) {
-  out.resize(pieces.total());
-  return dataset::copy_pieces(pieces.list(), out);
 }
 
 Status reply_pieces(Reply& reply, const dataset::Pieces& pieces, std::size_t most) {
@@ -49,7 +42,7 @@ Status reply_pieces(Reply& reply, const dataset::Pieces& pieces, std::size_t mos
   thread_local std::vector<std::byte> rest;
   const bool too_many = alone.size() > kMaxVectors;
   if (too_many) {
-    H5_TRY(gather(alone.subspan(kMaxVectors - 1), rest));
+    H5_TRY(flatten(alone.subspan(kMaxVectors - 1), rest));
     alone = alone.first(kMaxVectors - 1);
   }
   thread_local std::vector<::iovec> vectors;

@@ -11,6 +11,6 @@ Status reply_pieces(Reply& reply, const dataset::Pieces& pieces, std::size_t mos
 
 // Copies the pieces into one contiguous buffer. The kernel copies `kernel_only` pieces, so a file truncated
 // meanwhile causes an error, not a SIGBUS.
-Status flatten(const dataset::Pieces& pieces, std::vector<std::byte>& out);
+Status flatten(std::span<const dataset::Piece> pieces, std::vector<std::byte>& out);
 
 }  // namespace h5mount::fuse

@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/tree/tree.h"
@@ -21,8 +20,6 @@ class ChangeWatch {
  public:
   explicit ChangeWatch(std::shared_ptr<tree::Tree> tree);
   ~ChangeWatch();
-  ChangeWatch(const ChangeWatch&) = delete;
-  ChangeWatch& operator=(const ChangeWatch&) = delete;
 
   // Whether changes to the files that the tree named at the beginning are reported.
   bool watches() const { return thread_.joinable() && all_watched_; }

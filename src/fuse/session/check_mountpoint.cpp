@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "device_check.h"
 #include "fusermount.h"
 #include "h5mount/base/mount_table.h"
 #include "h5mount/base/text.h"

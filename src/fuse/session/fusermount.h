@@ -17,6 +17,9 @@
 
 namespace h5mount::fuse {
 
+// Whether this process can open /dev/fuse; the error says why not, and what helps.
+Status check_device();
+
 // The path of fusermount3; nullopt if PATH has none.
 std::optional<std::string> find_fusermount();
 
@@ -26,9 +29,6 @@ class FusermountMount {
   // ended; the program's own messages are on stderr.
   Status begin(const std::string& program, const std::string& mountpoint, const std::string& options);
   ~FusermountMount() { end(); }
-  FusermountMount() = default;
-  FusermountMount(const FusermountMount&) = delete;
-  FusermountMount& operator=(const FusermountMount&) = delete;
 
   bool mounted() const { return child_ > 0; }
   // The descriptor of the session, once: the caller has to close it.

@@ -60,7 +60,7 @@ bool KernelNotifier::store(tree::NodeId node, std::uint64_t offset, const datase
   thread_local std::vector<std::byte> gathered;
   ByteSpan bytes = pieces.list().front().bytes;
   if (pieces.list().size() > 1) {
-    if (!flatten(pieces, gathered)) return false;
+    if (!flatten(pieces.list(), gathered)) return false;
     bytes = gathered;
   }
   fuse_bufvec buffer = {};

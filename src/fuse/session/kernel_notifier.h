@@ -20,8 +20,6 @@ class KernelNotifier final : public tree::KernelPages {
  public:
   explicit KernelNotifier(fuse_session* session);
   ~KernelNotifier() override;  // drops what is still queued
-  KernelNotifier(const KernelNotifier&) = delete;
-  KernelNotifier& operator=(const KernelNotifier&) = delete;
 
   void invalidate(tree::NodeId node, const std::vector<dataset::ByteRange>& ranges,
                   std::function<void()> done) override;

@@ -19,4 +19,9 @@ bool mount_answers(const std::string& mountpoint, int session);
 // The device number of the file system mounted there, determined without a request to it.
 std::optional<dev_t> device_of_mount(const std::string& mountpoint);
 
+// Raises the kernel's read-ahead of the mount with that device number, which libfuse cannot raise above the
+// default of 128 KiB, if that is permitted (root, and a writable /sys). To be called after the first reply:
+// the handshake resets the value.
+void raise_read_ahead(dev_t device);
+
 }  // namespace h5mount::fuse

@@ -14,8 +14,6 @@ class CaughtMessages {
  public:
   CaughtMessages();
   ~CaughtMessages();
-  CaughtMessages(const CaughtMessages&) = delete;
-  CaughtMessages& operator=(const CaughtMessages&) = delete;
 
   // Restores stderr; returns the first line captured, without the program's name.
   std::string finish();

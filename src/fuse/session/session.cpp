@@ -12,21 +12,18 @@
 #include <cerrno>
 #include <future>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "../listings/directory_listings.h"
-#include "../loop/request_header.h"
 #include "../loop/serving_loop.h"
+#include "../loop/wait_choice.h"
 #include "../ops/adapter.h"
 #include "change_watch.h"
-#include "device_check.h"
 #include "fusermount.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
 #include "kernel_notifier.h"
-#include "kernel_readahead.h"
 #include "mount_answers.h"
 #include "mount_trouble.h"
 #include "stop_request.h"
@@ -96,14 +93,6 @@ Status check_threads() {
   return out;
 }
 
-ssize_t session_read(int device, void* buffer, size_t length, void* userdata) {
-  return static_cast<Adapter*>(userdata)->options.handover->read(device, buffer, length);
-}
-
-ssize_t session_answer(int device, iovec* parts, int count, void* userdata) {
-  return static_cast<Adapter*>(userdata)->options.handover->answer(device, parts, count);
-}
-
 // The channel of the kernel's requests.
 class SessionChannel final : public RequestChannel {
  public:
@@ -125,7 +114,20 @@ class SessionChannel final : public RequestChannel {
     release_waiting();
   }
   bool ended() const override { return fuse_session_exited(session_) != 0; }
-  pid_t client_of(const fuse_buf& buffer) const override { return client_of_request(buffer); }
+  pid_t client_of(const fuse_buf& buffer) const override {
+    const auto* const header = static_cast<const fuse_in_header*>(buffer.mem);
+    if (buffer.size < sizeof *header) return 0;
+    switch (header->opcode) {
+      case FUSE_FORGET:  // made by the kernel when it likes
+      case FUSE_BATCH_FORGET:
+      case FUSE_INTERRUPT:
+      case FUSE_RELEASE:
+      case FUSE_RELEASEDIR:
+        return WaitChoice::kNobody;
+      default:
+        return static_cast<pid_t>(header->pid);
+    }
+  }
 
   // May be called from any thread.
   void stop() {
@@ -163,15 +165,12 @@ class FuseSession final : public Session {
       : adapter_{.tree = std::move(tree),
                  .options = std::move(options),
                  .kernel = nullptr,
-                 .open_files = {},
                  .handles = OpenHandles(adapter_.options.handover.get()),
                  .xattr_answers = {},
                  .listing_advice = {},
                  .listings = std::make_shared<DirectoryListings>(),
                  .requests = {}},
         stop_request_(adapter_.options.handle_signals) {}
-  FuseSession(const FuseSession&) = delete;
-  FuseSession& operator=(const FuseSession&) = delete;
 
   ~FuseSession() override {
     end_mount();
@@ -247,8 +246,12 @@ Status FuseSession::mount(CaughtMessages& messages) {
 // From now on requests and answers go through the handover.
 Status FuseSession::hand_over(int device) {
   fuse_custom_io through = {};
-  through.read = session_read;
-  through.writev = session_answer;
+  through.read = [](int fd, void* buffer, std::size_t length, void* adapter) {
+    return static_cast<Adapter*>(adapter)->options.handover->read(fd, buffer, length);
+  };
+  through.writev = [](int fd, iovec* parts, int count, void* adapter) {
+    return static_cast<Adapter*>(adapter)->options.handover->answer(fd, parts, count);
+  };
   if (fuse_session_custom_io(session_, &through, device) != 0)
     return fail({ErrorCode::Io, "libfuse does not take the device that another process mounted"});
   return adapter_.options.handover->begin(device, [this](std::span<std::byte> request) {

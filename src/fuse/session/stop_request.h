@@ -27,8 +27,6 @@ class StopRequest {
   // system has no thread for the watchdog.
   explicit StopRequest(bool handle_signals);
   ~StopRequest();  // restores the previous signal handlers
-  StopRequest(const StopRequest&) = delete;
-  StopRequest& operator=(const StopRequest&) = delete;
 
   // To be called before and after the loop that serves. The watchdog calls `on_stop` and then, again and
   // again until `end`, `interrupt`: neither may wait. Once `on_stop` has taken effect, the loop must end when

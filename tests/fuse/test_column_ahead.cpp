@@ -1,9 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include <mutex>
 
-#include "../../src/fuse/ops/page_prefetch.h"
+#include "../../src/fuse/ops/column_ahead.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -77,20 +76,20 @@ class OpenZeros final : public tree::OpenNode {
   std::shared_ptr<const dataset::DatasetReader> reader_ = std::make_shared<Zeros>();
 };
 
-TEST(PagePrefetch, IsForFilesWhosePagesCanBeStored) {
+TEST(ColumnAhead, IsForFilesWhosePagesCanBeStored) {
   const auto kernel = std::make_shared<Kernel>();
-  EXPECT_EQ(PagePrefetch::make(OpenZeros(false), kNode, kernel), nullptr);
-  EXPECT_EQ(PagePrefetch::make(OpenZeros(true), kNode, nullptr), nullptr);
+  EXPECT_EQ(ColumnAhead::make(OpenZeros(false), kNode, kernel), nullptr);
+  EXPECT_EQ(ColumnAhead::make(OpenZeros(true), kNode, nullptr), nullptr);
   OpenZeros alone(true);
   alone.workers = nullptr;
-  EXPECT_EQ(PagePrefetch::make(alone, kNode, kernel), nullptr);
-  EXPECT_NE(PagePrefetch::make(OpenZeros(true), kNode, kernel), nullptr);
+  EXPECT_EQ(ColumnAhead::make(alone, kNode, kernel), nullptr);
+  EXPECT_NE(ColumnAhead::make(OpenZeros(true), kNode, kernel), nullptr);
 }
 
-TEST(PagePrefetch, StoresTheNextPagesOfAColumnAsLongAsTheFileIsAsItWasOpened) {
+TEST(ColumnAhead, StoresTheNextPagesOfAColumnAsLongAsTheFileIsAsItWasOpened) {
   const auto kernel = std::make_shared<Kernel>();
   OpenZeros file(true);
-  const auto prefetch = PagePrefetch::make(file, kNode, kernel);
+  const auto prefetch = ColumnAhead::make(file, kNode, kernel);
   ASSERT_NE(prefetch, nullptr);
   std::uint64_t row = 0;
   while (kernel->stored == 0 && row < 64) {
