@@ -78,23 +78,12 @@ class Checksums final : public Visitor {
 
   Digest digest_of(const NodeReference& node) {
     H5_ASSIGN(FileReader file, FileReader::open(context_.tree, node.id()));
-    sign::Sha256 hash;
-    std::vector<std::byte> copied;
-    const auto take = [&](const dataset::Pieces& pieces, std::uint64_t) -> Status {
+    return file.sha256([this](std::uint64_t bytes) -> Status {
       if (options_.stop != nullptr && options_.stop->load())
         return fail(Error(ErrorCode::Interrupted, "interrupted"));
-      bytes_.fetch_add(pieces.total(), std::memory_order_relaxed);
-      if (!pieces.kernel_only()) {
-        for (const dataset::Piece& piece : pieces.list()) hash.add(piece.bytes);
-        return {};
-      }
-      copied.resize(static_cast<std::size_t>(pieces.total()));
-      H5_TRY(dataset::copy_pieces(pieces.list(), copied));
-      hash.add(copied);
+      bytes_.fetch_add(bytes, std::memory_order_relaxed);
       return {};
-    };
-    H5_TRY(file.read(0, file.size(), take));
-    return hash.digest();
+    });
   }
 
   Status write_first() {

@@ -226,7 +226,7 @@ class Copy : public Visitor {
   }
 
   Status write_content(FileReader& reader, TemporaryFile& file) {
-    H5_ASSIGN(const auto extents, data_extents(reader.file(), reader.size(), kMaxExtents));
+    H5_ASSIGN(const auto extents, reader.data_extents(kMaxExtents));
     add_progress(0, reader.size() - total_bytes(extents), 0);
     if (::ftruncate(file.fd(), static_cast<off_t>(reader.size())) != 0)
       return fail(io_error(errno, "cannot be given its size"));
@@ -365,8 +365,6 @@ class CountThread {
     done_ = true;
     if (thread_.joinable()) thread_.join();
   }
-  CountThread(const CountThread&) = delete;
-  CountThread& operator=(const CountThread&) = delete;
 
  private:
   std::atomic<bool> done_ = false;

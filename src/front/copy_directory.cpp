@@ -7,12 +7,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 
+#include "h5mount/base/hash.h"
 #include "h5mount/base/log.h"
-#include "h5mount/tree/names.h"
 
 namespace h5mount::front {
 namespace {
@@ -23,7 +22,7 @@ constexpr ::mode_t kWhileWritten = 0700;
 
 // The common prefix of all temporary names of one file.
 std::string temporary_prefix(const std::string& name) {
-  return fmt::format("{}{:016x}-", kTemporary, tree::fnv1a(name));
+  return fmt::format("{}{:016x}-", kTemporary, fnv1a(name));
 }
 
 struct CloseDirectory {
@@ -103,9 +102,7 @@ Status set_status(int fd, const tree::NodeStat& stat) {
   if (::fchown(fd, stat.uid, stat.gid) != 0 && errno != EPERM && errno != EINVAL)
     return fail(io_error(errno, "the owner cannot be set"));
   if (::fchmod(fd, stat.mode & 07777) != 0) return fail(io_error(errno, "the mode cannot be set"));
-  const auto [access, change] = file_times(stat);
-  const std::array<std::timespec, 2> times{access, change};
-  if (::futimens(fd, times.data()) != 0) return fail(io_error(errno, "the times cannot be set"));
+  if (::futimens(fd, file_times(stat).data()) != 0) return fail(io_error(errno, "the times cannot be set"));
   return {};
 }
 
@@ -119,7 +116,7 @@ RefusedXattrs set_xattrs(int fd, const Xattrs& xattrs) {
   return refused;
 }
 
-std::pair<std::timespec, std::timespec> file_times(const tree::NodeStat& stat) {
+std::array<std::timespec, 2> file_times(const tree::NodeStat& stat) {
   const std::timespec time = {static_cast<std::time_t>(stat.mtime),
                               static_cast<long>(stat.mtime_nanoseconds)};
   return {time, time};

@@ -1,6 +1,7 @@
 // A directory into which a copy is written, and its temporary names.
 #pragma once
 
+#include <array>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -30,8 +31,6 @@ class CopyDirectory {
   static Result<CopyDirectoryPtr> make(const CopyDirectoryPtr& parent, const std::string& name,
                                        const tree::NodeStat& stat);
   ~CopyDirectory();
-  CopyDirectory(const CopyDirectory&) = delete;
-  CopyDirectory& operator=(const CopyDirectory&) = delete;
 
   int fd() const { return fd_.get(); }
 
@@ -59,7 +58,7 @@ struct RefusedXattrs {
   bool takes_none = false;  // the file system has none at all
 };
 RefusedXattrs set_xattrs(int fd, const Xattrs& xattrs);
-// Access and modification time.
-std::pair<std::timespec, std::timespec> file_times(const tree::NodeStat& stat);
+// Access and modification time, as utimensat(2) takes them.
+std::array<std::timespec, 2> file_times(const tree::NodeStat& stat);
 
 }  // namespace h5mount::front

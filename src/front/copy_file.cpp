@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 
 #include "write_pieces.h"
@@ -87,10 +86,8 @@ Status copy_symlink(const CopyDirectory& directory, const std::string& name, con
   const std::string temporary = CopyDirectory::temporary_name(name);
   if (::symlinkat(target.c_str(), directory.fd(), temporary.c_str()) != 0)
     return fail(io_error(errno, "cannot be created"));
-  const auto [access, change] = file_times(stat);
-  const std::array<std::timespec, 2> times{access, change};
   // Errors are ignored: not every file system lets the times of a symlink be set.
-  ::utimensat(directory.fd(), temporary.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
+  ::utimensat(directory.fd(), temporary.c_str(), file_times(stat).data(), AT_SYMLINK_NOFOLLOW);
   if (::fchownat(directory.fd(), temporary.c_str(), stat.uid, stat.gid, AT_SYMLINK_NOFOLLOW) != 0 &&
       errno != EPERM) {
     const int reason = errno;

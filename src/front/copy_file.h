@@ -3,10 +3,7 @@
 
 #include <sys/stat.h>
 
-#include <functional>
-
 #include "copy_directory.h"
-#include "h5mount/front/copy.h"
 #include "h5mount/front/path_walk.h"
 
 namespace h5mount::front {

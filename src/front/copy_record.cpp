@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "h5mount/tree/names.h"
+#include "h5mount/base/hash.h"
 
 namespace h5mount::front {
 namespace {
@@ -61,8 +61,7 @@ bool CopyRecord::load(const std::string& header) {
 
 CopyRecord::Entry CopyRecord::entry_of(const std::string& key, const struct stat& there) {
   constexpr std::int64_t kSecond = 1'000'000'000;
-  return {tree::fnv1a(key), there.st_dev, there.st_ino,
-          there.st_ctim.tv_sec * kSecond + there.st_ctim.tv_nsec};
+  return {fnv1a(key), there.st_dev, there.st_ino, there.st_ctim.tv_sec * kSecond + there.st_ctim.tv_nsec};
 }
 
 bool CopyRecord::knows(const std::string& key, const struct stat& there) const {

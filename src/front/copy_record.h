@@ -24,8 +24,6 @@ class CopyRecord {
   // of the part of it that is copied. Any other record there is replaced. If no file can be made in the
   // directory, or if the identity is empty, nothing is recorded and nothing is known.
   CopyRecord(const CopyDirectory& top, const std::string& identity);
-  CopyRecord(const CopyRecord&) = delete;
-  CopyRecord& operator=(const CopyRecord&) = delete;
 
   // Whether an earlier run recorded the file with this status under `key`, and the file has not changed since
   // then.

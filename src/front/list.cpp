@@ -11,17 +11,6 @@
 namespace h5mount::front {
 namespace {
 
-class NodeXattrs final : public tree::XattrSource {
- public:
-  NodeXattrs(tree::Tree& tree, tree::NodeId node) : tree_(tree), node_(node) {}
-  Result<std::vector<std::string>> list() const override { return tree_.list_xattrs(node_); }
-  Result<std::string> get(std::string_view name) const override { return tree_.get_xattr(node_, name); }
-
- private:
-  tree::Tree& tree_;
-  tree::NodeId node_;
-};
-
 // The description of a node that is not an object of the file: a view, or a directory of views.
 std::string describe_other(tree::Tree& tree, const FoundNode& found) {
   if (found.stat.type == tree::NodeType::Directory) return "Directory";
@@ -41,7 +30,9 @@ std::string described(const Context& context, const FoundNode& found, const std:
     return tree::object_line(name,
                              target ? tree::describe_symlink(*target) : "error: " + target.error().text());
   }
-  const NodeXattrs xattrs(tree, found.node.id());
+  const tree::XattrSource xattrs{
+      [&] { return tree.list_xattrs(found.node.id()); },
+      [&](std::string_view attribute) { return tree.get_xattr(found.node.id(), attribute); }};
   const std::string object = tree::describe_object(xattrs);
   if (const auto trouble = trouble_with(tree, found)) context.failed(found.path, *trouble);
   std::string out = tree::object_line(name, object.empty() ? describe_other(tree, found) : object);

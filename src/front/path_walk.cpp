@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "h5mount/base/text.h"
+
 namespace h5mount::front {
 namespace {
 
@@ -44,11 +46,8 @@ class Resolver {
   // Pushes the names of a path, the first one on top; a trailing `/` becomes `.`, which only a directory has.
   Status push(std::string_view path) {
     std::vector<std::string> names;
-    for (std::size_t begin = 0; begin <= path.size();) {
-      const std::size_t end = std::min(path.find('/', begin), path.size());
-      if (end > begin) names.emplace_back(path.substr(begin, end - begin));
-      begin = end + 1;
-    }
+    for (const std::string_view name : split(path, '/'))
+      if (!name.empty()) names.emplace_back(name);
     if (path.ends_with('/')) names.emplace_back(".");
     if (names.size() > kMaxPending - pending_.size())
       return fail(Error(ErrorCode::LimitExceeded, "the path has too many names"));
@@ -104,11 +103,6 @@ class Resolver {
 Result<FoundNode> find_path(const std::shared_ptr<tree::Tree>& tree, std::string_view path, LastLink last,
                             RequestBudget& budget) {
   return Resolver(tree, budget).resolve(path, last);
-}
-
-Result<FoundNode> find_path(const std::shared_ptr<tree::Tree>& tree, std::string_view path, LastLink last) {
-  RequestBudget own;
-  return find_path(tree, path, last, own);
 }
 
 std::string joined_path(std::string_view directory, std::string_view name) {

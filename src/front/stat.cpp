@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "h5mount/front/commands.h"
 #include "h5mount/front/path_walk.h"
 #include "h5mount/text/json_writer.h"
@@ -8,24 +10,17 @@
 namespace h5mount::front {
 namespace {
 
-std::string_view type_name(tree::NodeType type) {
-  switch (type) {
-    case tree::NodeType::Directory:
-      return "directory";
-    case tree::NodeType::File:
-      return "file";
-    case tree::NodeType::Symlink:
-      return "symlink";
-  }
-  return "file";
-}
+// By NodeType.
+constexpr std::array<std::string_view, 3> kTypes = {"directory", "file", "symlink"};
 
 Status stat_one(const Context& context, const std::string& path) {
   H5_ASSIGN(const FoundNode found, find_path(context.tree, path, LastLink::Keep));
   H5_ASSIGN(const tree::NodeStat stat, context.tree->stat(found.node.id(), tree::StatDepth::Full));
   std::string line;
   text::JsonWriter json(line);
-  json.begin_object().member("path", "/" + found.path).member("type", type_name(stat.type));
+  json.begin_object()
+      .member("path", "/" + found.path)
+      .member("type", kTypes[static_cast<std::size_t>(stat.type)]);
   json.member("size", stat.size).member("blocks", stat.blocks).member("links", stat.nlink);
   json.member("inode", stat.ino).member("mode", fmt::format("{:04o}", stat.unreadable ? 0 : stat.mode));
   json.member("uid", stat.uid).member("gid", stat.gid).member("mtime", stat.mtime);

@@ -33,11 +33,7 @@ class TarWriter : public Visitor {
     out.type = type;
     out.name = "./" + found.path;
     if (type == TarType::Directory && !found.path.empty()) out.name += '/';
-    out.mode = found.stat.mode;
-    out.uid = found.stat.uid;
-    out.gid = found.stat.gid;
-    out.mtime = found.stat.mtime;
-    out.mtime_nanoseconds = found.stat.mtime_nanoseconds;
+    out.stat = found.stat;
     return out;
   }
 
@@ -66,7 +62,7 @@ class TarWriter : public Visitor {
       }
     }
     H5_ASSIGN(FileReader reader, FileReader::open(context_.tree, found.node.id()));
-    H5_ASSIGN(out.extents, data_extents(reader.file(), reader.size(), kMaxMemberExtents));
+    H5_ASSIGN(out.extents, reader.data_extents(kMaxMemberExtents));
     out.size = reader.size();
     out.sparse = total_bytes(out.extents) < out.size;
     H5_TRY(write_content(found, reader, out));

@@ -7,11 +7,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <numeric>
 
-#include "data_extents.h"
+#include "file_reader.h"
 
 namespace h5mount::front {
 namespace {
@@ -42,11 +41,11 @@ void set_number(char (&field)[N], std::uint64_t number) {
 std::string ustar(std::string_view name, char type, const TarMember& member, std::uint64_t stored_bytes) {
   Ustar header = {};
   set_text(header.name, name);
-  set_number(header.mode, member.mode);
-  set_number(header.uid, member.uid);
-  set_number(header.gid, member.gid);
+  set_number(header.mode, member.stat.mode);
+  set_number(header.uid, member.stat.uid);
+  set_number(header.gid, member.stat.gid);
   set_number(header.size, stored_bytes);
-  set_number(header.mtime, member.mtime < 0 ? 0 : static_cast<std::uint64_t>(member.mtime));
+  set_number(header.mtime, member.stat.mtime < 0 ? 0 : static_cast<std::uint64_t>(member.stat.mtime));
   header.type = type;
   set_text(header.target, member.target);
   set_text(header.magic, std::string_view("ustar\0", 6));
@@ -104,12 +103,12 @@ std::string records(const TarMember& member, std::uint64_t stored_bytes) {
   }
   if (member.target.size() > kNameBytes) append_record(out, "linkpath", member.target);
   if (stored_bytes > kMaxNumber11) append_record(out, "size", fmt::format("{}", stored_bytes));
-  if (member.uid > kMaxNumber7) append_record(out, "uid", fmt::format("{}", member.uid));
-  if (member.gid > kMaxNumber7) append_record(out, "gid", fmt::format("{}", member.gid));
-  if (member.mtime_nanoseconds > 0 && member.mtime >= 0)
-    append_record(out, "mtime", fmt::format("{}.{:09}", member.mtime, member.mtime_nanoseconds));
-  else if (member.mtime < 0 || static_cast<std::uint64_t>(member.mtime) > kMaxNumber11)
-    append_record(out, "mtime", fmt::format("{}", member.mtime));
+  if (member.stat.uid > kMaxNumber7) append_record(out, "uid", fmt::format("{}", member.stat.uid));
+  if (member.stat.gid > kMaxNumber7) append_record(out, "gid", fmt::format("{}", member.stat.gid));
+  if (member.stat.mtime_nanoseconds > 0 && member.stat.mtime >= 0)
+    append_record(out, "mtime", fmt::format("{}.{:09}", member.stat.mtime, member.stat.mtime_nanoseconds));
+  else if (member.stat.mtime < 0 || static_cast<std::uint64_t>(member.stat.mtime) > kMaxNumber11)
+    append_record(out, "mtime", fmt::format("{}", member.stat.mtime));
   for (const auto& [name, value] : member.xattrs) append_record(out, xattr_key(name), value);
   return out;
 }
@@ -127,8 +126,8 @@ std::string tar_header(const TarMember& member) {
   std::string out;
   if (const std::string pax = records(member, stored_bytes); !pax.empty()) {
     TarMember extended;
-    extended.mode = 0644;
-    extended.mtime = member.mtime;
+    extended.stat.mode = 0644;
+    extended.stat.mtime = member.stat.mtime;
     out = ustar("./PaxHeaders/" + base, 'x', extended, pax.size()) + pax + tar_padding(pax.size());
   }
   return out + ustar(name, static_cast<char>(member.type), member, stored_bytes) + map;

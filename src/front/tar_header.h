@@ -5,11 +5,10 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/tree/tree.h"
 
 namespace h5mount::front {
 
@@ -22,9 +21,7 @@ struct TarMember {
   std::string name;    // a directory's ends in `/`
   std::string target;  // of links
   std::uint64_t size = 0;
-  std::uint32_t mode = 0, uid = 0, gid = 0;
-  std::int64_t mtime = 0;
-  std::uint32_t mtime_nanoseconds = 0;
+  tree::NodeStat stat = {};
   std::vector<std::pair<std::string, std::string>> xattrs;
   bool sparse = false;
   std::vector<dataset::ByteRange> extents = {};  // of a file of `size` bytes, if `sparse` is set

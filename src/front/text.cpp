@@ -73,16 +73,8 @@ class TextWriter final : public Visitor {
   // Adds the digest of the bytes, and the first values as /.h5/text has them.
   Status add_data(const FoundNode& found) {
     H5_ASSIGN(FileReader file, FileReader::open(context_.tree, found.node.id()));
-    sign::Sha256 hash;
-    std::vector<std::byte> copied;
-    const auto take = [&](const dataset::Pieces& pieces, std::uint64_t) -> Status {
-      copied.resize(static_cast<std::size_t>(pieces.total()));
-      H5_TRY(dataset::copy_pieces(pieces.list(), copied));
-      hash.add(copied);
-      return {};
-    };
-    H5_TRY(file.read(0, file.size(), take));
-    H5_TRY(context_.out.add(fmt::format("  sha256 {}\n", hash.digest())));
+    H5_ASSIGN(const std::string digest, file.sha256());
+    H5_TRY(context_.out.add(fmt::format("  sha256 {}\n", digest)));
     const auto values = first_values(found.path);
     if (!values) return fail(values.error());
     return context_.out.add(*values);

@@ -2,8 +2,6 @@
 // and a mount has no other cycles.
 #pragma once
 
-#include <string>
-
 #include "h5mount/front/commands.h"
 #include "h5mount/front/path_walk.h"
 

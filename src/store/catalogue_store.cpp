@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "database.h"
+#include "h5mount/base/hash.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/own_directory.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/unique_fd.h"
-#include "h5mount/tree/names.h"
 
 namespace h5mount::store {
 
@@ -33,8 +33,8 @@ class SqliteStore final : public CatalogueStore {
   SqliteStore(UniqueFd directory, const std::string& path, const StoreUse& use)
       : directory_(std::move(directory)),
         file_(path + "/" + kFile),
-        maker_(tree::fnv1a(use.maker)),
-        source_(tree::fnv1a(use.source)),
+        maker_(fnv1a(use.maker)),
+        source_(fnv1a(use.source)),
         most_bytes_(use.most_bytes) {}
 
   // Whether the database can be used.
@@ -109,9 +109,9 @@ class SqliteStore final : public CatalogueStore {
   // The checksum detects changes made by hand or by a fault; somebody who may write here could also change
   // the checksum.
   std::uint64_t sum_of(const Key& key, std::uint64_t number, bool last, const tree::CatalogueRow& row) const {
-    const std::uint64_t parts[] = {
-        key.identity, key.stamp, key.size, maker_, number, last ? 1U : 0U, tree::fnv1a(row_bytes(row))};
-    return tree::fnv1a({reinterpret_cast<const char*>(parts), sizeof parts});
+    const std::uint64_t parts[] = {key.identity,         key.stamp, key.size, maker_, number, last ? 1U : 0U,
+                                   fnv1a(row_bytes(row))};
+    return fnv1a({reinterpret_cast<const char*>(parts), sizeof parts});
   }
 
   Result<bool> find_in(Database& database, const Key& key, const Take& take) const {

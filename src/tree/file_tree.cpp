@@ -13,7 +13,6 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/io/told_changes.h"
 #include "hidden_root.h"
-#include "objects/file_object.h"
 #include "objects/object_nodes.h"
 #include "source_tree.h"
 #include "views/group_table.h"
@@ -28,16 +27,12 @@ constexpr std::chrono::seconds kSettled{1};
 
 // The version of one state of the file: a file that was written has another one.
 std::uint64_t version_of(const io::SourceStamp& stamp) {
-  std::uint64_t out = 1;
-  for (const std::uint64_t value :
-       {stamp.size, static_cast<std::uint64_t>(stamp.modified), stamp.sum, stamp.changed})
-    out = mix_bits(out ^ value);
-  return out;
+  return mix_bits({stamp.size, static_cast<std::uint64_t>(stamp.modified), stamp.sum, stamp.changed});
 }
 
 class FileTree : public SourceTree {
  public:
-  FileTree(ViewContextPtr context, ServedFilePtr main, NodePtr root, const SourcePlace& place)
+  FileTree(MountContextPtr context, ServedFilePtr main, NodePtr root, const SourcePlace& place)
       : SourceTree(context->environment.counters),
         context_(std::move(context)),
         main_(std::move(main)),
@@ -323,7 +318,7 @@ class FileTree : public SourceTree {
     if (notify_) notify_();
   }
 
-  ViewContextPtr context_;
+  MountContextPtr context_;
   ServedFilePtr main_;
   NodeTable nodes_;
   Mutex notify_mutex_;
@@ -346,14 +341,14 @@ class FileTree : public SourceTree {
   std::chrono::steady_clock::time_point last_change_{};
 };
 
-ViewContextPtr make_context(const dataset::ReadEnvironment& environment, const TreeOptions& options,
-                            std::uint64_t ino_seed) {
-  return std::make_shared<const ViewContext>(ViewContext{
+MountContextPtr make_context(const dataset::ReadEnvironment& environment, const TreeOptions& options,
+                             std::uint64_t ino_seed) {
+  return std::make_shared<const MountContext>(MountContext{
       environment, options, ino_seed, std::make_shared<ExternalFiles>(), std::make_shared<OpenNodes>()});
 }
 
 // The file that is shown. Errors are those of opening its root.
-Result<ServedFilePtr> serve_main(const ViewContextPtr& context, RequestBudget& budget) {
+Result<ServedFilePtr> serve_main(const MountContextPtr& context, RequestBudget& budget) {
   auto main = std::make_shared<ServedFile>(context, context->mounted_file(), 0, context->ino_seed);
   H5_ASSIGN(const OpenedObjectPtr root, main->object(main->root_address(), budget));
   if (root->object.kind != object::ObjectKind::Group)
@@ -366,7 +361,7 @@ Result<ServedFilePtr> serve_main(const ViewContextPtr& context, RequestBudget& b
 
 Result<std::shared_ptr<SourceTree>> make_file_tree(const dataset::ReadEnvironment& environment,
                                                    const TreeOptions& options, const SourcePlace& place) {
-  const ViewContextPtr context = make_context(environment, options, place.ino_seed);
+  const MountContextPtr context = make_context(environment, options, place.ino_seed);
   RequestBudget budget;
   H5_ASSIGN(const ServedFilePtr main, serve_main(context, budget));
   NodePtr hidden = make_hidden_root({context, main});
@@ -382,7 +377,7 @@ Status SourceTree::read_rows(const dataset::ReadEnvironment& environment, const 
     if (salvaged && *salvaged) shown.files = *salvaged;
     H5_TRY(budget.check());
   }
-  const ViewContextPtr context = make_context(shown, options, 0);
+  const MountContextPtr context = make_context(shown, options, 0);
   H5_ASSIGN(const ServedFilePtr main, serve_main(context, budget));
   H5_TRY(read_catalogue_rows(main, absent_views_of_group, take, budget, facts));
   facts.others = facts.others || main->followed().following();

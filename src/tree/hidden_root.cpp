@@ -7,11 +7,8 @@
 
 #include "h5mount/base/text.h"
 #include "h5mount/tree/hidden_entries.h"
-#include "h5mount/view/zarr.h"
 #include "objects/object_nodes.h"
-#include "views/view_nodes.h"
 #include "views/virtual_directories.h"
-#include "zarr/zarr_directory.h"
 
 namespace h5mount::tree {
 

@@ -1,12 +1,11 @@
 // ReloadingTree: the tree of a file that may be replaced. It is the tree of the file that the name led to
 // when nothing in the tree was last in use.
-#include <exception>
-#include <limits>
 #include <unordered_set>
 #include <utility>
 
 #include "h5mount/base/advice.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/tree/forwarding_tree.h"
 #include "source_tree.h"
@@ -64,13 +63,13 @@ class ReloadingTree final : public ForwardingTree<Tree, SourceTree>,
   }
 
   std::shared_ptr<void> pin() override {
-    auto pin = std::shared_ptr<Pin>(new Pin(shared_from_this()));
-    const MutexLock lock(mutex_);
-    ++pins_;
-    pin->counted = true;
-    return pin;
+    const auto self = shared_from_this();
+    {
+      const MutexLock lock(mutex_);
+      ++pins_;
+    }
+    return {this, [self](void*) { self->unpin(); }};
   }
-
   void file_changed() override {
     const auto tree = current();
     tree->file_changed();
@@ -85,27 +84,12 @@ class ReloadingTree final : public ForwardingTree<Tree, SourceTree>,
   }
 
  private:
-  struct Pin {
-    explicit Pin(std::shared_ptr<ReloadingTree> owner) : tree(std::move(owner)) {}
-    ~Pin() {
-      if (counted) tree->unpin();
-    }
-    Pin(const Pin&) = delete;
-    Pin& operator=(const Pin&) = delete;
-    std::shared_ptr<ReloadingTree> tree;
-    bool counted = false;
-  };
-
   void unpin() {
     {
       const MutexLock lock(mutex_);
       if (--pins_ > 0 || !prepared_) return;
     }
-    try {
-      take_up();
-    } catch (const std::exception& error) {  // the next change tries again
-      log(LogLevel::Error, "taking up the new file: internal error: {}", error.what());
-    }
+    run_guarded("taking up the new file", [this] { take_up(); });  // the next change tries again
   }
 
   void set_usable() {

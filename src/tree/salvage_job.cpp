@@ -3,6 +3,7 @@
 #include <chrono>
 #include <exception>
 
+#include "core/node.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/long_work.h"
 #include "h5mount/base/thread.h"
@@ -12,11 +13,6 @@ namespace h5mount::tree {
 namespace {
 
 constexpr std::chrono::milliseconds kAskEvery{50};  // whether a request still waits
-
-// Whether salvaging that failed with this error may succeed later.
-bool may_pass(const Error& error) {
-  return is_momentary(error) || error.code() == ErrorCode::AccessDenied || error.code() == ErrorCode::Stale;
-}
 
 }  // namespace
 
@@ -74,7 +70,7 @@ Status SalvageJob::begin() {
 void SalvageJob::work() {
   Result<std::shared_ptr<SourceTree>> made = fail(no_memory());
   run_guarded("salvage", [&] { made = make_([this] { return !stop_; }); });
-  const bool again = !made && may_pass(made.error());
+  const bool again = !made && may_succeed_later(made.error());
   if (!made && made.error().code() != ErrorCode::Interrupted)
     run_guarded("salvage", [&] {
       log_once(LogLevel::Warning, name_ + " is shown without salvage: " + made.error().text());

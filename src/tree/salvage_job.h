@@ -22,8 +22,6 @@ class SalvageJob {
   SalvageJob(Make make, std::string name, std::uint64_t file_bytes)
       : make_(std::move(make)), name_(std::move(name)), file_bytes_(file_bytes) {}
   ~SalvageJob();
-  SalvageJob(const SalvageJob&) = delete;
-  SalvageJob& operator=(const SalvageJob&) = delete;
 
   // Waits for the salvaged file's tree; null if it shows no more than the file itself, or if it cannot be
   // made. An error is either the request's own, or one of salvaging that may pass: the next request then

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "../../src/tree/core/external_files.h"
-#include "../../src/tree/core/open_bytes.h"
 #include "../../src/tree/core/open_nodes.h"
 #include "../../src/tree/objects/followed_dataset.h"
 #include "followed.h"
@@ -176,11 +175,11 @@ struct Written {
     const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(16U << 20),
                                                std::make_shared<cache::WorkerPool>(1), files};
     file = std::make_shared<tree::ServedFile>(
-        std::make_shared<const tree::ViewContext>(tree::ViewContext{environment,
-                                                                    {},
-                                                                    0,
-                                                                    std::make_shared<tree::ExternalFiles>(),
-                                                                    std::make_shared<tree::OpenNodes>()}),
+        std::make_shared<const tree::MountContext>(tree::MountContext{environment,
+                                                                      {},
+                                                                      0,
+                                                                      std::make_shared<tree::ExternalFiles>(),
+                                                                      std::make_shared<tree::OpenNodes>()}),
         files->main(), 0, 0);
   }
 

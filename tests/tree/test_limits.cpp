@@ -35,7 +35,7 @@ TEST(Limits, PathsOfObjectsEndAfterTheMost) {
 TEST(Limits, NamesOfExternalFilesAreDroppedOldestFirst) {
   const auto mounted = written_files("f.create_group('g')");
   if (!mounted) GTEST_SKIP() << "h5py wrote no file";
-  const auto context = std::make_shared<tree::ViewContext>();
+  const auto context = std::make_shared<tree::MountContext>();
   context->environment = {std::make_shared<cache::BlockCache>(1U << 20), nullptr, mounted};
   const auto file = std::make_shared<tree::ServedFile>(context, mounted->main(), 0U, 0U);
   tree::ExternalFiles files;
@@ -67,7 +67,7 @@ TEST(Limits, NamesOfExternalFilesAreDroppedOldestFirst) {
 TEST(Limits, FirstPlacesOfGroupsAreRememberedUpToTheMost) {
   const auto files = written_files("f.create_group('g')");
   ASSERT_TRUE(files);
-  const auto context = std::make_shared<tree::ViewContext>();
+  const auto context = std::make_shared<tree::MountContext>();
   context->environment = {std::make_shared<cache::BlockCache>(1U << 20), nullptr, files};
   const auto file = std::make_shared<tree::ServedFile>(context, files->main(), 0U, 0U);
   const std::uint64_t root = file->root_address(), most = limits::kMaxRememberedGroups;

@@ -126,7 +126,7 @@ TEST(MetadataLines, MembersOfATableAreOpenedOnce) {
                  metadata::Follow::Never);
   const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(1U << 20),
                                              std::make_shared<cache::WorkerPool>(1), files};
-  const auto context = std::make_shared<const tree::ViewContext>(tree::ViewContext{
+  const auto context = std::make_shared<const tree::MountContext>(tree::MountContext{
       environment, {}, 0, std::make_shared<tree::ExternalFiles>(), std::make_shared<tree::OpenNodes>()});
   const auto file = std::make_shared<tree::ServedFile>(context, files->main(), 0, 0);
   TableVisitor visitor(*file);

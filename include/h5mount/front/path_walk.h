@@ -49,8 +49,7 @@ enum class LastLink { Follow, Keep };
 // Fails with NotFound if a name is missing, a component is not a directory, or there are too many symlinks,
 // and with the errors of lookups. A caller without a request's budget gets one of its own.
 Result<FoundNode> find_path(const std::shared_ptr<tree::Tree>& tree, std::string_view path, LastLink last,
-                            RequestBudget& budget);
-Result<FoundNode> find_path(const std::shared_ptr<tree::Tree>& tree, std::string_view path, LastLink last);
+                            RequestBudget& budget = tree::OwnBudget());
 
 // The path of `name` in `directory`.
 std::string joined_path(std::string_view directory, std::string_view name);

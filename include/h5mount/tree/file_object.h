@@ -6,6 +6,7 @@
 // file has not changed meanwhile: see `add_to`.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -34,13 +35,8 @@ class LinkList {
 using LinkListPtr = std::shared_ptr<const LinkList>;
 
 // The elements of one dataset. They are opened when they are first asked for, once for each state of the
-// dataset, for all who hold this.
-class SharedElements {
- public:
-  virtual ~SharedElements() = default;
-  virtual Result<view::Source> newest(RequestBudget& budget) = 0;
-};
-using SharedElementsPtr = std::shared_ptr<SharedElements>;
+// dataset, for all who hold a copy of this; each call has the newest state.
+using SharedElements = std::function<Result<view::Source>(RequestBudget& budget)>;
 
 class FileObject {
  public:
@@ -67,7 +63,7 @@ class FileObject {
   // For datasets: the newest state, and the elements.
   virtual Result<std::shared_ptr<const object::DatasetDescription>> description(
       RequestBudget& budget) const = 0;
-  virtual SharedElementsPtr elements() const = 0;
+  virtual SharedElements elements() const = 0;
   // Records a failed read as a mount does. `path`: the path by which the object was requested.
   virtual void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const = 0;
   // Logs what is wrong with the object, although no read of it failed.

@@ -22,8 +22,6 @@ inline constexpr std::size_t kMaxShownAttribute = 250;  // 255 less `user.`
 // The directory at the root that shows more than the file's own tree: reachable, but not listed.
 inline constexpr std::string_view kHiddenName = ".h5";
 
-std::uint64_t fnv1a(std::string_view bytes);
-
 // True only if a link's name is shown byte for byte and does not look like a cut one, which is quick to
 // determine for most names. If it is false, encode_name has the answer.
 bool is_plain_name(std::string_view name);

@@ -2,6 +2,7 @@
 // objects. The line is made from the object's extended attributes alone. Threads: any.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,11 +12,9 @@
 namespace h5mount::tree {
 
 // The extended attributes of one object, by their names with `user.`.
-class XattrSource {
- public:
-  virtual ~XattrSource() = default;
-  virtual Result<std::vector<std::string>> list() const = 0;
-  virtual Result<std::string> get(std::string_view name) const = 0;
+struct XattrSource {
+  std::function<Result<std::vector<std::string>>()> list;
+  std::function<Result<std::string>(std::string_view name)> get;
 };
 
 // "Dataset {10, 20/Inf} <f4, chunked {5, 5}, shuffle, deflate", "Group"; for an object that cannot be read,

@@ -5,9 +5,7 @@
 // forget (as in FUSE). Threads: every function from any thread at once; no lock is held while reading a file.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +17,15 @@
 #include "h5mount/tree/files_read.h"
 
 namespace h5mount::tree {
+
+// A budget of its own, as the argument of a call that is part of no request.
+class OwnBudget {
+ public:
+  operator RequestBudget&() { return budget_; }
+
+ private:
+  RequestBudget budget_;
+};
 
 using NodeId = std::uint64_t;  // 1 is the root; never reused while the tree lives
 inline constexpr NodeId kRootNode = 1;
@@ -54,7 +61,7 @@ struct NodeStat {
   bool complete = true;
   bool follows = false;  // as Tree::follows
   // True if changes to what was looked up are not reported: it must be looked up again after a second.
-  bool untold = false;
+  bool unreported = false;
 };
 
 enum class StatDepth : std::uint8_t {
@@ -169,11 +176,7 @@ class OpenNode {
   // The bytes are of one state of the file, whatever is written to it meanwhile; for `kernel_only` pieces
   // that holds only if `revalidate` succeeds after they were copied.
   virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
-                      RequestBudget& budget) = 0;
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
-    RequestBudget own;
-    return read(offset, length, out, own);
-  }
+                      RequestBudget& budget = OwnBudget()) = 0;
   // To be called after `kernel_only` pieces were copied. Fails with Stale if the file was written since
   // `read`, so that the pieces may be mixed. The kernel then drops its pages of the node, and every later
   // read fails.
@@ -187,16 +190,8 @@ class OpenNode {
   // Returns nullopt if bytes are computed, or may change while the file is open.
   virtual std::optional<FixedImage> fixed_image() const { return std::nullopt; }
   // The error NotFound stands for ENXIO.
-  virtual Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget) = 0;
-  virtual Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget& budget) = 0;
-  Result<std::uint64_t> seek_data(std::uint64_t offset) {
-    RequestBudget own;
-    return seek_data(offset, own);
-  }
-  Result<std::uint64_t> seek_hole(std::uint64_t offset) {
-    RequestBudget own;
-    return seek_hole(offset, own);
-  }
+  virtual Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget = OwnBudget()) = 0;
+  virtual Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget& budget = OwnBudget()) = 0;
 };
 
 inline constexpr std::string_view kPlainBytes = "application/octet-stream";  // see Tree::media_type
@@ -239,12 +234,12 @@ class Tree {
   // allows. A request that passes none gets a budget of its own.
 
   // Counts one reference on success.
-  virtual Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) = 0;
+  virtual Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget = OwnBudget()) = 0;
   virtual void forget(NodeId node, std::uint64_t count) = 0;
-  virtual Result<NodeStat> stat(NodeId node, StatDepth depth, RequestBudget& budget) = 0;
+  virtual Result<NodeStat> stat(NodeId node, StatDepth depth, RequestBudget& budget = OwnBudget()) = 0;
   virtual Result<std::string> readlink(NodeId node) = 0;
-  virtual Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId node,
-                                                                         RequestBudget& budget) = 0;
+  virtual Result<std::shared_ptr<const DirectoryListing>> open_directory(
+      NodeId node, RequestBudget& budget = OwnBudget()) = 0;
   // False if what a node shows may change although no file changes: the log, and the directory of the files
   // that links have named.
   virtual bool lasts(NodeId node) = 0;
@@ -252,12 +247,13 @@ class Tree {
   // was read from are added to `read`, which the caller confirms after its last entry.
   virtual Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
                                       FilesRead& read, RequestBudget& budget) = 0;
-  virtual Result<std::shared_ptr<OpenNode>> open(NodeId node, RequestBudget& budget) = 0;
+  virtual Result<std::shared_ptr<OpenNode>> open(NodeId node, RequestBudget& budget = OwnBudget()) = 0;
 
   // xattrs: names with their `user.` prefix, all of them: what the kernel lists is kernel_xattrs
   // (tree/xattr_list.h). A missing name is NotFound; a value over 64 KiB is TooLarge (E2BIG).
-  virtual Result<std::vector<std::string>> list_xattrs(NodeId node, RequestBudget& budget) = 0;
-  virtual Result<std::string> get_xattr(NodeId node, std::string_view name, RequestBudget& budget) = 0;
+  virtual Result<std::vector<std::string>> list_xattrs(NodeId node, RequestBudget& budget = OwnBudget()) = 0;
+  virtual Result<std::string> get_xattr(NodeId node, std::string_view name,
+                                        RequestBudget& budget = OwnBudget()) = 0;
 
   // The files whose bytes a node shows, whatever its path; empty if it shows those of no file. Reads no
   // elements. Errors: those of reading where the elements lie.
@@ -266,32 +262,8 @@ class Tree {
   // its name ends in.
   virtual std::string_view media_type(NodeId node) = 0;
 
-  Result<Entry> lookup(NodeId parent, std::string_view name) {
-    RequestBudget own;
-    return lookup(parent, name, own);
-  }
-  Result<NodeStat> stat(NodeId node, StatDepth depth) {
-    RequestBudget own;
-    return stat(node, depth, own);
-  }
-  Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId node) {
-    RequestBudget own;
-    return open_directory(node, own);
-  }
   // The files that were read are confirmed already.
   Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position);
-  Result<std::shared_ptr<OpenNode>> open(NodeId node) {
-    RequestBudget own;
-    return open(node, own);
-  }
-  Result<std::vector<std::string>> list_xattrs(NodeId node) {
-    RequestBudget own;
-    return list_xattrs(node, own);
-  }
-  Result<std::string> get_xattr(NodeId node, std::string_view name) {
-    RequestBudget own;
-    return get_xattr(node, name, own);
-  }
 
   // The file that a node belongs to; nullopt if the node is between files. Fails if the file cannot be
   // opened.

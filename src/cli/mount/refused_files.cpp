@@ -63,7 +63,7 @@ class Search {
     if (!description) return;
     if (!description->external.empty()) return note(path, description->external[0].file);
     if (description->layout.cls != format::LayoutClass::Virtual) return;
-    const auto data = object.elements()->newest(budget_);
+    const auto data = object.elements()(budget_);
     if (!data) return;
     for (const dataset::NamedSource& source : data->reader->named_sources(kMostObjects, budget_).list)
       if (source.state == dataset::NamedSource::State::Refused) return note(path, source.file);

@@ -8,12 +8,12 @@
 #include <span>
 
 #include "h5mount/base/foreign_format.h"
+#include "h5mount/base/hash.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/text.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/uri.h"
 #include "h5mount/object/file_set.h"
-#include "h5mount/tree/names.h"
 
 namespace h5mount::cli {
 namespace {
@@ -188,7 +188,7 @@ Result<tree::ForestDirectoryPtr> make_prefix_directory(const std::string& url, t
     tree::ListedPage listed{{}, std::move(page.next)};
     for (remote::ListedName& one : page.names)
       listed.names.push_back(
-          {std::move(one.name), one.directory, one.size, one.modified, tree::fnv1a(one.entity_tag)});
+          {std::move(one.name), one.directory, one.size, one.modified, fnv1a(one.entity_tag)});
     return listed;
   };
   out.open = [url, open = std::move(open)](const std::string& path) { return open(url + path); };

@@ -29,7 +29,7 @@ void refuse_change(fuse_req_t request, Args...) {
 }
 
 double Adapter::lasting_timeout(const tree::NodeStat& stat) const {
-  return stat.follows ? kWhileGrowing : stat.untold ? kUnreported : kForever;
+  return stat.follows ? kWhileGrowing : stat.unreported ? kUnreported : kForever;
 }
 double Adapter::missing_timeout(tree::NodeId parent) const {
   if (tree->follows(parent)) return kWhileGrowing;

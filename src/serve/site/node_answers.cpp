@@ -11,8 +11,8 @@
 #include "../source/file_body.h"
 #include "../source/object_path.h"
 #include "../source/tags.h"
+#include "h5mount/base/hash.h"
 #include "h5mount/base/uri.h"
-#include "h5mount/tree/names.h"
 #include "listing.h"
 #include "page_answers.h"
 
@@ -39,7 +39,7 @@ Answer redirect(const NodeRequest& request, const front::FoundNode& found) {
 // A boundary that no part's bytes contain cannot be chosen without reading them; clients go by the parts'
 // lengths and this one is long enough not to occur by chance.
 std::string multipart_boundary(const std::string& etag) {
-  return fmt::format("h5mount-{:016x}-{:016x}", tree::fnv1a(etag), tree::fnv1a(etag + "boundary"));
+  return fmt::format("h5mount-{:016x}-{:016x}", fnv1a(etag), fnv1a(etag + "boundary"));
 }
 
 class FileAnswer {

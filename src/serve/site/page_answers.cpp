@@ -8,8 +8,8 @@
 #include "../http/url.h"
 #include "assets.h"
 #include "h5mount/base/deflate.h"
+#include "h5mount/base/hash.h"
 #include "h5mount/base/uri.h"
-#include "h5mount/tree/names.h"
 
 namespace h5mount::serve {
 namespace {
@@ -39,7 +39,7 @@ std::string_view media_type(std::string_view name) {
 const std::string& page_build() {
   static const std::string build = [] {
     std::uint64_t sum = 0;
-    for (const Asset& asset : page_assets()) sum = sum * 31 + tree::fnv1a(asset.content);
+    for (const Asset& asset : page_assets()) sum = sum * 31 + fnv1a(asset.content);
     return fmt::format("{:x}", sum);
   }();
   return build;
@@ -63,7 +63,7 @@ Answer page_answer(const Request& request, const PagePlace& place, RequestWork& 
   text = filled(std::move(text), "{version}", place.root + ".h5/api/version" + query);
   const std::string marked = fmt::format(" data-name=\"{}\" data-path=\"{}\"", name, escape_html(place.path));
   text = filled(std::move(text), "{place}", marked);
-  const std::string etag = fmt::format("\"{:x}\"", tree::fnv1a(text));
+  const std::string etag = fmt::format("\"{:x}\"", fnv1a(text));
   return listing_answer(request, make_text_body(std::move(text)), false, etag, work);
 }
 
@@ -71,7 +71,7 @@ Answer asset_answer(const Request& request, std::string_view name, std::string_v
   const Asset* const asset = find_asset(std::string(name) + std::string(kCompressed));
   if (asset == nullptr) return plain_answer(404, "no such file");
   const bool compress = request.accepts_gzip;
-  const Validators validators{fmt::format("\"{:x}{}\"", tree::fnv1a(asset->content), compress ? "z" : ""),
+  const Validators validators{fmt::format("\"{:x}{}\"", fnv1a(asset->content), compress ? "z" : ""),
                               std::nullopt, false};
   Answer out;
   if (auto instead = conditional_answer(request, validators)) {

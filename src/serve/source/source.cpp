@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "h5mount/tree/names.h"
+#include "h5mount/base/hash.h"
 
 namespace h5mount::serve {
 namespace {
@@ -41,7 +41,7 @@ Result<view::Source> RecentFiles::elements_of(const tree::FileObject& object, Re
   const auto file = reinterpret_cast<std::uintptr_t>(object.opened_file().get());
   const std::uint64_t key = file * kSpread ^ object.object().address;
   const auto elements = find_elements(key, object);
-  H5_ASSIGN(view::Source source, elements->shared->newest(budget));
+  H5_ASSIGN(view::Source source, elements->newest(budget));
   elements_.charge(key, *elements, std::max(least_bytes_, source.reader->memory_bytes()));
   return source;
 }
@@ -65,7 +65,7 @@ void ServedSource::open_anew(const std::shared_ptr<Opening>& outdated) {
 }
 
 std::string ServedSource::version_text(std::uint64_t version, std::int64_t modified) {
-  static const std::uint64_t program = tree::fnv1a(H5MOUNT_VERSION);
+  static const std::uint64_t program = fnv1a(H5MOUNT_VERSION);
   std::string out = fmt::format("{:x}", version ^ program);
   if (std::llabs(now() - modified) < kSettles) out += fmt::format(".{:x}.{:x}", run_, ++unsettled_);
   return out;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "h5mount/base/hash.h"
 #include "h5mount/base/lru_cache.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/base/once_value.h"
@@ -17,7 +18,6 @@
 #include "h5mount/front/path_walk.h"
 #include "h5mount/serve/server.h"
 #include "h5mount/tree/file_object.h"
-#include "h5mount/tree/names.h"
 #include "shared_listings.h"
 
 namespace h5mount::serve {
@@ -59,12 +59,12 @@ class RecentFiles {
     std::string asked, version, text;
   };
   std::shared_ptr<const Text> find_text(const std::string& asked, const std::string& version) {
-    auto known = texts_.find(tree::fnv1a(asked));
+    auto known = texts_.find(fnv1a(asked));
     return known && known->asked == asked && known->version == version && !version.empty() ? known : nullptr;
   }
   void keep_text(Text text) {
     const std::size_t bytes = text.text.size() + text.asked.size() + kTextOverhead;
-    const std::uint64_t key = tree::fnv1a(text.asked);
+    const std::uint64_t key = fnv1a(text.asked);
     if (!text.version.empty()) texts_.insert(key, std::make_shared<const Text>(std::move(text)), bytes);
   }
 
@@ -75,7 +75,7 @@ class RecentFiles {
   struct Elements {
     std::shared_ptr<const void> file;
     std::uint64_t address = 0;
-    tree::SharedElementsPtr shared;
+    tree::SharedElements newest;
   };
   std::shared_ptr<const Elements> find_elements(std::uint64_t key, const tree::FileObject& object);
 

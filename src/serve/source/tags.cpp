@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "h5mount/tree/names.h"
+#include "h5mount/base/hash.h"
 
 namespace h5mount::serve {
 
@@ -16,7 +16,7 @@ std::string tag_of(const Snapshot& snapshot, tree::NodeId node, std::string_view
 Result<std::string> tag_of_text(BodyPtr& body, RequestWork& work) {
   if (!body->size()) return std::string();
   H5_ASSIGN(std::string text, read_all(*body, work));
-  std::string tag = fmt::format("\"{:x}\"", tree::fnv1a(text));
+  std::string tag = fmt::format("\"{:x}\"", fnv1a(text));
   body = make_text_body(std::move(text));
   return tag;
 }

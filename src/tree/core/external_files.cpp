@@ -78,7 +78,7 @@ Result<ExternalFiles::Wanted> ExternalFiles::find(const object::FileSet& files,
   return Wanted{*name, *name, files.main(), nullptr};
 }
 
-Result<ServedFilePtr> ExternalFiles::open(const ViewContextPtr& context, std::string_view shown) {
+Result<ServedFilePtr> ExternalFiles::open(const MountContextPtr& context, std::string_view shown) {
   object::FileSet& files = *context->environment.files;
   H5_ASSIGN(Wanted wanted, find(files, shown));
   if (wanted.file) return wanted.file;

@@ -7,7 +7,6 @@
 // file that a link names is searched for from the file that contains the link.
 #pragma once
 
-#include <cstdint>
 #include <list>
 #include <memory>
 #include <string>
@@ -28,7 +27,7 @@ class ExternalFiles {
 
   // Opens the file of a shown name. If other users read through the mount, only names that a link has shown
   // are opened. Errors: NotFound, AccessDenied, and those of opening the file.
-  Result<ServedFilePtr> open(const ViewContextPtr& context, std::string_view shown);
+  Result<ServedFilePtr> open(const MountContextPtr& context, std::string_view shown);
 
   // The shown name of a file that was opened by its name; empty if it is not remembered.
   std::string shown_name_of(const ServedFile& file) const;

@@ -31,8 +31,6 @@ class FollowedData {
   FollowedData(ServedFilePtr file, std::uint64_t address, LinkPlace place)
       : file_(std::move(file)), address_(address), place_(std::move(place)) {}
   virtual ~FollowedData() = default;
-  FollowedData(const FollowedData&) = delete;
-  FollowedData& operator=(const FollowedData&) = delete;
 
   // The description in the newest snapshot, independent of any reader. `measured`: whether sources may be
   // opened for it (see description_of).
@@ -61,7 +59,10 @@ class FollowedData {
   }
 
   // Record a failed read for user.hdf5.error and the log, and a successful read of bytes of the image.
-  void note_failure(std::uint64_t offset, const Error& error);
+  void note_failure(std::uint64_t offset, const Error& error) {
+    file_->failures().note(address_, file_->metadata()->number(), offset, error);
+    if (file_->context().options.logs_failed_reads) file_->report(file_->path_of(place_), error);
+  }
   void note_success(std::uint64_t offset, std::uint64_t length) {
     if (file_->failures().any()) file_->failures().note_success(address_, offset, offset + length);
   }
@@ -74,7 +75,7 @@ class FollowedData {
   std::uint64_t address() const { return address_; }
   const LinkPlace& place() const { return place_; }
   metadata::FollowedFile& followed() const { return file_->followed(); }
-  const ViewContext& context() const { return file_->context(); }
+  const MountContext& context() const { return file_->context(); }
 
  protected:
   void set_virtual() { is_virtual_.store(true, std::memory_order_relaxed); }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "h5mount/base/text.h"
+
 namespace h5mount::tree {
 
 namespace {
@@ -11,10 +13,6 @@ namespace {
 constexpr std::size_t kHashTail = 17;  // `~` and 16 digits
 constexpr std::string_view kReservedPrefix = "hdf5.";
 constexpr std::string_view kEscapedPrefix = "%68df5.";
-
-bool is_hex(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
 
 bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
@@ -32,7 +30,7 @@ void append_escaped(std::string_view name, AtSign at, std::string& out) {
       out += "%00";
     else if (c == '@' && at == AtSign::Escaped)
       out += "%40";
-    else if (c == '%' && i + 2 < name.size() && is_hex(name[i + 1]) && is_hex(name[i + 2]))
+    else if (c == '%' && parse_hex_byte(name.substr(i + 1)))
       out += "%25";
     else
       out += c;
@@ -98,12 +96,6 @@ std::string within_bound(std::string_view name, std::string encoded, std::size_t
 }
 
 }  // namespace
-
-std::uint64_t fnv1a(std::string_view bytes) {
-  std::uint64_t hash = 0xCBF2'9CE4'8422'2325U;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01B3U;
-  return hash;
-}
 
 bool is_plain_name(std::string_view name) {
   const auto is_plain = [](char c) { return c != '/' && c != '%' && c != '\0' && c != '~'; };

@@ -34,11 +34,11 @@ std::size_t hash_of(const NodeKey& key) {
   return key.name.empty() ? hash : mix_bits(hash ^ fnv1a(key.name));
 }
 
-// The default is for nodes that are not read from a file: a node of its own under /.h5, or a link, whose key
-// contains group and name.
 const FollowedFilePtr& Node::read_from() const {
   static const FollowedFilePtr none;
-  return none;
+  using enum NodeKey::Kind;
+  const bool of_file = key_.kind == Object || key_.kind == ViewFile || key_.kind == ViewDirectory;
+  return of_file ? file_of_key()->file()->followed : none;
 }
 
 ServedFile* Node::file_of_key() const {

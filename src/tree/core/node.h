@@ -62,6 +62,12 @@ inline Status ended_early(RequestBudget& budget) {
   return goes_on;
 }
 
+// Whether what failed with this error may succeed the next time: something is missing for a moment, or an
+// object of a server is refused, or gone, and may be there again.
+inline bool may_succeed_later(const Error& why) {
+  return is_momentary(why) || why.code() == ErrorCode::AccessDenied || why.code() == ErrorCode::Stale;
+}
+
 using FollowedFilePtr = std::shared_ptr<metadata::FollowedFile>;
 
 class Node;
@@ -71,8 +77,6 @@ class Node : public std::enable_shared_from_this<Node> {
  public:
   explicit Node(NodeKey key) : key_(std::move(key)) {}
   virtual ~Node() = default;
-  Node(const Node&) = delete;
-  Node& operator=(const Node&) = delete;
 
   const NodeKey& key() const { return key_; }
 
@@ -87,8 +91,8 @@ class Node : public std::enable_shared_from_this<Node> {
   virtual void catch_up() {}
 
   // The file that the node's answers are read from, which must be confirmed unchanged after an answer was
-  // made; null if there is none.
-  virtual const FollowedFilePtr& read_from() const;
+  // made; null if there is none: for nodes of their own under /.h5, and for links.
+  const FollowedFilePtr& read_from() const;
 
   // See the functions of Tree. The defaults: the sources are the structure of the node's file, and the node
   // is followed if that file is.

@@ -70,7 +70,7 @@ struct OpenedObject {
   mutable OnceValue<std::shared_ptr<const dataset::DatasetReader>> extent;
   const std::shared_ptr<const dataset::DatasetReader> extent_before;
 
-  bool outgrown() const {
+  bool sources_changed() const {
     const auto reader = extent.peek();
     return reader && (*reader)->sources_changed();
   }

@@ -1,4 +1,4 @@
-#include "open_bytes.h"
+#include "followed_bytes.h"
 
 #include "h5mount/io/remarks.h"
 #include "h5mount/metadata/torn_retry.h"
@@ -40,8 +40,6 @@ class OpenBytes : public OpenNode {
     data_.context().open_nodes->add(keep_);
   }
   ~OpenBytes() override { data_.context().open_nodes->remove(keep_); }
-  OpenBytes(const OpenBytes&) = delete;
-  OpenBytes& operator=(const OpenBytes&) = delete;
 
   // The kernel caches whole pages, of which each lacks the bytes beside a lost one.
   bool direct() const override { return lacks_bytes_; }

@@ -40,7 +40,7 @@ LogLevel level_of(const Error& error) {
 
 }  // namespace
 
-ServedFile::ServedFile(ViewContextPtr context, object::OpenedFilePtr file, unsigned depth,
+ServedFile::ServedFile(MountContextPtr context, object::OpenedFilePtr file, unsigned depth,
                        std::uint64_t ino_seed)
     : context_(std::move(context)),
       file_(std::move(file)),
@@ -61,7 +61,7 @@ Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, RequestBudget&
   metadata::FollowedFile& file = followed();
   H5_ASSIGN(metadata::FileMetadataPtr snapshot, file.current());
   OpenedObjectPtr known = objects_.find(address, snapshot);
-  if (known && !known->outgrown()) return known;
+  if (known && !known->sources_changed()) return known;
   const auto open = [&](const metadata::FileMetadataPtr& pinned) {
     snapshot = pinned;
     return open_whole(*pinned, address);

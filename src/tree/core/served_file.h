@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,7 +27,7 @@ namespace h5mount::tree {
 // The state that all files of a mount share.
 class ExternalFiles;
 class OpenNodes;
-struct ViewContext {
+struct MountContext {
   dataset::ReadEnvironment environment;
   TreeOptions options;
   std::uint64_t ino_seed = 0;  // distinguishes the inode numbers of this mounted file from those of others
@@ -38,7 +37,7 @@ struct ViewContext {
 
   const object::OpenedFilePtr& mounted_file() const { return environment.files->main(); }
 };
-using ViewContextPtr = std::shared_ptr<const ViewContext>;
+using MountContextPtr = std::shared_ptr<const MountContext>;
 
 // The link by which an object was first reached: in the group at `group`; undefined for a file's root.
 struct LinkPlace {
@@ -50,10 +49,10 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
  public:
   // `depth`: directories between the mount point and the file's root (0 for the mounted file). `ino_seed`
   // distinguishes its inode numbers from those of other files.
-  ServedFile(ViewContextPtr context, object::OpenedFilePtr file, unsigned depth, std::uint64_t ino_seed);
+  ServedFile(MountContextPtr context, object::OpenedFilePtr file, unsigned depth, std::uint64_t ino_seed);
 
-  const ViewContext& context() const { return *context_; }
-  const ViewContextPtr& shared_context() const { return context_; }
+  const MountContext& context() const { return *context_; }
+  const MountContextPtr& shared_context() const { return context_; }
   const object::OpenedFilePtr& file() const { return file_; }
   metadata::FollowedFile& followed() const { return *file_->followed; }
   // The newest snapshot. What belongs to an object is read through the object's own.
@@ -68,14 +67,8 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   // (Node::read_from).
   Result<OpenedObjectPtr> object(std::uint64_t address, RequestBudget& budget);
 
-  // Keeps an object as if it had just been opened, for one that is about to be asked for again: the cache may
-  // have dropped it meanwhile.
-  void keep(const OpenedObjectPtr& object) { objects_.insert(object->object.address, object); }
-
-  // To be called after something was made from the object on demand: it counts in the bound on cached
-  // objects.
-  void charge_again(const OpenedObject& object) { objects_.charge_again(object); }
-
+  // What is cached of its objects, and charged when something was made from one on demand.
+  ObjectCache& objects() { return objects_; }
   std::shared_ptr<const ObjectPaths> object_paths();
 
   // The one object of type `Kept` that a folder above this one keeps for the file, made at its first use.
@@ -115,7 +108,7 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   std::string path_of_group(std::uint64_t address);
   void* kept(std::type_index type, std::shared_ptr<void> (*make)());
 
-  ViewContextPtr context_;
+  MountContextPtr context_;
   object::OpenedFilePtr file_;
   unsigned depth_;
   std::uint64_t ino_seed_;

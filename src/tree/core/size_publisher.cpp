@@ -12,25 +12,6 @@ constexpr std::chrono::milliseconds kLongestWait{200};
 
 }  // namespace
 
-// The steps of one state. If one of them throws, the next caller starts them again.
-class SizePublisher::Step {
- public:
-  explicit Step(SizePublisher& owner) : owner_(&owner) {}
-  ~Step() {
-    if (owner_ == nullptr) return;
-    const MutexLock lock(owner_->mutex_);
-    owner_->invalidating_ = false;
-    owner_->finished_.notify_all();
-  }
-  Step(const Step&) = delete;
-  Step& operator=(const Step&) = delete;
-
-  void handed_over() { owner_ = nullptr; }
-
- private:
-  SizePublisher* owner_;
-};
-
 std::optional<std::uint64_t> SizePublisher::size() const {
   const MutexLock lock(mutex_);
   return state_ != 0 ? std::optional(bytes_) : std::nullopt;
@@ -57,16 +38,21 @@ SizePublisher::Size SizePublisher::publish(KernelPages* kernel, NodeId node, std
   invalidating_ = true;
   const std::uint64_t before = bytes_, since = state_;
   lock.unlock();
-  Step step(*this);
-  std::vector<dataset::ByteRange> ranges = stale.since(since);
-  // The kernel has filled the page that contains the old end up with zeros.
-  if (bytes > before && before % kPage != 0) ranges.push_back({before / kPage * kPage, before});
-  if (kernel == nullptr || ranges.empty())
-    finish(state, bytes);
-  else
-    kernel->invalidate(node, ranges,
-                       [self = shared_from_this(), state, bytes] { self->finish(state, bytes); });
-  step.handed_over();
+  try {
+    std::vector<dataset::ByteRange> ranges = stale.since(since);
+    // The kernel has filled the page that contains the old end up with zeros.
+    if (bytes > before && before % kPage != 0) ranges.push_back({before / kPage * kPage, before});
+    if (kernel == nullptr || ranges.empty())
+      finish(state, bytes);
+    else
+      kernel->invalidate(node, ranges,
+                         [self = shared_from_this(), state, bytes] { self->finish(state, bytes); });
+  } catch (...) {  // the next caller begins again
+    const MutexLock again(mutex_);
+    invalidating_ = false;
+    finished_.notify_all();
+    throw;
+  }
   lock.lock();
   while (state_ < state || (state_ == state && bytes_ != bytes))
     if (!finished_.wait_until(lock, end)) return {state_ != 0 ? bytes_ : bytes, false};

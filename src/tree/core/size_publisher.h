@@ -35,7 +35,6 @@ class SizePublisher : public std::enable_shared_from_this<SizePublisher> {
                const StaleRanges& stale);
 
  private:
-  class Step;
   void finish(std::uint64_t state, std::uint64_t bytes);
 
   mutable Mutex mutex_;

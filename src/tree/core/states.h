@@ -10,6 +10,7 @@
 
 #include "h5mount/base/once_value.h"
 #include "h5mount/base/shared_slot.h"
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::tree {
 
@@ -18,8 +19,6 @@ class States {
  public:
   using ValuePtr = std::shared_ptr<const Value>;
   struct State {
-    State(Of made_of, std::uint64_t count, ValuePtr made_before)
-        : of(std::move(made_of)), number(count), before(std::move(made_before)) {}
     const Of of;
     const std::uint64_t number;  // from 1 on
     const ValuePtr before;       // made last of an earlier state; null: none was
@@ -59,6 +58,32 @@ class States {
  private:
   SharedSlot<State> newest_;
   std::atomic<std::uint64_t> number_ = 0;
+};
+
+// A value that is made once for each snapshot of a file, by its number; that of the newest is kept. Threads:
+// any.
+template <class Value>
+class SnapshotValue {
+ public:
+  // As OnceValue::get_once.
+  template <class Make>
+  Result<Value> get_once(std::uint64_t snapshot, Make&& make, RequestBudget& budget) {
+    std::shared_ptr<State> state;
+    {
+      const MutexLock lock(mutex_);
+      if (!state_ || state_->snapshot != snapshot) state_ = std::make_shared<State>(snapshot);
+      state = state_;
+    }
+    return state->value.get_once(std::forward<Make>(make), budget);
+  }
+
+ private:
+  struct State {
+    const std::uint64_t snapshot;
+    OnceValue<Value> value;
+  };
+  Mutex mutex_;
+  std::shared_ptr<State> state_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount::tree

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "h5mount/base/text.h"
@@ -11,8 +10,13 @@ namespace h5mount::tree {
 
 namespace {
 
-// The next name of an HDF5 path, which is removed from it; empty at the end. A path of 1 MiB may have half a
-// million names: no list of them is made.
+void append_name(std::string& out, std::string_view name, std::string (*encode)(std::string_view)) {
+  if (!out.empty() && !out.ends_with('/')) out += '/';
+  out += encode(name);
+}
+
+}  // namespace
+
 std::string_view next_name(std::string_view& path) {
   while (!path.empty()) {
     const std::string_view name = take_until(path, '/');
@@ -20,13 +24,6 @@ std::string_view next_name(std::string_view& path) {
   }
   return {};
 }
-
-void append_name(std::string& out, std::string_view name, std::string (*encode)(std::string_view)) {
-  if (!out.empty() && !out.ends_with('/')) out += '/';
-  out += encode(name);
-}
-
-}  // namespace
 
 std::string path_up(unsigned depth) {
   std::string out;

@@ -22,6 +22,10 @@ struct SymlinkPath {
   std::string path = {};  // an HDF5 path: separated by '/', where empty names and "." mean nothing
 };
 
+// The next name of an HDF5 path, which is removed from it; empty at the end. A path of 1 MiB may have half a
+// million names: no list of them is made.
+std::string_view next_name(std::string_view& path);
+
 bool has_names(const SymlinkPath& path);
 
 // Removes the last name of all; returns an empty one if there is none.

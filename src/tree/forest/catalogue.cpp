@@ -6,17 +6,13 @@
 #include "../core/open_files.h"
 #include "h5mount/base/long_work.h"
 #include "h5mount/view/parquet_rows.h"
+#include "h5mount/view/view.h"
 
 namespace h5mount::tree {
 
 namespace {
 
 using view::ParquetRows;
-
-void add_bytes(std::string bytes, dataset::Pieces& out) {
-  const auto owned = std::make_shared<const std::string>(std::move(bytes));
-  out.add(as_bytes(*owned), owned);
-}
 
 // The lines of all files, made only as far as they are read.
 class OpenLines final : public OpenWithoutHoles {
@@ -52,7 +48,7 @@ class OpenLines final : public OpenWithoutHoles {
       const MutexLock lock(text_mutex_);
       H5_TRY(text_.read(offset, std::min({length, kMaxBytes, end - std::min(offset, end)}), bytes));
     }
-    if (!bytes.empty()) add_bytes(std::move(bytes), out);
+    view::add_text(std::make_shared<const std::string>(std::move(bytes)), 0, length, out);
     return {};
   }
 
@@ -119,7 +115,7 @@ class OpenTable final : public OpenWithoutHoles {
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
     std::string bytes;
     H5_TRY(image_->bytes.read(offset, std::min(length, kMaxBytes), bytes));
-    if (!bytes.empty()) add_bytes(std::move(bytes), out);
+    view::add_text(std::make_shared<const std::string>(std::move(bytes)), 0, length, out);
     return {};
   }
 

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <memory>
-#include <string_view>
 
 #include "catalogue_walk.h"
 #include "h5mount/base/once_value.h"

@@ -5,7 +5,6 @@
 
 #include "../core/inode_numbers.h"
 #include "h5mount/base/advice.h"
-#include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/object/file_set.h"
@@ -37,21 +36,6 @@ std::uint64_t most_rows(std::uint64_t file_bytes) {
   constexpr std::uint64_t kMaxFileBytes = 1ULL << 50;
   return kRowsOfAnyFile + kRowsPerFileByte * std::min(file_bytes, kMaxFileBytes);
 }
-
-// A budget for one file of a pass, so that no file uses up that of the others; it ends when the pass's budget
-// does.
-class FileBudget {
- public:
-  FileBudget(std::uint64_t file_bytes, RequestBudget& pass) {
-    pass.allow_more(std::max(file_bytes, kMinAllowed));
-    own_.allow_for(file_bytes);
-    own_.poll([](void* of) { return !static_cast<RequestBudget*>(of)->check().has_value(); }, &pass);
-  }
-  RequestBudget& operator*() { return own_; }
-
- private:
-  RequestBudget own_;
-};
 
 }  // namespace
 
@@ -160,9 +144,13 @@ Status CatalogueWalk::describe(const ForestDirectoryPtr& directory, const std::s
     const CatalogueStore::Key key{entry.source.identity, entry.source.stamp, entry.source.size};
     if (recall(key, out)) return {};
     ++progress_.opened;
-    FileBudget own(entry.source.size, budget);
+    // A budget of its own, so that no file uses up that of the others; it ends when the pass's budget does.
+    RequestBudget own;
+    own.allow_for(entry.source.size);
+    own.poll([](void* of) { return !static_cast<RequestBudget*>(of)->check().has_value(); }, &budget);
+    budget.allow_more(std::max(entry.source.size, kMinAllowed));
     PassingFacts facts;
-    Status done = read(directory, name, entry, out, *own, facts);
+    Status done = read(directory, name, entry, out, own, facts);
     H5_TRY(budget.check());
     const auto after = directory->look(name);
     const bool same = after && after->source.stamp == entry.source.stamp;
@@ -219,7 +207,7 @@ Result<CatalogueWalk::Survey> CatalogueWalk::survey(ForestDirectoryPtr top, Requ
     for (const ForestDirectory::Item& item : listed->items) {
       const auto entry = directory->look(item.name);
       const std::uint64_t stamp = entry ? entry->source.stamp : 0;
-      out.digest = mix_bits(mix_bits(out.digest ^ fnv1a(item.name)) ^ stamp);
+      out.digest = mix_bits({out.digest, fnv1a(item.name), stamp});
       if (!entry) continue;
       if (entry->kind == EntryKind::Hdf5) ++out.files;
       if (entry->kind != EntryKind::Directory) continue;

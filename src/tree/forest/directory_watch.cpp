@@ -54,7 +54,7 @@ void DirectoryWatch::stop() {
 
 void DirectoryWatch::look(const FolderPtr& folder) {
   folder->looked_at.store(now_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
-  if (!folder->watched && !folder->untold && running_) add(folder);
+  if (!folder->watched && !folder->unreported && running_) add(folder);
 }
 
 std::size_t DirectoryWatch::count() const {
@@ -65,7 +65,7 @@ std::size_t DirectoryWatch::count() const {
 void DirectoryWatch::add(const FolderPtr& folder) {
   const auto directory = folder->source->watchable();
   if (!directory) {
-    if (directory.error().code() == ErrorCode::UnsupportedFeature) folder->untold = true;
+    if (directory.error().code() == ErrorCode::UnsupportedFeature) folder->unreported = true;
     return;
   }
   const std::string path = "/proc/self/fd/" + std::to_string(directory->get());

@@ -30,8 +30,6 @@ class DirectoryWatch {
 
   explicit DirectoryWatch(Handler handler) : handler_(std::move(handler)) {}
   ~DirectoryWatch() { stop(); }
-  DirectoryWatch(const DirectoryWatch&) = delete;
-  DirectoryWatch& operator=(const DirectoryWatch&) = delete;
 
   // Nothing is watched before `start` or after `stop`, both of which one thread calls.
   void start();

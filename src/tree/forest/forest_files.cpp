@@ -20,8 +20,9 @@ Error of_shown_file(const Error& why) {
   return why.code() == ErrorCode::NotFound ? Error(ErrorCode::Stale, why.text()) : why;
 }
 
+// What a file's permissions are to its readers, in one number.
 std::uint64_t rights_of(const object::FileAttributes& file) {
-  return mix_bits(mix_bits(mix_bits(file.uid) ^ file.gid) ^ file.mode);
+  return mix_bits({file.uid, file.gid, file.mode});
 }
 
 // Returns null if the place is not a file, or is a file that nobody has used.
@@ -30,6 +31,43 @@ SlotPtr slot_at(const Place& place) {
 }
 
 }  // namespace
+
+NodeStat ForestFiles::stat_of(const Place& place, const ForestEntry& entry) const {
+  const TreeOptions& options = options_.tree;
+  using Kind = ForestEntry::Kind;
+  constexpr std::uint32_t kRead = 0444, kReadAndSearch = 0555;
+  const object::FileAttributes& source = entry.source.attributes;
+  NodeStat out;
+  out.ino = ino_of(place, entry);
+  out.uid = options.uid.value_or(source.uid);
+  out.gid = options.gid.value_or(source.gid);
+  out.mtime = source.mtime, out.mtime_nanoseconds = source.mtime_nanoseconds;
+  out.type = NodeType::File;
+  switch (entry.kind) {
+    case Kind::Directory:
+      out.type = NodeType::Directory;
+      out.mode = source.mode & kReadAndSearch & ~options.directory_umask;
+      break;
+    case Kind::Hdf5:
+      out.type = NodeType::Directory;
+      out.mode = ((source.mode & kRead) | (source.mode & kRead) >> 2) & ~options.directory_umask;
+      break;
+    case Kind::Plain:
+      out.mode = source.mode & kReadAndSearch & ~options.file_umask;
+      out.size = entry.source.size;
+      out.blocks = entry.source.blocks;
+      break;
+    case Kind::Symlink:
+      out.type = NodeType::Symlink;
+      out.mode = 0777;
+      out.size = entry.target.size();
+      break;
+    case Kind::Refused:
+      out.unreadable = true;
+      break;
+  }
+  return out;
+}
 
 std::uint64_t ForestFiles::ino_of(const Place& place, const ForestEntry& entry) {
   if (!place.in) return kRootNode;
@@ -182,14 +220,14 @@ void ForestFiles::compare(NodeId id, const Place& place, const ForestEntry& now)
 void ForestFiles::take_name(NodeId id, const Place& place) {
   places_.detach(id);
   if (OpenTreePtr open = opened(place)) {
-    open->fate = OpenTree::Fate::Replaced;
+    open->retention = OpenTree::Retention::Replaced;
     drop_unused(std::move(open));
   }
   if (const auto kernel = this->kernel()) kernel->invalidate_name(place.in->id, place.name);
 }
 
 void ForestFiles::drop_unused(OpenTreePtr tree) {
-  if (tree->fate == OpenTree::Fate::Stays) return;
+  if (tree->retention == OpenTree::Retention::Stays) return;
   const NodeId root = tree->root;
   if (trees_.drop(std::move(tree))) places_.release(root);
 }
@@ -197,8 +235,8 @@ void ForestFiles::drop_unused(OpenTreePtr tree) {
 void ForestFiles::drop_oldest() {
   const auto kernel = this->kernel();
   for (OpenTreePtr& tree : trees_.too_many()) {
-    auto stays = OpenTree::Fate::Stays;
-    tree->fate.compare_exchange_strong(stays, OpenTree::Fate::Aged);
+    auto stays = OpenTree::Retention::Stays;
+    tree->retention.compare_exchange_strong(stays, OpenTree::Retention::Aged);
     if (kernel && tree->tree->known_nodes() > 0) kernel->invalidate_name(tree->in->id, tree->name);
     drop_unused(std::move(tree));
   }

@@ -40,10 +40,12 @@ class ForestFiles {
     drop_oldest();
   }
 
-  // The number from which the inode numbers of a place's nodes are made, and its own.
-  static std::uint64_t ino_of(const Place& place, const ForestEntry& entry);
+  // What stat(2) says of a place. `entry`: its present state. Opens nothing.
+  NodeStat stat_of(const Place& place, const ForestEntry& entry) const;
 
  private:
+  // The number from which the inode numbers of a place's nodes are made, and its own.
+  static std::uint64_t ino_of(const Place& place, const ForestEntry& entry);
   Result<OpenTreePtr> make(NodeId id, const Place& place, Slot& slot);
   Result<std::shared_ptr<SourceTree>> make_tree(NodeId id, const Place& place, std::uint64_t number,
                                                 const ForestEntry& entry) const;

@@ -3,14 +3,12 @@
 
 #include <utility>
 
-#include "../core/inode_numbers.h"
 #include "../core/name_list.h"
 #include "directory_watch.h"
 #include "forest_files.h"
 #include "h5mount/base/log.h"
 #include "h5mount/tree/names.h"
 #include "hidden_files.h"
-#include "place_stat.h"
 #include "plain_file.h"
 
 namespace h5mount::tree {
@@ -31,10 +29,8 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
         hidden_(options_.tree.status, catalogue_) {}
 
   Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
-    if (OpenTrees::number_of(parent) != 0) {
-      H5_ASSIGN(const OpenTreePtr open, tree_of(parent));
-      return open->tree->lookup(parent, name, budget);
-    }
+    H5_ASSIGN(OpenTreePtr open, tree_of(parent));
+    if (open) return open->tree->lookup(parent, name, budget);
     if (parent == HiddenFiles::kDirectory) {
       H5_ASSIGN(const NodeId found, hidden_.find(name));
       return hidden_entry(found, budget);
@@ -44,7 +40,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
       return look_up(folder_of(parent, place), std::string(name), budget);
     if (place.kind != EntryKind::Hdf5) return fail({ErrorCode::NotFound, "not a directory"});
     H5_TRY(check_readable(place));
-    H5_ASSIGN(const OpenTreePtr open, files_.open(parent, place, budget));
+    H5_ASSIGN(open, files_.open(parent, place, budget));
     return open->tree->lookup(parent, name, budget);
   }
 
@@ -68,10 +64,8 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   }
 
   Result<NodeStat> stat(NodeId id, StatDepth depth, RequestBudget& budget) override {
-    if (OpenTrees::number_of(id) != 0) {
-      H5_ASSIGN(const OpenTreePtr open, tree_of(id));
-      return open->tree->stat(id, depth, budget);
-    }
+    H5_ASSIGN(const OpenTreePtr open, tree_of(id));
+    if (open) return open->tree->stat(id, depth, budget);
     if (hidden_.has(id)) return hidden_stat(id, depth, budget);
     H5_ASSIGN(const Place place, place_of(id));
     if (place.in) watch_.look(place.in);
@@ -81,10 +75,8 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   }
 
   Result<std::string> readlink(NodeId id) override {
-    if (OpenTrees::number_of(id) != 0) {
-      H5_ASSIGN(const OpenTreePtr open, tree_of(id));
-      return open->tree->readlink(id);
-    }
+    H5_ASSIGN(const OpenTreePtr open, tree_of(id));
+    if (open) return open->tree->readlink(id);
     H5_ASSIGN(const Place place, place_of(id));
     H5_ASSIGN(const ForestEntry now, look_again(id, place));
     return now.target;
@@ -92,14 +84,12 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
 
   Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id, RequestBudget& budget) override {
     if (id == HiddenFiles::kDirectory) return hidden_.list();
-    if (OpenTrees::number_of(id) != 0) {
-      H5_ASSIGN(const OpenTreePtr open, tree_of(id));
-      return listing_of(open, id, budget);
-    }
+    H5_ASSIGN(OpenTreePtr open, tree_of(id));
+    if (open) return listing_of(open, id, budget);
     H5_ASSIGN(const Place place, place_of(id));
     if (place.kind == EntryKind::Directory) return list(folder_of(id, place));
     H5_TRY(check_readable(place));
-    H5_ASSIGN(const OpenTreePtr open, files_.open(id, place, budget));
+    H5_ASSIGN(open, files_.open(id, place, budget));
     return listing_of(open, id, budget);
   }
 
@@ -127,8 +117,8 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
 
   Result<std::shared_ptr<OpenNode>> open(NodeId id, RequestBudget& budget) override {
     if (hidden_.has(id)) return hidden_.open(id, budget);
-    if (OpenTrees::number_of(id) != 0) {
-      H5_ASSIGN(const OpenTreePtr open, tree_of(id));
+    H5_ASSIGN(const OpenTreePtr open, tree_of(id));
+    if (open) {
       H5_ASSIGN(auto file, open->tree->open(id, budget));
       return kept_with(open, std::move(file));
     }
@@ -146,39 +136,39 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   // ---- attributes
 
   Result<std::vector<std::string>> list_xattrs(NodeId id, RequestBudget& budget) override {
-    H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
-    if (wanted.open) return wanted.open->tree->list_xattrs(id, budget);
-    return wanted.error ? std::vector<std::string>{std::string(kErrorAttribute)} : std::vector<std::string>{};
+    H5_ASSIGN(const Answering by, answering(id, budget));
+    if (by.open) return by.open->tree->list_xattrs(id, budget);
+    return by.error ? std::vector<std::string>{std::string(kErrorAttribute)} : std::vector<std::string>{};
   }
 
   Result<std::string> get_xattr(NodeId id, std::string_view name, RequestBudget& budget) override {
-    H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
-    if (wanted.open) return wanted.open->tree->get_xattr(id, name, budget);
-    if (wanted.error && name == kErrorAttribute) return text_with_advice(*wanted.error);
+    H5_ASSIGN(const Answering by, answering(id, budget));
+    if (by.open) return by.open->tree->get_xattr(id, name, budget);
+    if (by.error && name == kErrorAttribute) return text_with_advice(*by.error);
     return fail({ErrorCode::NotFound, "no such attribute"});
   }
 
   Result<std::vector<NodeSource>> sources_of(NodeId id, RequestBudget& budget) override {
-    H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
-    if (!wanted.open) return std::vector<NodeSource>{{.file = path_of(id), .object = {}, .own = false}};
-    return wanted.open->tree->sources_of(id, budget);
+    H5_ASSIGN(const Answering by, answering(id, budget));
+    if (!by.open) return std::vector<NodeSource>{{.file = path_of(id), .object = {}, .own = false}};
+    return by.open->tree->sources_of(id, budget);
   }
 
   Result<std::optional<FileOfNode>> file_of(NodeId id, RequestBudget& budget) override {
-    H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
-    if (wanted.error) return fail(*wanted.error);
-    if (!wanted.open) return plain_file_of(id);
-    H5_ASSIGN(auto file, wanted.open->tree->file_of(id, budget));
+    H5_ASSIGN(const Answering by, answering(id, budget));
+    if (by.error) return fail(*by.error);
+    if (!by.open) return plain_file_of(id);
+    H5_ASSIGN(auto file, by.open->tree->file_of(id, budget));
     if (!file) return file;
-    file->path = wanted.open->in->path_of(wanted.open->name);
-    file->number = wanted.open->root;
+    file->path = by.open->in->path_of(by.open->name);
+    file->number = by.open->root;
     return file;
   }
 
   Result<std::shared_ptr<const FileObject>> root_object(NodeId id, RequestBudget& budget) override {
-    H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
-    if (wanted.open) return wanted.open->tree->root_object(id, budget);
-    return fail(wanted.error.value_or(Error(ErrorCode::NotFound, "not an HDF5 file")));
+    H5_ASSIGN(const Answering by, answering(id, budget));
+    if (by.open) return by.open->tree->root_object(id, budget);
+    return fail(by.error.value_or(Error(ErrorCode::NotFound, "not an HDF5 file")));
   }
 
   std::string_view media_type(NodeId id) override {
@@ -253,12 +243,13 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     return place ? "/" + place->path() : fmt::format("node {}", id);
   }
 
+  // The open tree that a node belongs to; null if the node is the forest's own.
   Result<OpenTreePtr> tree_of(NodeId id) {
+    if (OpenTrees::number_of(id) == 0) return nullptr;
     OpenTreePtr open = files_.trees().of_node(id);
     if (!open) return fail(forgotten());
     return open;
   }
-
   bool is_gone(NodeId id) const {
     const auto place = places_.find(id);
     return !place || place->detached;
@@ -335,8 +326,8 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   }
 
   NodeStat stat_of(const Place& place, const ForestEntry& entry) const {
-    NodeStat out = stat_of_place(place, entry, options_.tree);
-    out.untold = place.in ? !place.in->watched : !root_->watched;
+    NodeStat out = files_.stat_of(place, entry);
+    out.unreported = place.in ? !place.in->watched : !root_->watched;
     return out;
   }
 
@@ -397,27 +388,24 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   }
 
   // A request about a node goes to the tree `open`, or fails with `error`; neither: to the forest itself.
-  struct Wanted {
+  struct Answering {
     OpenTreePtr open;
     std::optional<Error> error;
   };
-  Result<Wanted> wanted_of(NodeId id, RequestBudget& budget) {
-    if (OpenTrees::number_of(id) != 0) {
-      H5_ASSIGN(OpenTreePtr open, tree_of(id));
-      return Wanted{std::move(open), std::nullopt};
-    }
-    if (hidden_.has(id)) return Wanted{};
+  Result<Answering> answering(NodeId id, RequestBudget& budget) {
+    H5_ASSIGN(OpenTreePtr own, tree_of(id));
+    if (own || hidden_.has(id)) return Answering{std::move(own), std::nullopt};
     H5_ASSIGN(const Place place, place_of(id));
     if (place.kind == EntryKind::Refused) {
       H5_ASSIGN(const ForestEntry now, look_again(id, place));
-      return Wanted{nullptr, now.error};
+      return Answering{nullptr, now.error};
     }
-    if (place.kind != EntryKind::Hdf5) return Wanted{};
+    if (place.kind != EntryKind::Hdf5) return Answering{};
     H5_TRY(check_readable(place));
     auto open = files_.open(id, place, budget);
-    if (open) return Wanted{*std::move(open), std::nullopt};
+    if (open) return Answering{*std::move(open), std::nullopt};
     if (concerns_one_request(open.error()) || is_gone(id)) return fail(open.error());
-    return Wanted{nullptr, open.error()};
+    return Answering{nullptr, open.error()};
   }
 
   Result<std::optional<FileOfNode>> plain_file_of(NodeId id) {

@@ -5,7 +5,6 @@
 #include "../core/inode_numbers.h"
 #include "../core/name_list.h"
 #include "../core/open_files.h"
-#include "../objects/object_facts.h"
 #include "../views/virtual_directories.h"
 #include "h5mount/base/log.h"
 #include "h5mount/tree/hidden_entries.h"

@@ -76,7 +76,6 @@ void part_equal_names(Level& level) {
 class ListedDirectory final : public ForestDirectory {
  public:
   struct Shared {
-    explicit Shared(ListedFiles given) : files(std::move(given)) {}
     const ListedFiles files;
     const std::int64_t began = std::time(nullptr);
     mutable LruCache<Level> levels{kMaxKeptBytes, 1};

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "../core/inode_numbers.h"
 #include "h5mount/object/file_set.h"
@@ -33,9 +32,9 @@ Result<object::SourceEntry> look_at_named(const std::string& path) {
   out.kind = S_ISREG(st.st_mode) ? object::SourceEntry::Kind::File : object::SourceEntry::Kind::Other;
   out.attributes = {st.st_uid, st.st_gid, st.st_mode & 0777U, st.st_mtim.tv_sec};
   out.size = static_cast<std::uint64_t>(st.st_size);
-  out.identity = mix_bits(mix_bits(st.st_dev) ^ st.st_ino);
-  out.stamp = mix_bits(mix_bits(mix_bits(out.identity ^ out.size) ^ time_in_nanoseconds(st.st_mtim)) ^
-                       time_in_nanoseconds(st.st_ctim));
+  out.identity = mix_bits({st.st_dev, st.st_ino});
+  out.stamp =
+      mix_bits({out.identity, out.size, time_in_nanoseconds(st.st_mtim), time_in_nanoseconds(st.st_ctim)});
   return out;
 }
 

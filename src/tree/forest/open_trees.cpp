@@ -28,8 +28,8 @@ void OpenTrees::add(const OpenTreePtr& tree, Slot& slot) {
 
 void OpenTrees::touch(OpenTree& tree) {
   tree.used.store(now_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
-  auto aged = OpenTree::Fate::Aged;
-  tree.fate.compare_exchange_strong(aged, OpenTree::Fate::Stays);
+  auto aged = OpenTree::Retention::Aged;
+  tree.retention.compare_exchange_strong(aged, OpenTree::Retention::Stays);
 }
 
 OpenTreePtr OpenTrees::of_node(NodeId node, bool uses) {
@@ -69,7 +69,7 @@ std::vector<OpenTreePtr> OpenTrees::too_many() {
   std::vector<OpenTreePtr> out;
   const MutexLock lock(mutex_);
   if (trees_.size() <= most_) return out;
-  const auto stays = [](const auto& one) { return one.second->fate == OpenTree::Fate::Stays; };
+  const auto stays = [](const auto& one) { return one.second->retention == OpenTree::Retention::Stays; };
   const auto staying = static_cast<std::size_t>(std::ranges::count_if(trees_, stays));
   if (staying <= most_) return out;
   std::vector<std::pair<std::uint64_t, OpenTreePtr>> oldest;
@@ -86,8 +86,8 @@ std::vector<OpenTreePtr> OpenTrees::too_many() {
 bool OpenTrees::drop(OpenTreePtr tree) {
   constexpr long kLast = 2;
   const MutexLock lock(mutex_);
-  if (tree->fate == OpenTree::Fate::Stays || tree.use_count() > kLast || tree->tree.use_count() > 1 ||
-      tree->tree->known_nodes() > 0)
+  if (tree->retention == OpenTree::Retention::Stays || tree.use_count() > kLast ||
+      tree->tree.use_count() > 1 || tree->tree->known_nodes() > 0)
     return false;
   if (trees_.erase(tree->number) == 0) return false;
   free_.push_back(tree->number);

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -26,8 +25,8 @@ struct OpenTree {
   std::atomic<std::uint64_t> used = 0;
   // A tree that is not `Stays` is dropped as soon as nobody knows a node of it. One that is `Aged` becomes
   // `Stays` again when it is used.
-  enum class Fate : std::uint8_t { Stays, Aged, Replaced };
-  std::atomic<Fate> fate = Fate::Stays;
+  enum class Retention : std::uint8_t { Stays, Aged, Replaced };
+  std::atomic<Retention> retention = Retention::Stays;
   std::atomic<bool> checking = false;  // a thread compares it with its file
 };
 using OpenTreePtr = std::shared_ptr<OpenTree>;

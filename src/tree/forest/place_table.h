@@ -39,7 +39,7 @@ struct Folder final : PlaceContent {
   const std::string path;  // in the forest; empty: the root
   const NodeId id;
   std::atomic<bool> watched = false;
-  std::atomic<bool> untold = false;          // nothing tells changes of it
+  std::atomic<bool> unreported = false;      // nothing tells changes of it
   std::atomic<std::uint64_t> looked_at = 0;  // for DirectoryWatch: the time of the last look
   NodeId first_place = 0;  // for PlaceTable, under its lock: of a list of the places in it; 0: none
   std::string path_of(std::string_view name) const {

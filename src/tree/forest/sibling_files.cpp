@@ -24,8 +24,8 @@ constexpr std::size_t kFewSiblings = 256;
 // The key differs if another file has the name, or if other users may read the file.
 std::uint64_t key_of(const ForestDirectory& in, const std::string& name, const ForestEntry& entry) {
   const object::FileAttributes& file = entry.source.attributes;
-  const std::uint64_t rights = mix_bits(mix_bits(mix_bits(file.uid) ^ file.gid) ^ file.mode);
-  return mix_bits(mix_bits(entry.source.identity ^ rights) ^ fnv1a(in.name() + "/" + name));
+  return mix_bits(
+      {mix_bits({file.uid, file.gid, file.mode}), entry.source.identity, fnv1a(in.name() + "/" + name)});
 }
 
 // The files of one source of a forest, together with its siblings.

@@ -1,27 +1,19 @@
-#include "file_object.h"
+#include "h5mount/tree/file_object.h"
 
 #include "../core/external_files.h"
+#include "../core/symlink_text.h"
 #include "damaged_lists.h"
 #include "followed_dataset.h"
 #include "group_contents.h"
 #include "h5mount/base/momentary.h"
 #include "object_facts.h"
+#include "object_nodes.h"
 
 namespace h5mount::tree {
 namespace {
 
 constexpr std::uint64_t kStepsPerName = 500;
 constexpr unsigned kMaxLinks = 16;  // that one path goes through, as in libhdf5
-
-// The next name of an HDF5 path, which is removed from it; empty at the end.
-std::string_view take_name(std::string_view& path) {
-  for (;;) {
-    path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
-    const std::string_view name = path.substr(0, path.find('/'));
-    path.remove_prefix(name.size());
-    if (name != ".") return name;
-  }
-}
 
 class ListedLinks final : public LinkList {
  public:
@@ -32,21 +24,6 @@ class ListedLinks final : public LinkList {
 
  private:
   std::shared_ptr<const GroupListing> listing_;
-};
-
-class FollowedElements final : public SharedElements {
- public:
-  FollowedElements(const ServedFilePtr& file, std::uint64_t address)
-      : file_(file), followed_(file, address, LinkPlace()) {}
-  Result<view::Source> newest(RequestBudget& budget) override {
-    H5_ASSIGN(const DataStatePtr state, followed_.newest(budget));
-    return view::Source{state->reader, file_->value_environment(file_->file()->reread()),
-                        file_->context().environment, file_->file()};
-  }
-
- private:
-  const ServedFilePtr file_;
-  FollowedDataset followed_;
 };
 
 class ServedObject final : public FileObject {
@@ -86,16 +63,21 @@ class ServedObject final : public FileObject {
 
   Result<std::shared_ptr<const object::DatasetDescription>> description(
       RequestBudget& budget) const override {
-    H5_TRY(need_dataset());
+    if (object_->object.kind != object::ObjectKind::Dataset)
+      return fail({ErrorCode::InvalidValue, "not a dataset"});
     return description_of(*file_, *object_, budget);
   }
 
   const dataset::ReadEnvironment& environment() const override { return file_->context().environment; }
   std::shared_ptr<const void> opened_file() const override { return file_; }
-  SharedElementsPtr elements() const override {
-    return std::make_shared<FollowedElements>(file_, object_->object.address);
+  SharedElements elements() const override {
+    const auto followed = std::make_shared<FollowedDataset>(file_, object_->object.address, LinkPlace());
+    return [file = file_, followed](RequestBudget& budget) -> Result<view::Source> {
+      H5_ASSIGN(const DataStatePtr state, followed->newest(budget));
+      return view::Source{state->reader, file->value_environment(file->file()->reread()),
+                          file->context().environment, file->file()};
+    };
   }
-
   void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const override {
     file_->failures().note(object_->object.address, file_->metadata()->number(), offset, error);
     report(path, error);
@@ -107,11 +89,6 @@ class ServedObject final : public FileObject {
   }
 
  private:
-  Status need_dataset() const {
-    if (object_->object.kind == object::ObjectKind::Dataset) return {};
-    return fail({ErrorCode::InvalidValue, "not a dataset"});
-  }
-
   using Followed = Result<std::shared_ptr<const ServedObject>>;
 
   static Followed open(const ServedFilePtr& file, std::uint64_t address, RequestBudget& budget) {
@@ -141,7 +118,7 @@ class ServedObject final : public FileObject {
 
   Followed resolve(std::string_view path, RequestBudget& budget, unsigned links_left) const {
     H5_ASSIGN(auto at, open(file_, object_->object.address, budget));
-    for (std::string_view name = take_name(path); !name.empty(); name = take_name(path)) {
+    for (std::string_view name = next_name(path); !name.empty(); name = next_name(path)) {
       H5_ASSIGN(const format::Link link, at->find_link(name, budget));
       H5_ASSIGN(at, at->follow(link, budget, links_left));
     }
@@ -163,7 +140,7 @@ Result<FileObjectPtr> open_file_object(const ServedFilePtr& file, std::uint64_t 
 Result<FoundPath> find_last_link(const FileObjectPtr& root, std::string_view path, RequestBudget& budget) {
   FoundPath out;
   FileObjectPtr at = root;
-  for (std::string_view name = take_name(path); !name.empty(); name = take_name(path)) {
+  for (std::string_view name = next_name(path); !name.empty(); name = next_name(path)) {
     if (out.link) {
       H5_ASSIGN(at, at->follow(*out.link, budget));
     }

@@ -16,13 +16,9 @@ Error no_such_link() {
 
 }  // namespace
 
-Result<std::shared_ptr<const object::Group>> GroupContents::group(const OpenedObjectPtr& object) const {
-  return opened_group(*object);
-}
-
 Result<format::Link> GroupContents::find(std::string_view shown, RequestBudget& budget) const {
   H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
-  H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
+  H5_ASSIGN(const std::shared_ptr<const object::Group> opened, opened_group(*object));
   if (may_be_cut(shown)) return find_cut(object, *opened, shown, budget);
   const std::optional<std::string> name = decode_name(shown);
   if (!name) return fail(no_such_link());
@@ -31,7 +27,7 @@ Result<format::Link> GroupContents::find(std::string_view shown, RequestBudget& 
 
 Result<format::Link> GroupContents::find_named(std::string_view name, RequestBudget& budget) const {
   H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
-  H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
+  H5_ASSIGN(const std::shared_ptr<const object::Group> opened, opened_group(*object));
   return opened->find(name);
 }
 
@@ -43,7 +39,7 @@ Result<format::Link> GroupContents::find_cut(const OpenedObjectPtr& object, cons
     return std::make_shared<const CutNames>(listing->cut_names());
   };
   H5_ASSIGN(const std::shared_ptr<const CutNames> names, object->cut_names.get(cut, budget));
-  file_->charge_again(*object);
+  file_->objects().charge_again(*object);
   const auto found = names->find(std::string(shown));
   if (found == names->end()) {
     if (const std::optional<Error> damage = links_damage(*object)) return fail(*damage);
@@ -57,7 +53,7 @@ Result<format::Link> GroupContents::find_listed(const GroupListing& listing, std
   format::Link link = listing.link(position);
   if (link.is(format::LinkType::Hard)) return link;
   H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
-  H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
+  H5_ASSIGN(const std::shared_ptr<const object::Group> opened, opened_group(*object));
   return opened->find(link.name);
 }
 
@@ -79,7 +75,7 @@ Result<std::shared_ptr<const GroupListing>> GroupContents::list(RequestBudget& b
 }
 
 Result<std::shared_ptr<const GroupListing>> GroupContents::make_list(const OpenedObjectPtr& object) const {
-  H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
+  H5_ASSIGN(const std::shared_ptr<const object::Group> opened, opened_group(*object));
   FoundLinks links;
   object::ListDamage damage;
   damage.note(opened->for_each(
@@ -98,13 +94,10 @@ LinkTarget GroupContents::resolve(const format::Link& link, RequestBudget& budge
   if (link.is(format::LinkType::Soft)) return {soft_link_path(link.target, depth_)};
   if (auto unknown = format::unknown_external_form(link))
     return {LinkTarget::Broken{*std::move(unknown), format::kUndefinedAddress}};
-  if (link.is(format::LinkType::External)) return resolve_external(link, depth_to_mount);
+  if (link.is(format::LinkType::External))
+    return {external_link_path(file_->context().external->remember_link(*file_, link.file), link.target,
+                               depth_to_mount)};
   return {user_defined_link_path(link.type, depth_to_mount)};
-}
-
-LinkTarget GroupContents::resolve_external(const format::Link& link, unsigned depth_to_mount) const {
-  const std::string name = file_->context().external->remember_link(*file_, link.file);
-  return {external_link_path(name, link.target, depth_to_mount)};
 }
 
 LinkTarget GroupContents::resolve_hard(const format::Link& link, RequestBudget& budget) const {

@@ -115,10 +115,8 @@ class GroupContents {
 
  private:
   Result<std::shared_ptr<const GroupListing>> make_list(const OpenedObjectPtr& object) const;
-  Result<std::shared_ptr<const object::Group>> group(const OpenedObjectPtr& object) const;
   Result<format::Link> find_cut(const OpenedObjectPtr& object, const object::Group& group,
                                 std::string_view shown, RequestBudget& budget) const;
-  LinkTarget resolve_external(const format::Link& link, unsigned depth_to_mount) const;
   LinkTarget resolve_hard(const format::Link& link, RequestBudget& budget) const;
   LinkTarget resolve_group(const format::Link& link, const OpenedObjectPtr& object) const;
 

@@ -50,7 +50,7 @@ struct ForCatalogue {
 // nothing more is written), or a row of a catalogue.
 class Line {
  public:
-  Line(std::string_view path, TextSink& out) : out_(&out) {
+  Line(std::string_view path, TreeText& out) : out_(&out) {
     members_.begin_object();
     text("path", path);
   }
@@ -130,7 +130,7 @@ class Line {
     row_.more.clear();
   }
 
-  TextSink* const out_ = nullptr;
+  TreeText* const out_ = nullptr;
   const ForCatalogue* const catalogue_ = nullptr;
   CatalogueRow row_;  // of a line only `more`, the part that is not written yet
   text::JsonWriter members_{row_.more};
@@ -393,7 +393,7 @@ class MetadataWriter final : public ObjectVisitor {
 
 }  // namespace
 
-Status append_metadata_lines(const ServedFilePtr& file, ViewsOfGroup views, TextSink& out,
+Status append_metadata_lines(const ServedFilePtr& file, ViewsOfGroup views, TreeText& out,
                              RequestBudget& budget) {
   MetadataWriter writer(*file, views, [&](std::string_view path) { return Line(path, out); }, budget);
   return walk_objects(file, writer, budget);

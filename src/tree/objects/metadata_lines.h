@@ -9,7 +9,7 @@
 
 #include "../core/served_file.h"
 #include "h5mount/tree/catalogue_row.h"
-#include "text_sink.h"
+#include "tree_text.h"
 
 namespace h5mount::tree {
 
@@ -27,7 +27,7 @@ using ViewsOfGroup = GroupViews (*)(ServedFile& file, const OpenedObject& group,
 
 // Appends a line for the root and for every link, in the order of listings; enters groups only at their own
 // paths, so it terminates. The line of a damaged object contains the reason.
-Status append_metadata_lines(const ServedFilePtr& file, ViewsOfGroup views, TextSink& out,
+Status append_metadata_lines(const ServedFilePtr& file, ViewsOfGroup views, TreeText& out,
                              RequestBudget& budget);
 
 // Facts in the rows that may be different another time, although the file is the same.

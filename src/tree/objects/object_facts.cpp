@@ -17,10 +17,6 @@ bool is_unlimited_view(const object::DatasetDescription& description) {
              description.space.max_dims.end();
 }
 
-}  // namespace
-
-namespace {
-
 // The description as the object's header states it.
 Result<DatasetDescriptionPtr> stated_description(ServedFile& file, const OpenedObject& object) {
   const bool fresh = !object.description.peek();
@@ -33,7 +29,7 @@ Result<DatasetDescriptionPtr> stated_description(ServedFile& file, const OpenedO
     return std::make_shared<const object::DatasetDescription>(std::move(description));
   };
   H5_ASSIGN(DatasetDescriptionPtr described, object.description.get(describe, Unbounded()));
-  if (fresh) file.charge_again(object);
+  if (fresh) file.objects().charge_again(object);
   return described;
 }
 
@@ -61,7 +57,7 @@ Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObjec
   const bool stays = !environment.files->crowded() || object.extent.peek();
   const bool measured = object.extent.peek().has_value();
   const auto reader = stays ? object.extent.get(open, budget) : open();
-  if (stays && !measured) file.charge_again(object);
+  if (stays && !measured) file.objects().charge_again(object);
   if (reader) return std::make_shared<const object::DatasetDescription>((*reader)->description());
   if (is_passing(reader.error())) return fail(reader.error());
   return described;
@@ -105,7 +101,7 @@ NodeStat stat_of(const object::FileAttributes& file, const TreeOptions& options,
 
 }  // namespace
 
-NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino) {
+NodeStat plain_stat(const MountContext& context, NodeType type, std::uint64_t ino) {
   return stat_of(context.mounted_file()->attributes, context.options, type, ino);
 }
 

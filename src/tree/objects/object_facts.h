@@ -1,7 +1,6 @@
 // The facts about an object that stat and user.hdf5.* show, gathered from its messages.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,7 +26,7 @@ Result<NodeSource> dataset_source(ServedFile& file, std::uint64_t address, const
 
 // A stat with what all nodes of a file have in common: owner, mode and time, but no size. The first one is
 // for nodes that belong to no particular file, and has the values of the mounted file.
-NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino);
+NodeStat plain_stat(const MountContext& context, NodeType type, std::uint64_t ino);
 NodeStat plain_stat(const ServedFile& file, NodeType type, std::uint64_t ino);
 
 // The same with the object's own time and, except for groups, its link count.

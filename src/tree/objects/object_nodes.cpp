@@ -4,8 +4,8 @@
 
 #include <cerrno>
 
+#include "../core/followed_bytes.h"
 #include "../core/inode_numbers.h"
-#include "../core/open_bytes.h"
 #include "../core/open_files.h"
 #include "followed_dataset.h"
 #include "h5mount/base/advice.h"
@@ -28,8 +28,6 @@ class ObjectNode : public Node {
         place_(std::move(place)) {}
 
   Subject subject() const override { return {file_.get(), file_->path_of(place_)}; }
-
-  const FollowedFilePtr& read_from() const override { return file_->file()->followed; }
 
   Result<std::vector<std::string>> list_xattrs(RequestBudget& budget) override {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
@@ -119,12 +117,6 @@ class DatatypeNode : public ObjectNode {
   }
 };
 
-// Whether the object may be opened the next time. An object of a server that is refused, or gone, may be
-// there again.
-bool passes(const Error& why) {
-  return is_momentary(why) || why.code() == ErrorCode::AccessDenied || why.code() == ErrorCode::Stale;
-}
-
 class GroupNode : public ObjectNode {
  public:
   GroupNode(const ServedFilePtr& view, std::uint64_t object, LinkPlace place, unsigned depth, NodePtr hidden)
@@ -185,7 +177,7 @@ class GroupNode : public ObjectNode {
     auto* const broken = std::get_if<LinkTarget::Broken>(&target.what);
     // A broken node would stay: the lookup fails instead, and the next one tries again.
     if (broken != nullptr && watch.met()) return fail(*watch.met());
-    if (broken != nullptr && passes(broken->why)) return fail(broken->why);
+    if (broken != nullptr && may_succeed_later(broken->why)) return fail(broken->why);
     if (broken != nullptr)
       return make_broken_node(link_key(contents_, link), contents_, link, std::move(broken->why));
     const object::Object& object = std::get<OpenedObjectPtr>(target.what)->object;

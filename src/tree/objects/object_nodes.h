@@ -19,4 +19,8 @@ NodePtr make_broken_node(NodeKey key, const GroupContents& parent, const format:
 // A symlink; the key's address is that of its group.
 NodePtr make_symlink_node(NodeKey key, ServedFilePtr file, std::string text);
 
+// FileObject of one object of a served file.
+Result<std::shared_ptr<const FileObject>> open_file_object(const ServedFilePtr& file, std::uint64_t address,
+                                                           RequestBudget& budget);
+
 }  // namespace h5mount::tree

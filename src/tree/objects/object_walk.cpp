@@ -22,17 +22,19 @@ class Paths {
     path_.resize(to.path);
     shown_.resize(to.shown);
   }
-  void add(std::string_view own, std::string_view shown) {
+  void add(std::string_view own, std::string_view shown, std::uint64_t group) {
+    group_ = group;
     path_.append("/").append(own);
     shown_.append("/").append(shown);
   }
   WalkedPlace place() const {
     if (path_.empty()) return {"/", "/"};
-    return {path_, shown_};
+    return {path_, shown_, group_};
   }
 
  private:
   std::string path_, shown_;  // empty: the root
+  std::uint64_t group_ = format::kUndefinedAddress;
 };
 
 class Walk {
@@ -98,9 +100,10 @@ class Walk {
     if (ahead_.is_of_use() && position % object::WalkAhead::kPage == 0) ask_ahead(*group.links, position);
     const auto link = group.contents.find_listed(*group.links, position, budget_);
     const std::string own = link ? link->name : group.links->link(position).name;
-    paths_.add(own, group.links->name(position));
+    paths_.add(own, group.links->name(position), group.contents.address());
     if (!link) return visitor_.visit_damage(paths_.place(), link.error());
-    if (const auto member = opened_.extract(link->address)) file_->keep(member.mapped());
+    if (const auto member = opened_.extract(link->address))
+      file_->objects().insert(link->address, member.mapped());
     const LinkTarget target = group.contents.resolve(*link, budget_);
     if (const auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
       return visitor_.visit_damage(paths_.place(), broken->why);

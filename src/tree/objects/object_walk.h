@@ -15,6 +15,8 @@ namespace h5mount::tree {
 struct WalkedPlace {
   std::string_view path;
   std::string_view shown;
+  std::uint64_t group =
+      format::kUndefinedAddress;  // the address of the one with the link; undefined: the root
 };
 
 // An error of a visit ends the walk.

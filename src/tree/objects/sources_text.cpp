@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "h5mount/base/utf8.h"
-#include "h5mount/text/value_text.h"
+#include "h5mount/text/json_writer.h"
 
 namespace h5mount::tree {
 
@@ -12,32 +14,19 @@ namespace {
 constexpr std::size_t kMaxReasonBytes = 512;
 constexpr std::size_t kTailBytes = 64;  // for the count of omitted sources
 
-std::string_view state_name(dataset::NamedSource::State state) {
-  switch (state) {
-    case dataset::NamedSource::State::Found:
-      return "found";
-    case dataset::NamedSource::State::Missing:
-      return "missing";
-    case dataset::NamedSource::State::Refused:
-      return "refused";
-  }
-  return "";
-}
+// By State.
+constexpr std::array<std::string_view, 3> kStates = {"found", "missing", "refused"};
 
 std::string source_text(const dataset::NamedSource& source) {
-  std::string out = R"({"file":)";
-  text::append_json_string(source.file, out);
-  if (!source.dataset.empty()) {
-    out += R"(,"dataset":)";
-    text::append_json_string(source.dataset, out);
-  }
-  out += fmt::format(R"(,"state":"{}")", state_name(source.state));
-  if (source.numbered) out += fmt::format(R"(,"numbered":{})", *source.numbered);
-  if (!source.reason.empty()) {
-    out += R"(,"reason":)";
-    text::append_json_string(utf8_prefix(source.reason, kMaxReasonBytes), out);
-  }
-  return out + "}";
+  std::string out;
+  text::JsonWriter json(out);
+  json.begin_object().member("file", source.file);
+  if (!source.dataset.empty()) json.member("dataset", source.dataset);
+  json.member("state", kStates[static_cast<std::size_t>(source.state)]);
+  if (source.numbered) json.member("numbered", *source.numbered);
+  if (!source.reason.empty()) json.member("reason", utf8_prefix(source.reason, kMaxReasonBytes));
+  json.end_object();
+  return out;
 }
 
 }  // namespace

@@ -15,14 +15,14 @@ constexpr std::size_t kPieceBytes = 4U << 20;
 
 }  // namespace
 
-std::uint64_t TreeText::most_bytes(const ViewContext& context) {
+std::uint64_t TreeText::most_bytes(const MountContext& context) {
   // The rest of what a mount may take is needed by the walk that makes the text, and by what malloc keeps.
   constexpr std::uint64_t kAboveCache = limits::kMemoryAboveCache / 2;
   return std::min<std::uint64_t>(limits::kMaxOpenTextBytes,
                                  context.environment.cache->budget() + kAboveCache);
 }
 
-TreeText::TreeText(const ViewContext& context, Bytes bytes)
+TreeText::TreeText(const MountContext& context, Bytes bytes)
     : open_texts_(context.open_texts),
       bytes_(bytes),
       most_(most_bytes(context)),

@@ -9,31 +9,30 @@
 #include <vector>
 
 #include "../core/served_file.h"
-#include "text_sink.h"
 
 namespace h5mount::tree {
 
-class TreeText final : public TextSink {
+class TreeText {
  public:
   // `Counted`: only the number of bytes is kept, and nothing is charged.
   enum class Bytes : std::uint8_t { Held, Counted };
-  explicit TreeText(const ViewContext& context, Bytes bytes = Bytes::Held);
-  ~TreeText() override;
+  explicit TreeText(const MountContext& context, Bytes bytes = Bytes::Held);
+  ~TreeText();
   TreeText(const TreeText&) = delete;
   TreeText& operator=(const TreeText&) = delete;
 
   // Fails with TooLarge if the text would exceed what one text may take, and with OutOfMemory or TooLarge if
   // other texts take the rest.
-  Status append(std::string_view bytes) override;
+  Status append(std::string_view bytes);
   std::uint64_t size() const { return size_; }
-  std::uint64_t left() const override { return most_ - size_; }
+  std::uint64_t left() const { return most_ - size_; }
 
   // Appends the bytes [offset, offset + length), cut at the end, of `text`.
   static void read(const std::shared_ptr<const TreeText>& text, std::uint64_t offset, std::uint64_t length,
                    dataset::Pieces& out);
 
   // The most bytes that one text may have.
-  static std::uint64_t most_bytes(const ViewContext& context);
+  static std::uint64_t most_bytes(const MountContext& context);
 
  private:
   const std::shared_ptr<ByteBudget> open_texts_;

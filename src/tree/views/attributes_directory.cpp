@@ -26,8 +26,6 @@ class OpenedValue {
   ~OpenedValue() {
     if (budget_) budget_->give_back(text_.size());
   }
-  OpenedValue(const OpenedValue&) = delete;
-  OpenedValue& operator=(const OpenedValue&) = delete;
 
   std::uint64_t snapshot() const { return snapshot_; }
 

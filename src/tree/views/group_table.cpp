@@ -10,9 +10,9 @@
 #include "categories.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log_notes.h"
+#include "h5mount/dataset/joined_datasets.h"
 #include "h5mount/object/list_damage.h"
 #include "h5mount/object/resolve_path.h"
-#include "table_notes.h"
 
 namespace h5mount::tree {
 
@@ -253,6 +253,26 @@ Result<DatasetDescriptionPtr> join(ServedFile& file, const OpenedObject& group, 
 }
 
 }  // namespace
+
+std::string TableNotes::text(Which which) const {
+  constexpr std::size_t kMostBytes = 4096;
+  std::string out;
+  std::size_t more = 0;
+  for (const LeftOut& one : left_out) {
+    if (which == Which::Expected && !one.expected) continue;
+    if (out.size() > kMostBytes)
+      ++more;
+    else
+      out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", one.name, one.why);
+  }
+  if (more > 0) out += fmt::format(" and {} more", more);
+  return out;
+}
+
+bool ToldTables::add(std::uint64_t address) {
+  const MutexLock lock(mutex_);
+  return told_.size() < kMost && told_.insert(address).second;
+}
 
 Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& object,
                                                    RequestBudget& budget) {

@@ -8,12 +8,10 @@
 #include <atomic>
 #include <chrono>
 #include <ctime>
-#include <functional>
 #include <memory>
 #include <utility>
 
 #include "../core/open_files.h"
-#include "../objects/object_facts.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/view/view.h"
@@ -25,26 +23,17 @@ namespace {
 
 constexpr std::uint64_t kMaxReadBytes = 1U << 20;
 
-class OpenLive : public OpenWithoutHoles {
+class OpenLog : public OpenWithoutHoles {
  public:
   bool keeps_pages() const override { return false; }
   bool direct() const override { return true; }
-};
-
-void add_text(std::string text, dataset::Pieces& out) {
-  const auto owned = std::make_shared<const std::string>(std::move(text));
-  out.add(as_bytes(*owned), owned);
-}
-
-class OpenLog : public OpenLive {
- public:
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
     if (offset == 0) begin_ = kept_log().begin;
     const std::uint64_t begin = begin_;
     if (offset > ~begin) return {};
     auto text = read_kept_log(begin + offset, static_cast<std::size_t>(std::min(length, kMaxReadBytes)));
     if (!text) return fail({ErrorCode::Stale, "lines of the log that were dropped meanwhile"});
-    add_text(*std::move(text), out);
+    view::add_text(std::make_shared<const std::string>(*std::move(text)), 0, length, out);
     return {};
   }
 
@@ -56,7 +45,7 @@ class OpenLog : public OpenLive {
 
 class LogNode : public Node {
  public:
-  explicit LogNode(ViewContextPtr context) : Node(virtual_key("log")), context_(std::move(context)) {}
+  explicit LogNode(MountContextPtr context) : Node(virtual_key("log")), context_(std::move(context)) {}
 
   bool lasts() const override { return false; }
   std::string_view media_type() const override { return kPlainText; }
@@ -73,7 +62,7 @@ class LogNode : public Node {
   Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override { return open_log(); }
 
  private:
-  ViewContextPtr context_;
+  MountContextPtr context_;
 };
 
 struct StatusText {
@@ -82,25 +71,9 @@ struct StatusText {
 };
 using StatusTextPtr = std::shared_ptr<const StatusText>;
 
-// The text at the moment of opening.
-class OpenStatus : public OpenLive {
- public:
-  explicit OpenStatus(StatusTextPtr status) : text_(status, &status->text) {}
-
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
-    view::add_text(text_, offset, length, out);
-    return {};
-  }
-
- private:
-  std::uint64_t size() const override { return text_->size(); }
-
-  std::shared_ptr<const std::string> text_;
-};
-
 class StatusNode : public Node {
  public:
-  explicit StatusNode(ViewContextPtr context) : Node(virtual_key("status")), context_(std::move(context)) {}
+  explicit StatusNode(MountContextPtr context) : Node(virtual_key("status")), context_(std::move(context)) {}
 
   bool lasts() const override { return false; }
   std::string_view media_type() const override { return kPlainText; }
@@ -127,7 +100,7 @@ class StatusNode : public Node {
     if (!status) status = make();
     const MutexLock lock(mutex_);
     opened_ = status;
-    return std::make_shared<OpenStatus>(std::move(status));
+    return open_text(std::shared_ptr<const std::string>(status, &status->text), false);  // of this moment
   }
 
  private:
@@ -152,7 +125,7 @@ class StatusNode : public Node {
     return Clock::now() - measured_at_ <= kSoon ? status : nullptr;
   }
 
-  ViewContextPtr context_;
+  MountContextPtr context_;
   mutable Mutex mutex_;
   std::weak_ptr<const StatusText> opened_ H5_GUARDED_BY(mutex_);  // the text opened last
   StatusTextPtr measured_ H5_GUARDED_BY(mutex_);                  // by the last stat; null if that was opened

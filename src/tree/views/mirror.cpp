@@ -216,13 +216,13 @@ class MirrorNode : public Node {
   bool keeps_its_name(const Target& target, RequestBudget& budget) const {
     if (stands_alone(target)) return true;
     if (!target.object || !names_object(target)) return false;
-    const auto why = untold(*target.object, {}, budget);
+    const auto why = why_parts_unknown(*target.object, {}, budget);
     return why && *why;
   }
 
   // Why the parts of an object cannot be told, if `part` is what stands for them.
-  Result<std::optional<Error>> untold(const OpenedObject& object, const std::string& part,
-                                      RequestBudget& budget) const {
+  Result<std::optional<Error>> why_parts_unknown(const OpenedObject& object, const std::string& part,
+                                                 RequestBudget& budget) const {
     if (part != mirror_->part_for_damage(object)) return std::nullopt;
     const Status all = mirror_->for_each_part(view(), object, budget, [](const std::string&) {});
     if (all) return std::nullopt;
@@ -268,7 +268,8 @@ class MirrorNode : public Node {
     if (!alone && !target.symlink) return part_node(*target.object, {link.name, part}, link, budget);
     if (!alone) {
       const Status found = mirror_->find_part(view(), *target.object, part, budget);
-      H5_ASSIGN(const auto why, found ? std::optional<Error>() : untold(*target.object, part, budget));
+      H5_ASSIGN(const auto why,
+                found ? std::optional<Error>() : why_parts_unknown(*target.object, part, budget));
       if (!found && !why) return fail(found.error());
     }
     if (target.symlink) return symlink_node({link.name, part}, *target.symlink);
@@ -282,7 +283,7 @@ class MirrorNode : public Node {
                             RequestBudget& budget) const {
     const Status found = mirror_->find_part(view(), object, entry.part, budget);
     if (found) return mirror_->make_node(contents_, link, entry.part, budget);
-    H5_ASSIGN(std::optional<Error> why, untold(object, entry.part, budget));
+    H5_ASSIGN(std::optional<Error> why, why_parts_unknown(object, entry.part, budget));
     if (!why) return fail(found.error());
     return broken_node(entry, link, *std::move(why));
   }
@@ -407,6 +408,13 @@ std::optional<MirrorEntry> Mirror::decode(std::string_view shown) const {
   entry.link = decode_name(without_suffix(shown, suffix()));
   if (!entry.link) return std::nullopt;
   return entry;
+}
+
+Status Mirror::find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
+                         RequestBudget& budget) const {
+  bool found = false;
+  H5_TRY(for_each_part(file, object, budget, [&](const std::string& one) { found = found || one == part; }));
+  return found ? Status() : fail(no_such_entry());
 }
 
 NodePtr make_mirror(const VirtualDirectorySetup& setup, MirrorPtr mirror) {

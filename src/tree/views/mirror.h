@@ -55,9 +55,9 @@ class Mirror {
                                const std::function<void(std::string)>& each) const = 0;
   // The part that stands for those which cannot be told, where `for_each_part` fails.
   virtual std::string part_for_damage(const OpenedObject&) const { return {}; }
-  // Fails with NotFound if the object does not have that part.
+  // Fails with NotFound if the object does not have that part. By default all are visited.
   virtual Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
-                           RequestBudget& budget) const = 0;
+                           RequestBudget& budget) const;
   // The node of an existing part. `link` leads from `group` to the object.
   virtual NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string& part,
                             RequestBudget& budget) const = 0;

@@ -12,7 +12,7 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/tree/names.h"
 #include "mirror.h"
-#include "view_nodes.h"
+#include "virtual_directories.h"
 
 namespace h5mount::tree {
 
@@ -35,7 +35,6 @@ class PartsDirectory : public Node {
         name_(std::move(name)) {}
 
   Subject subject() const override { return {&file(), file().path_of(dataset_->place())}; }
-  const FollowedFilePtr& read_from() const override { return file().file()->followed; }
 
   bool follows() const override { return dataset_->follows(); }
 
@@ -174,16 +173,10 @@ class PartsMirror : public Mirror {
 
   Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget&,
                        const std::function<void(std::string)>& each) const override {
-    H5_ASSIGN(const bool has_parts, shows(file, object));
-    if (has_parts) each({});
+    if (object.object.kind != object::ObjectKind::Dataset) return {};
+    H5_ASSIGN(const DatasetDescriptionPtr described, viewed_description_of(file, object));
+    if (described && has_parts_(*described)) each({});
     return {};
-  }
-
-  Status find_part(ServedFile& file, const OpenedObject& object, const std::string&,
-                   RequestBudget&) const override {
-    H5_ASSIGN(const bool has_parts, shows(file, object));
-    if (has_parts) return {};
-    return fail(no_part());
   }
 
   NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&,
@@ -194,12 +187,6 @@ class PartsMirror : public Mirror {
   }
 
  private:
-  Result<bool> shows(ServedFile& file, const OpenedObject& object) const {
-    if (object.object.kind != object::ObjectKind::Dataset) return false;
-    H5_ASSIGN(const DatasetDescriptionPtr described, viewed_description_of(file, object));
-    return described && has_parts_(*described);
-  }
-
   std::string_view name_;
   HasParts has_parts_;
   MakeDirectory make_;

@@ -28,25 +28,6 @@ namespace {
 
 constexpr std::string_view kSparseName = "sparse";
 
-// One list of a dataset, which is the content of one of its files.
-struct List {
-  std::string_view name;
-  std::uint64_t (*item_bytes)(const object::DatasetDescription&);
-  Status (*read)(const dataset::SparseForm&, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
-                 RequestBudget& budget);
-};
-
-constexpr std::array kLists = {
-    List{"coordinates",
-         [](const object::DatasetDescription& d) { return std::uint64_t{8} * d.space.dims.size(); },
-         [](const dataset::SparseForm& form, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
-            RequestBudget& budget) { return form.read_coordinates(offset, length, out, budget); }},
-    List{"values", [](const object::DatasetDescription& d) { return d.element_size; },
-         [](const dataset::SparseForm& form, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
-            RequestBudget& budget) { return form.read_values(offset, length, out, budget); }},
-};
-constexpr std::string_view kCount = "count";
-
 // A dataset without elements has no sparse form.
 Result<std::uint64_t> element_count(const dataset::DatasetReader& reader, RequestBudget& budget) {
   if (const dataset::SparseForm* form = reader.sparse_form()) return form->count(budget);
@@ -54,14 +35,42 @@ Result<std::uint64_t> element_count(const dataset::DatasetReader& reader, Reques
   return fail({ErrorCode::Internal, "a sparse dataset without its form"});
 }
 
-Result<std::uint64_t> list_bytes(const dataset::DatasetReader& reader, const List& list,
-                                 RequestBudget& budget) {
+Result<std::string> count_text(const dataset::DatasetReader& reader, RequestBudget& budget) {
   H5_ASSIGN(const std::uint64_t count, element_count(reader, budget));
-  std::uint64_t bytes = 0;
-  if (__builtin_mul_overflow(count, list.item_bytes(reader.description()), &bytes))
-    return fail({ErrorCode::TooLarge, "more elements than a file can list"});
-  return bytes;
+  return fmt::format("{}\n", count);
 }
+
+// One file of a dataset: a list of its elements, or the text of their number.
+struct List {
+  std::string_view name, media_type;
+  // The bytes of an item, and the reading of some bytes of all of them; null: it is the text.
+  std::uint64_t (*item_bytes)(const object::DatasetDescription&);
+  Status (*read)(const dataset::SparseForm&, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+                 RequestBudget& budget);
+
+  Result<std::uint64_t> bytes(const dataset::DatasetReader& reader, RequestBudget& budget) const {
+    if (item_bytes == nullptr) {
+      H5_ASSIGN(const std::string text, count_text(reader, budget));
+      return text.size();
+    }
+    H5_ASSIGN(const std::uint64_t count, element_count(reader, budget));
+    std::uint64_t out = 0;
+    if (__builtin_mul_overflow(count, item_bytes(reader.description()), &out))
+      return fail({ErrorCode::TooLarge, "more elements than a file can list"});
+    return out;
+  }
+};
+
+constexpr std::array kLists = {
+    List{"coordinates", kPlainBytes,
+         [](const object::DatasetDescription& d) { return std::uint64_t{8} * d.space.dims.size(); },
+         [](const dataset::SparseForm& form, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+            RequestBudget& budget) { return form.read_coordinates(offset, length, out, budget); }},
+    List{"values", kPlainBytes, [](const object::DatasetDescription& d) { return d.element_size; },
+         [](const dataset::SparseForm& form, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+            RequestBudget& budget) { return form.read_values(offset, length, out, budget); }},
+    List{"count", kPlainText, nullptr, nullptr},
+};
 
 class OpenList : public OpenWithoutHoles {
  public:
@@ -121,6 +130,7 @@ class ListNode : public Node {
  public:
   ListNode(SparseDatasetPtr dataset, const List& list)
       : Node(dataset->key(list.name)), dataset_(std::move(dataset)), list_(list) {}
+  std::string_view media_type() const override { return list_.media_type; }
 
   Result<std::vector<NodeSource>> sources(RequestBudget& budget) override {
     return dataset_->sources(budget);
@@ -138,52 +148,22 @@ class ListNode : public Node {
 
   Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
     H5_ASSIGN(DatasetReaderPtr reader, dataset_->reader(budget));
-    H5_ASSIGN(const std::uint64_t bytes, list_bytes(*reader, list_, budget));
+    if (list_.read == nullptr) {
+      H5_ASSIGN(std::string text, count_text(*reader, budget));
+      return open_text(std::move(text));
+    }
+    H5_ASSIGN(const std::uint64_t bytes, list_.bytes(*reader, budget));
     return std::make_shared<OpenList>(dataset_->file(), std::move(reader), list_, bytes);
   }
 
  private:
   Result<std::uint64_t> size(RequestBudget& budget) const {
     H5_ASSIGN(const DatasetReaderPtr reader, dataset_->reader(budget));
-    return list_bytes(*reader, list_, budget);
+    return list_.bytes(*reader, budget);
   }
 
   SparseDatasetPtr dataset_;
   const List& list_;
-};
-
-class CountNode : public Node {
- public:
-  explicit CountNode(SparseDatasetPtr dataset) : Node(dataset->key(kCount)), dataset_(std::move(dataset)) {}
-
-  std::string_view media_type() const override { return kPlainText; }
-  Result<std::vector<NodeSource>> sources(RequestBudget& budget) override {
-    return dataset_->sources(budget);
-  }
-
-  Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
-    H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::File, kCount, budget));
-    stat.complete = depth != StatDepth::Listing;
-    if (!stat.complete) return stat;
-    const auto line = text(budget);
-    line ? set_size(stat, line->size()) : set_unreadable_size(stat);
-    H5_TRY(ended_early(budget));
-    return stat;
-  }
-
-  Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
-    H5_ASSIGN(std::string line, text(budget));
-    return open_text(std::move(line));
-  }
-
- private:
-  Result<std::string> text(RequestBudget& budget) {
-    H5_ASSIGN(const DatasetReaderPtr reader, dataset_->reader(budget));
-    H5_ASSIGN(const std::uint64_t count, element_count(*reader, budget));
-    return fmt::format("{}\n", count);
-  }
-
-  SparseDatasetPtr dataset_;
 };
 
 // A sparse dataset has a directory of its own for each link: a directory cannot have two paths.
@@ -203,14 +183,12 @@ class SparseDatasetNode : public Node {
   Result<NodePtr> child(std::string_view shown, RequestBudget&) override {
     for (const List& list : kLists)
       if (list.name == shown) return std::make_shared<ListNode>(dataset_, list);
-    if (shown == kCount) return std::make_shared<CountNode>(dataset_);
     return fail({ErrorCode::NotFound, "no such list"});
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget&) override {
     auto out = std::make_shared<NameList>();
     for (const List& list : kLists) out->add(std::string(list.name), NodeType::File);
-    out->add(std::string(kCount), NodeType::File);
     return out;
   }
 
@@ -238,13 +216,6 @@ class SparseMirror : public Mirror {
     H5_ASSIGN(const bool sparse, is_sparse(file, object));
     if (sparse) each({});
     return {};
-  }
-
-  Status find_part(ServedFile& file, const OpenedObject& object, const std::string&,
-                   RequestBudget&) const override {
-    H5_ASSIGN(const bool sparse, is_sparse(file, object));
-    if (sparse) return {};
-    return fail({ErrorCode::NotFound, "no sparse dataset or group of this name"});
   }
 
   NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&,

@@ -1,24 +1,65 @@
 // /.h5/metadata.jsonl, /.h5/list.txt and /.h5/README: texts about the whole file, made when they are opened.
 
 #include "../core/open_files.h"
-#include "../objects/list_lines.h"
+#include "../objects/attribute_values.h"
 #include "../objects/metadata_lines.h"
 #include "../objects/object_facts.h"
+#include "../objects/object_walk.h"
 #include "../objects/tree_text.h"
 #include "group_table.h"
+#include "h5mount/base/advice.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/base/log.h"
 #include "h5mount/base/once_value.h"
 #include "h5mount/base/thread_annotations.h"
-#include "h5mount/view/view.h"
+#include "h5mount/tree/object_line.h"
 #include "virtual_directories.h"
 
 namespace h5mount::tree {
 
 namespace {
 
-using MakeTreeText = Status (*)(const ServedFilePtr& file, TextSink& out, RequestBudget& budget);
+using MakeTreeText = Status (*)(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
 
-Status append_list_lines(const ServedFilePtr& file, TextSink& out, RequestBudget& budget) {
-  return list_lines(file, [&](std::string_view lines) { return out.append(lines); }, budget);
+// The whole tree of a file as text for people: the root and every link by the paths that the mount shows,
+// each with lines for its attributes.
+class ListWriter final : public ObjectVisitor {
+ public:
+  ListWriter(ServedFile& file, TreeText& out, RequestBudget& budget)
+      : file_(file), out_(out), budget_(budget) {}
+
+  Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
+    // Links may share objects, so a small file can ask for any amount of text.
+    if (work_ > limits::kMaxOpenTextBytes)
+      return fail({ErrorCode::TooLarge, "more attributes than a list can have"});
+    H5_TRY(budget_.check());
+    // The bytes of all values count, of which the lines show only a part.
+    const XattrSource xattrs{
+        [&] { return list_object_xattrs(file_, object, budget_); },
+        [&](std::string_view name) {
+          auto value = get_object_xattr(file_, object, name, budget_);
+          work_ += value ? value->size() : value.error().code() == ErrorCode::TooLarge ? kMaxXattrBytes : 0;
+          return value;
+        }};
+    return out_.append(object_line(place.shown, describe_object(xattrs)) + describe_attributes(xattrs));
+  }
+  Status visit_link(const WalkedPlace& place, const format::Link&, const SymlinkPath& symlink) override {
+    return out_.append(object_line(place.shown, describe_symlink(symlink_text(symlink))));
+  }
+  Status visit_damage(const WalkedPlace& place, const Error& why) override {
+    return out_.append(object_line(place.shown, "error: " + escape_for_log(text_with_advice(why))));
+  }
+
+ private:
+  ServedFile& file_;
+  TreeText& out_;
+  RequestBudget& budget_;
+  std::uint64_t work_ = 0;
+};
+
+Status append_list_lines(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
+  ListWriter writer(*file, out, budget);
+  return walk_objects(file, writer, budget);
 }
 
 // The text is held in memory as long as it is open. A stat makes it as well, to count its bytes, and
@@ -80,8 +121,6 @@ class TreeTextNode : public Node {
 
   // One version of the text, valid as long as the snapshot and the failures that it names are the same.
   struct Version {
-    Version(std::uint64_t of_snapshot, std::uint64_t with_failures)
-        : snapshot(of_snapshot), failures(with_failures) {}
     const std::uint64_t snapshot, failures;
     OnceValue<std::uint64_t> bytes;
     std::weak_ptr<Making> making;  // guarded by the node's mutex
@@ -139,7 +178,7 @@ class TreeTextNode : public Node {
         budget);
   }
 
-  ViewContextPtr context_;
+  MountContextPtr context_;
   ServedFilePtr file_;
   const std::string_view media_type_;
   const MakeTreeText make_;
@@ -150,7 +189,7 @@ class TreeTextNode : public Node {
 
 class ReadmeNode : public Node {
  public:
-  ReadmeNode(ViewContextPtr context, std::string text)
+  ReadmeNode(MountContextPtr context, std::string text)
       : Node(virtual_key("README")),
         context_(std::move(context)),
         text_(std::make_shared<const std::string>(std::move(text))) {}
@@ -165,14 +204,14 @@ class ReadmeNode : public Node {
   Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override { return open_text(text_); }
 
  private:
-  ViewContextPtr context_;
+  MountContextPtr context_;
   const std::shared_ptr<const std::string> text_;
 };
 
 }  // namespace
 
 NodePtr make_metadata_file(const VirtualDirectorySetup& setup) {
-  const auto append = [](const ServedFilePtr& file, TextSink& out, RequestBudget& budget) {
+  const auto append = [](const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
     return append_metadata_lines(file, absent_views_of_group, out, budget);
   };
   return std::make_shared<TreeTextNode>(setup, "metadata.jsonl", "application/x-ndjson", append);

@@ -1,13 +1,10 @@
-#include "view_nodes.h"
+#include "virtual_directories.h"
 
 #include "../core/inode_numbers.h"
-#include "../core/open_bytes.h"
 #include "../objects/followed_dataset.h"
 #include "categories.h"
 #include "group_table.h"
-#include "h5mount/tree/names.h"
 #include "mirror.h"
-#include "table_notes.h"
 
 namespace h5mount::tree {
 
@@ -20,8 +17,6 @@ class ViewFileNode : public Node {
         data_(std::move(data)),
         bytes_(*data_, std::move(of)) {}
 
-  Subject subject() const override { return {&file(), file().path_of_object(key().address)}; }
-  const FollowedFilePtr& read_from() const override { return file().file()->followed; }
   bool follows() const override { return data_->follows(); }
   Result<std::vector<NodeSource>> sources(RequestBudget& budget) override { return data_->sources(budget); }
   std::string_view media_type() const override { return bytes_.of().view->media_type; }

@@ -1,7 +1,11 @@
-// The directories and files of /.h5 that are neither views of datasets (view_nodes.h) nor Zarr stores
-// (zarr/zarr_directory.h): their makers, each in a file of its own. The table of all is hidden_root.cpp.
+// What makes the directories and files of /.h5, each in a source of its own. The table of all is
+// hidden_root.cpp.
 #pragma once
 
+#include <memory>
+
+#include "../core/followed_bytes.h"
+#include "h5mount/view/zarr.h"
 #include "virtual_nodes.h"
 
 namespace h5mount::tree {
@@ -25,5 +29,15 @@ std::shared_ptr<OpenNode> open_log();
 NodePtr make_metadata_file(const VirtualDirectorySetup& setup);
 NodePtr make_list_file(const VirtualDirectorySetup& setup);
 NodePtr make_readme_file(const VirtualDirectorySetup& setup, std::string text);
+
+// The directory of a view: every dataset that it can show, with the view's suffix, in a mirror of the tree.
+NodePtr make_view_directory(const VirtualDirectorySetup& setup, const view::View& view);
+// /.h5/slice and /.h5/fields: selections of datasets, and members of compound ones.
+NodePtr make_slice_directory(const VirtualDirectorySetup& setup);
+NodePtr make_fields_directory(const VirtualDirectorySetup& setup);
+// A view file; others may show the same data. `name` distinguishes it from other views of their object.
+NodePtr make_view_file(std::shared_ptr<FollowedData> data, std::string name, ViewOf of);
+// The directory of a Zarr store: the file's groups and datasets as Zarr's groups and arrays.
+NodePtr make_zarr_directory(const VirtualDirectorySetup& setup, const view::ZarrStore& store);
 
 }  // namespace h5mount::tree

@@ -12,7 +12,7 @@ namespace {
 
 class FixedDirectory : public Node {
  public:
-  FixedDirectory(ViewContextPtr context, std::string path,
+  FixedDirectory(MountContextPtr context, std::string path,
                  std::vector<std::pair<std::string, NodePtr>> children)
       : Node(virtual_key(std::move(path))), context_(std::move(context)), children_(std::move(children)) {}
 
@@ -36,13 +36,14 @@ class FixedDirectory : public Node {
   }
 
  private:
-  ViewContextPtr context_;
+  MountContextPtr context_;
   std::vector<std::pair<std::string, NodePtr>> children_;
 };
 
 class ExternalDirectory : public Node {
  public:
-  ExternalDirectory(ViewContextPtr context, std::string path, std::function<NodePtr(ServedFilePtr)> make_root)
+  ExternalDirectory(MountContextPtr context, std::string path,
+                    std::function<NodePtr(ServedFilePtr)> make_root)
       : Node(virtual_key(std::move(path))), context_(std::move(context)), make_root_(std::move(make_root)) {}
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
@@ -63,7 +64,7 @@ class ExternalDirectory : public Node {
   bool lasts() const override { return false; }
 
  private:
-  ViewContextPtr context_;
+  MountContextPtr context_;
   std::function<NodePtr(ServedFilePtr)> make_root_;
 };
 
@@ -73,16 +74,16 @@ NodeKey virtual_key(std::string path) {
   return {nullptr, NodeKey::Kind::VirtualDirectory, 0, std::move(path)};
 }
 
-NodeStat virtual_stat(const ViewContext& context, NodeType type, std::string_view path) {
+NodeStat virtual_stat(const MountContext& context, NodeType type, std::string_view path) {
   return plain_stat(context, type, make_ino(fnv1a("virtual directory") + context.ino_seed, path));
 }
 
-NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
+NodePtr make_fixed_directory(MountContextPtr context, std::string path,
                              std::vector<std::pair<std::string, NodePtr>> children) {
   return std::make_shared<FixedDirectory>(std::move(context), std::move(path), std::move(children));
 }
 
-NodePtr make_external_directory(ViewContextPtr context, std::string path,
+NodePtr make_external_directory(MountContextPtr context, std::string path,
                                 std::function<NodePtr(ServedFilePtr)> make_root) {
   return std::make_shared<ExternalDirectory>(std::move(context), std::move(path), std::move(make_root));
 }

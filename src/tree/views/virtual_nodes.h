@@ -13,22 +13,22 @@ namespace h5mount::tree {
 
 // The arguments of every virtual directory.
 struct VirtualDirectorySetup {
-  ViewContextPtr context;
+  MountContextPtr context;
   ServedFilePtr main;
 };
 
 // A directory of known names. `path` distinguishes it from others.
-NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
+NodePtr make_fixed_directory(MountContextPtr context, std::string path,
                              std::vector<std::pair<std::string, NodePtr>> children);
 
 // A directory of the files that external links lead to, whose roots `make_root` makes: these files are opened
 // when they are looked up, and the directory lists those that links have named. `path` distinguishes it from
 // others.
-NodePtr make_external_directory(ViewContextPtr context, std::string path,
+NodePtr make_external_directory(MountContextPtr context, std::string path,
                                 std::function<NodePtr(ServedFilePtr)> make_root);
 
 // The key of a virtual directory's own nodes, and what stat shows of them, without a size.
 NodeKey virtual_key(std::string path);
-NodeStat virtual_stat(const ViewContext& context, NodeType type, std::string_view path);
+NodeStat virtual_stat(const MountContext& context, NodeType type, std::string_view path);
 
 }  // namespace h5mount::tree

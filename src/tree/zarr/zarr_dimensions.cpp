@@ -2,19 +2,22 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
+#include <optional>
 #include <tuple>
 #include <utility>
 
-#include "../objects/group_contents.h"
+#include "../core/states.h"
+#include "../objects/object_facts.h"
+#include "../objects/object_walk.h"
+#include "h5mount/base/limits.h"
 #include "h5mount/object/resolve_path.h"
+#include "h5mount/view/netcdf.h"
 
 namespace h5mount::tree {
 
 namespace {
 
 constexpr std::size_t kMaxAxes = 1U << 20;  // of all datasets and scales, some 100 bytes each
-constexpr std::uint64_t kNoGroup = ~std::uint64_t{0};
 
 bool has_committed_type(const object::Object& dataset) {
   const metadata::HeaderMessage* type = dataset.header->find(format::MessageType::Datatype);
@@ -27,25 +30,14 @@ bool is_unlimited(const format::Dataspace& space, std::size_t axis) {
   return axis < space.max_dims.size() && space.max_dims[axis] == format::kUnlimited;
 }
 
-class DimensionWalk {
+class DimensionWalk final : public ObjectVisitor {
  public:
   DimensionWalk(const ServedFilePtr& file, RequestBudget& budget) : file_(file), budget_(budget) {
     out_->charge_ = file->context().environment.cache->no_charge();
   }
 
   Result<std::shared_ptr<const FileDimensions>> run() {
-    std::vector<Pending> left;
-    left.push_back({file_->root_address(), 0, kNoGroup});
-    while (!left.empty()) {
-      const Pending group = std::move(left.back());
-      left.pop_back();
-      const std::uint64_t number = groups_.size();
-      groups_.emplace_back();
-      if (group.parent != kNoGroup) groups_[group.parent].push_back(number);
-      std::vector<Pending> below;
-      H5_TRY(read_group(GroupContents(file_, group.address, group.depth), number, below));
-      std::ranges::move(below | std::views::reverse, std::back_inserter(left));
-    }
+    H5_TRY(walk_objects(file_, *this, budget_));
     measure_scales();
     std::ranges::stable_sort(arrays_, {}, &Array::group);
     number_all(true);
@@ -53,16 +45,38 @@ class DimensionWalk {
     return finish();
   }
 
+  Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
+    if (++objects_ > limits::kMaxWalkedObjects) return fail(too_many());
+    const std::uint64_t address = object.object.address;
+    if (object.object.kind == object::ObjectKind::Dataset)
+      return read_dataset(object, numbers_.at(place.group));
+    if (object.object.kind != object::ObjectKind::Group) return {};
+    const auto above = numbers_.find(place.group);
+    if (above != numbers_.end()) groups_[above->second].push_back(groups_.size());
+    numbers_.emplace(address, groups_.size());
+    groups_.emplace_back();
+    return {};
+  }
+  // A soft link to a dataset of this file counts as the dataset. Links to groups whose path is elsewhere do
+  // not.
+  Status visit_link(const WalkedPlace& place, const format::Link& link, const SymlinkPath&) override {
+    if (++objects_ > limits::kMaxWalkedObjects) return fail(too_many());
+    if (!link.is(format::LinkType::Soft)) return {};
+    const auto address = object::resolve_path(file_->metadata(), place.group, link.target, work_);
+    const auto object =
+        address ? file_->object(*address, budget_) : Result<OpenedObjectPtr>(OpenedObjectPtr());
+    if (!object || !*object || (*object)->object.kind != object::ObjectKind::Dataset) return {};
+    return read_dataset(**object, numbers_.at(place.group));
+  }
+  // What cannot be read is not shown here: the group's own listing reports it.
+  Status visit_damage(const WalkedPlace&, const Error&) override { return budget_.check(); }
+
  private:
   using Dimension = FileDimensions::Dimension;
-  struct Pending {
-    std::uint64_t address;
-    unsigned depth;
-    std::uint64_t parent;
-  };
   struct Scale {
     std::uint64_t address, group, length;
     bool unlimited;
+    std::optional<std::uint32_t> id;  // netCDF's number of the dimension
   };
   struct Axis {
     std::uint64_t length, scale;
@@ -80,37 +94,6 @@ class DimensionWalk {
     bool unlimited;
   };
 
-  Status read_group(const GroupContents& contents, std::uint64_t number, std::vector<Pending>& below) {
-    H5_TRY(budget_.check());
-    const auto links = contents.list(budget_);
-    if (!links) return budget_.check();  // the group's own listing reports it
-    for (std::size_t i = 0; i < (*links)->size(); ++i) {
-      H5_TRY(budget_.spend(kStepsPerLink));
-      if (++objects_ > limits::kMaxWalkedObjects) return fail(too_many());
-      const auto link = contents.find_listed(**links, i, budget_);
-      if (!link) continue;
-      const OpenedObjectPtr object = object_of(contents, *link);
-      if (!object) continue;
-      if (object->object.kind == object::ObjectKind::Dataset)
-        H5_TRY(read_dataset(*object, number));
-      else if (object->object.kind == object::ObjectKind::Group)
-        below.push_back({link->address, contents.depth() + 1, number});
-    }
-    return {};
-  }
-
-  // Returns null if the object is not shown here: links to groups whose path is elsewhere, and objects that
-  // cannot be read.
-  OpenedObjectPtr object_of(const GroupContents& contents, const format::Link& link) {
-    LinkTarget target = contents.resolve(link, budget_);
-    if (const auto* object = std::get_if<OpenedObjectPtr>(&target.what)) return *object;
-    if (!link.is(format::LinkType::Soft)) return nullptr;
-    const auto address = object::resolve_path(file_->metadata(), contents.address(), link.target, work_);
-    auto object = address ? file_->object(*address, budget_) : Result<OpenedObjectPtr>(OpenedObjectPtr());
-    if (!object || !*object || (*object)->object.kind != object::ObjectKind::Dataset) return nullptr;
-    return *std::move(object);
-  }
-
   Status read_dataset(const OpenedObject& dataset, std::uint64_t group) {
     // Sources of virtual datasets are not opened: a source that hangs would hold up all arrays.
     const auto description = known_description_of(*file_, dataset);
@@ -118,10 +101,8 @@ class DimensionWalk {
     const format::Dataspace& space = (*description)->space;
     const view::DimensionRole role = view::dimension_role(*dataset.snapshot, dataset.object);
     if (role.is_scale && space.rank() > 0) {
-      scales_.push_back({dataset.object.address, group, space.dims[0], is_unlimited(space, 0)});
-      const auto id = view::dimension_id(*dataset.snapshot, dataset.object);
-      if (id) scale_of_id_.emplace(*id, dataset.object.address);
-      next_ = id ? std::max(next_, std::uint64_t{*id} + 1) : next_ + 1;
+      scales_.push_back({dataset.object.address, group, space.dims[0], is_unlimited(space, 0),
+                         view::dimension_id(*dataset.snapshot, dataset.object)});
     }
     if (scales_.size() + axes_.size() + space.rank() > kMaxAxes) return fail(too_many());
     H5_TRY(charge(space.rank()));
@@ -148,12 +129,18 @@ class DimensionWalk {
     constexpr std::size_t kAxisBytes = sizeof(Axis) + 2 * sizeof(Dimension) + kNodeBytes;
     constexpr std::size_t kArrayBytes = sizeof(Array) + sizeof(FileDimensions::Named);
     const std::size_t bytes = scales_.size() * kScaleBytes + (axes_.size() + rank) * kAxisBytes +
-                              (arrays_.size() + 1) * kArrayBytes + groups_.size() * 2 * kNodeBytes;
+                              (arrays_.size() + 1) * kArrayBytes + groups_.size() * 3 * kNodeBytes;
     if (bytes <= out_->charge_.bytes()) return {};
     return out_->charge_.resize((bytes / kStep + 1) * kStep);
   }
 
+  // In the order in which netCDF-C reads: the datasets of a group before the groups below it.
   void measure_scales() {
+    std::ranges::stable_sort(scales_, {}, &Scale::group);
+    for (const Scale& scale : scales_) {
+      if (scale.id) scale_of_id_.emplace(*scale.id, scale.address);
+      next_ = scale.id ? std::max(next_, std::uint64_t{*scale.id} + 1) : next_ + 1;
+    }
     std::unordered_map<std::uint64_t, std::uint64_t> used;  // the longest that refers to a scale
     for (Axis& axis : axes_) {
       if (std::exchange(axis.by_id, false)) {
@@ -252,7 +239,8 @@ class DimensionWalk {
   RequestBudget& budget_;
   object::PathWork work_{.budget = budget_};
   std::shared_ptr<FileDimensions> out_ = std::make_shared<FileDimensions>();
-  std::vector<std::vector<std::uint64_t>> groups_;  // those below each, in the order of the walk
+  std::vector<std::vector<std::uint64_t>> groups_;            // those below each, in the order of the walk
+  std::unordered_map<std::uint64_t, std::uint64_t> numbers_;  // of the groups, by address
   std::vector<Scale> scales_;
   std::vector<Array> arrays_;
   std::vector<Axis> axes_;
@@ -265,7 +253,8 @@ class DimensionWalk {
 
 Result<std::shared_ptr<const FileDimensions>> FileDimensions::of(const ServedFilePtr& file,
                                                                  RequestBudget& budget) {
-  return DimensionWalk(file, budget).run();
+  return file->kept<SnapshotValue<std::shared_ptr<const FileDimensions>>>().get_once(
+      file->metadata()->number(), [&] { return DimensionWalk(file, budget).run(); }, budget);
 }
 
 std::vector<FileDimensions::Dimension> FileDimensions::dimensions_of(std::uint64_t dataset) const {
@@ -278,18 +267,6 @@ std::vector<FileDimensions::Dimension> FileDimensions::dimensions_of(std::uint64
 std::uint64_t FileDimensions::length_of(std::uint64_t scale) const {
   const auto found = lengths_.find(scale);
   return found == lengths_.end() ? 0 : found->second;
-}
-
-Result<std::shared_ptr<const FileDimensions>> FileDimensionsCache::get(const ServedFilePtr& file,
-                                                                       RequestBudget& budget) {
-  const std::uint64_t snapshot = file->metadata()->number();
-  std::shared_ptr<State> state;
-  {
-    const MutexLock lock(mutex_);
-    if (!state_ || state_->snapshot != snapshot) state_ = std::make_shared<State>(snapshot);
-    state = state_;
-  }
-  return state->dimensions.get_once([&] { return FileDimensions::of(file, budget); }, budget);
 }
 
 }  // namespace h5mount::tree

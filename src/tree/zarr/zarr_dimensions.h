@@ -10,20 +10,17 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
-#include "../objects/object_facts.h"
-#include "h5mount/base/once_value.h"
-#include "h5mount/view/netcdf.h"
+#include "../core/served_file.h"
 
 namespace h5mount::tree {
 
 class FileDimensions {
  public:
-  // Fails with LimitExceeded if the file has more objects or dimensions than can be numbered, and with
-  // OutOfMemory if others take the memory for it.
+  // Those of the file's newest snapshot. Fails with LimitExceeded if the file has more objects or dimensions
+  // than can be numbered, and with OutOfMemory if others take the memory for it.
   static Result<std::shared_ptr<const FileDimensions>> of(const ServedFilePtr& file, RequestBudget& budget);
 
   // A dimension of a dataset: the scale that represents it or, if `scale` is 0, a number.
@@ -49,21 +46,6 @@ class FileDimensions {
   std::vector<Dimension> dimensions_;
   std::unordered_map<std::uint64_t, std::uint64_t> lengths_;  // of unlimited scales
   cache::BlockCache::Charge charge_;                          // for all of it, and for the walk that makes it
-};
-
-// The newest FileDimensions of a file. Threads: any.
-class FileDimensionsCache {
- public:
-  Result<std::shared_ptr<const FileDimensions>> get(const ServedFilePtr& file, RequestBudget& budget);
-
- private:
-  struct State {
-    explicit State(std::uint64_t of) : snapshot(of) {}
-    const std::uint64_t snapshot;  // its number
-    OnceValue<std::shared_ptr<const FileDimensions>> dimensions;
-  };
-  Mutex mutex_;
-  std::shared_ptr<State> state_ H5_GUARDED_BY(mutex_);
 };
 
 bool is_unlimited(const format::Dataspace& space, std::size_t axis);

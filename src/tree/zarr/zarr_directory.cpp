@@ -1,6 +1,5 @@
 // Directories are groups and arrays. In version 2 a group holds .zgroup and .zattrs, the root also
 // .zmetadata, and an array .zarray, .zattrs and its chunks; in version 3 each directory has zarr.json.
-#include "zarr_directory.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +7,10 @@
 
 #include "../core/inode_numbers.h"
 #include "../core/name_list.h"
+#include "../core/states.h"
 #include "../objects/object_nodes.h"
-#include "../views/view_nodes.h"
+#include "../views/virtual_directories.h"
 #include "followed_variable.h"
-#include "h5mount/base/thread_annotations.h"
 #include "zarr_store.h"
 
 namespace h5mount::tree {
@@ -28,17 +27,15 @@ struct Described {
 // A metadata file: its text is made at the first request, once for each snapshot of the file.
 class ZarrTextNode : public Node {
  public:
-  using Make = Status (*)(const ServedFilePtr&, const OpenedObject&, const ArrayPlace*, TreeText& out,
-                          RequestBudget&);
-  // `store`: the name of its directory.
-  ZarrTextNode(ServedFilePtr file, Described of, std::string_view store, std::string_view name, Make make)
-      : Node({file.get(), NodeKey::Kind::ViewFile, of.object, key_name(of, store, name)}),
+  using Append = Status (*)(const ZarrSubject&, TreeText& out, RequestBudget&);
+  ZarrTextNode(ServedFilePtr file, Described of, const view::ZarrStore& store, std::string_view name,
+               Append append)
+      : Node({file.get(), NodeKey::Kind::ViewFile, of.object, key_name(of, store.name, name)}),
         file_(std::move(file)),
         place_(std::move(of.place)),
-        make_(make) {}
+        encoding_(store.encoding),
+        append_(append) {}
 
-  Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
-  const FollowedFilePtr& read_from() const override { return file_->file()->followed; }
   std::string_view media_type() const override { return "application/json"; }
 
   // The shape of a virtual dataset may be that of its sources.
@@ -69,12 +66,6 @@ class ZarrTextNode : public Node {
   }
 
  private:
-  struct State {
-    explicit State(std::uint64_t read_from) : snapshot(read_from) {}
-    const std::uint64_t snapshot;  // its number
-    OnceValue<TreeTextPtr> text;
-  };
-
   static std::string key_name(const Described& of, std::string_view store, std::string_view name) {
     if (!of.place) return fmt::format("{}/{}", store, name);
     return fmt::format("{}/{}/{:x}/{}", store, name, of.place->group->contents.address(), of.place->name);
@@ -82,72 +73,29 @@ class ZarrTextNode : public Node {
 
   Result<TreeTextPtr> text(RequestBudget& budget) {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address, budget));
-    const std::uint64_t snapshot = object->snapshot->number();
-    std::shared_ptr<State> state;
-    {
-      const MutexLock lock(mutex_);
-      if (!state_ || state_->snapshot != snapshot) state_ = std::make_shared<State>(snapshot);
-      state = state_;
-    }
-    return state->text.get_once(
-        [&]() -> Result<TreeTextPtr> {
-          auto made = std::make_shared<TreeText>(file_->context());
-          H5_TRY(make_(file_, *object, place_ ? &*place_ : nullptr, *made, budget));
-          return made;
-        },
-        budget);
+    const auto make = [&]() -> Result<TreeTextPtr> {
+      auto made = std::make_shared<TreeText>(file_->context());
+      H5_TRY(append_({file_, *object, place_ ? &*place_ : nullptr, encoding_}, *made, budget));
+      return made;
+    };
+    return text_.get_once(object->snapshot->number(), make, budget);
   }
 
   ServedFilePtr file_;
   std::optional<ArrayPlace> place_;
-  Make make_;
-  Mutex mutex_;
-  std::shared_ptr<State> state_ H5_GUARDED_BY(mutex_);
+  const view::ZarrEncoding encoding_;
+  const Append append_;
+  SnapshotValue<TreeTextPtr> text_;
 };
 
 struct MetadataFile {
   std::string_view name;
-  ZarrTextNode::Make make;
+  ZarrTextNode::Append append;
 };
 
 const MetadataFile* find_file(std::span<const MetadataFile> files, std::string_view name) {
   const auto found = std::ranges::find(files, name, &MetadataFile::name);
   return found == files.end() ? nullptr : &*found;
-}
-
-Status add_made(const Result<std::string>& made, TreeText& out) {
-  if (!made) return fail(made.error());
-  return out.append(*made);
-}
-Status group_text(const ServedFilePtr&, const OpenedObject&, const ArrayPlace*, TreeText& out,
-                  RequestBudget&) {
-  return out.append(zarr_group_text());
-}
-template <view::ZarrEncoding kEncoding>
-Status attributes_text(const ServedFilePtr& file, const OpenedObject& object, const ArrayPlace* place,
-                       TreeText& out, RequestBudget& budget) {
-  return add_made(place != nullptr ? zarr_array_attributes_text(*file, object, *place, kEncoding, budget)
-                                   : zarr_group_attributes_text(*file, object, kEncoding, budget),
-                  out);
-}
-template <view::ZarrEncoding kEncoding>
-Status array_text(const ServedFilePtr& file, const OpenedObject& dataset, const ArrayPlace*, TreeText& out,
-                  RequestBudget& budget) {
-  return add_made(zarr_array_text(*file, dataset, kEncoding, budget), out);
-}
-template <view::ZarrEncoding kEncoding>
-Status consolidated_text(const ServedFilePtr& file, const OpenedObject&, const ArrayPlace*, TreeText& out,
-                         RequestBudget& budget) {
-  return zarr_consolidated_text(file, kEncoding, out, budget);
-}
-Status node3_text(const ServedFilePtr& file, const OpenedObject& object, const ArrayPlace* place,
-                  TreeText& out, RequestBudget& budget) {
-  return place != nullptr ? add_made(zarr3_array_text(*file, object, *place, budget), out)
-                          : out.append(zarr3_group_text(*file, object, budget));
-}
-Status root3_text(const ServedFilePtr& file, const OpenedObject&, const ArrayPlace*, TreeText& out,
-                  RequestBudget& budget) {
-  return zarr3_root_text(file, out, budget);
 }
 
 // A store under /.h5, and the files of its metadata.
@@ -158,30 +106,17 @@ struct Store {
 };
 using StorePtr = std::shared_ptr<const Store>;
 
-template <view::ZarrEncoding kEncoding>
-struct Version2Files {
-  static constexpr std::array of_array = {MetadataFile{".zarray", array_text<kEncoding>},
-                                          MetadataFile{".zattrs", attributes_text<kEncoding>}};
-  static constexpr std::array of_root = {MetadataFile{".zattrs", attributes_text<kEncoding>},
-                                         MetadataFile{".zgroup", group_text},
-                                         MetadataFile{".zmetadata", consolidated_text<kEncoding>}};
-  static Store store(const view::ZarrStore& shown) {
-    return {shown, encode_zarr_name, of_array, std::span(of_root).first(2), of_root};
-  }
-};
-constexpr std::array kNode3 = {MetadataFile{"zarr.json", node3_text}};
-constexpr std::array kRoot3 = {MetadataFile{"zarr.json", root3_text}};
+constexpr std::array kArray2 = {MetadataFile{".zarray", append_zarray},
+                                MetadataFile{".zattrs", append_zattrs}};
+constexpr std::array kRoot2 = {MetadataFile{".zattrs", append_zattrs}, MetadataFile{".zgroup", append_zgroup},
+                               MetadataFile{".zmetadata", append_zmetadata}};
+constexpr std::array kNode3 = {MetadataFile{"zarr.json", append_zarr_json}};
+constexpr std::array kRoot3 = {MetadataFile{"zarr.json", append_root_zarr_json}};
 
 Store store_of(const view::ZarrStore& shown) {
-  switch (shown.encoding) {
-    case view::ZarrEncoding::Stored:
-      return Version2Files<view::ZarrEncoding::Stored>::store(shown);
-    case view::ZarrEncoding::Version3:
-      return {shown, encode_zarr3_name, kNode3, kNode3, kRoot3};
-    case view::ZarrEncoding::Plain:
-      break;
-  }
-  return Version2Files<view::ZarrEncoding::Plain>::store(shown);
+  if (shown.encoding == view::ZarrEncoding::Version3)
+    return {shown, encode_zarr3_name, kNode3, kNode3, kRoot3};
+  return {shown, encode_zarr_name, kArray2, std::span(kRoot2).first(2), kRoot2};
 }
 
 // An array has a directory of its own for each link: a directory cannot have two paths.
@@ -197,7 +132,6 @@ class ZarrArrayNode : public Node {
   }
 
   Subject subject() const override { return {&file(), file().path_of(dataset_->place())}; }
-  const FollowedFilePtr& read_from() const override { return file().file()->followed; }
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     return plain_stat(file(), NodeType::Directory, make_ino(file().ino_of(key().address), key().name));
@@ -206,7 +140,7 @@ class ZarrArrayNode : public Node {
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     if (const MetadataFile* found = find_file(store_->of_array, shown))
       return std::make_shared<ZarrTextNode>(dataset_->file(), Described{dataset_->address(), place_},
-                                            store_->shown.name, found->name, found->make);
+                                            store_->shown, found->name, found->append);
     H5_ASSIGN(const view::ZarrArray array, described(budget));
     const auto number = array.chunk_number(shown);
     if (!number || *number >= array.chunk_count() || array.chunk_name(*number) != shown)
@@ -265,17 +199,14 @@ class ZarrGroupNode : public Node {
         store_(store),
         place_(place) {}
 
-  Subject subject() const override { return {file().get(), file()->path_of_object(key().address)}; }
-  const FollowedFilePtr& read_from() const override { return file()->file()->followed; }
-
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     return plain_stat(*file(), NodeType::Directory, make_ino(file()->ino_of(key().address), key().name));
   }
 
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     if (const MetadataFile* found = find_file(files(), shown))
-      return std::make_shared<ZarrTextNode>(file(), Described{key().address}, store_->shown.name, found->name,
-                                            found->make);
+      return std::make_shared<ZarrTextNode>(file(), Described{key().address}, store_->shown, found->name,
+                                            found->append);
     H5_ASSIGN(const ZarrChild child,
               find_zarr_child(place_->contents, store_->shown.encoding, shown, budget));
     if (child.symlink)

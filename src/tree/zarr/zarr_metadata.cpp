@@ -217,8 +217,10 @@ constexpr std::string_view kConsolidated =
     R"(,"consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{)";
 constexpr std::string_view kConsolidatedEnd = "}}}";
 
-Result<std::string> array_node_text(ServedFile& file, const OpenedObject& dataset, const ArrayPlace& place,
-                                    RequestBudget& budget) {
+Result<std::string> node_text(const ZarrSubject& node, RequestBudget& budget) {
+  ServedFile& file = *node.file;
+  const OpenedObject& dataset = node.object;
+  if (node.array == nullptr) return group_node_begin(file, dataset, budget) + "}";
   H5_ASSIGN(const Variable variable, variable_of(file, dataset, budget));
   const object::DatasetDescription& description = *variable.description;
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(description, view::ZarrEncoding::Version3));
@@ -226,69 +228,75 @@ Result<std::string> array_node_text(ServedFile& file, const OpenedObject& datase
   H5_ASSIGN(const std::string fill, view::zarr3_fill_value(description, values));
   const view::AttributesText attributes = view::attributes_text(
       values, dataset.object, variable.role, description.type.get(), view::AttributeForm::Version3);
-  H5_ASSIGN(const auto names, dimension_names_json(file, dataset, variable, array, place, budget));
+  H5_ASSIGN(const auto names, dimension_names_json(file, dataset, variable, array, *node.array, budget));
   return ascii_json(array.version3_metadata(fill, names.value_or("null"), "{" + attributes.members + "}"));
 }
+
+constexpr std::string_view kGroupText = R"({"zarr_format":2})";
 
 view::AttributeForm form_of(view::ZarrEncoding encoding) {
   return encoding == view::ZarrEncoding::Plain ? view::AttributeForm::Version2
                                                : view::AttributeForm::StrictVersion2;
 }
 
-}  // namespace
-
-std::string zarr_group_text() {
-  return R"({"zarr_format":2})";
-}
-
-Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
-                                    view::ZarrEncoding encoding, RequestBudget& budget) {
-  H5_ASSIGN(const Variable variable, variable_of(file, dataset, budget));
-  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*variable.description, encoding));
+Result<std::string> array_text(const ZarrSubject& array, RequestBudget& budget) {
+  const OpenedObject& dataset = array.object;
+  H5_ASSIGN(const Variable variable, variable_of(*array.file, dataset, budget));
+  H5_ASSIGN(const view::ZarrArray shown, view::ZarrArray::of(*variable.description, array.encoding));
   const view::AttributesText attributes =
-      view::attributes_text(file.value_context(dataset.snapshot, budget), dataset.object, variable.role,
-                            variable.description->type.get(), form_of(encoding));
-  return ascii_json(array.metadata(attributes.fill_value.empty() ? "null" : attributes.fill_value));
+      view::attributes_text(array.file->value_context(dataset.snapshot, budget), dataset.object,
+                            variable.role, variable.description->type.get(), form_of(array.encoding));
+  return ascii_json(shown.metadata(attributes.fill_value.empty() ? "null" : attributes.fill_value));
 }
 
-Result<std::string> zarr_group_attributes_text(ServedFile& file, const OpenedObject& group,
-                                               view::ZarrEncoding encoding, RequestBudget& budget) {
-  return ascii_json("{" +
-                    view::attributes_text(file.value_context(group.snapshot, budget), group.object, {},
-                                          nullptr, form_of(encoding))
-                        .members +
-                    "}");
-}
-
-Result<std::string> zarr_array_attributes_text(ServedFile& file, const OpenedObject& dataset,
-                                               const ArrayPlace& place, view::ZarrEncoding encoding,
-                                               RequestBudget& budget) {
-  H5_ASSIGN(const Variable variable, variable_of(file, dataset, budget));
-  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*variable.description, encoding));
-  std::string out = view::attributes_text(file.value_context(dataset.snapshot, budget), dataset.object,
-                                          variable.role, variable.description->type.get(), form_of(encoding))
+Result<std::string> attributes_text(const ZarrSubject& node, RequestBudget& budget) {
+  const OpenedObject& object = node.object;
+  Variable variable;
+  std::optional<std::string> names;
+  if (node.array != nullptr) {
+    H5_ASSIGN(variable, variable_of(*node.file, object, budget));
+    H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*variable.description, node.encoding));
+    H5_ASSIGN(names, dimension_names_json(*node.file, object, variable, array, *node.array, budget));
+  }
+  const format::Datatype* const type = node.array != nullptr ? variable.description->type.get() : nullptr;
+  std::string out = view::attributes_text(node.file->value_context(object.snapshot, budget), object.object,
+                                          variable.role, type, form_of(node.encoding))
                         .members;
-  H5_ASSIGN(const auto names, dimension_names_json(file, dataset, variable, array, place, budget));
   if (names && !out.empty()) out += ',';
   if (names) out += R"("_ARRAY_DIMENSIONS":)" + *names;
   return ascii_json("{" + out + "}");
 }
 
-Status zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding, TreeText& out,
-                              RequestBudget& budget) {
+Status append_made(const Result<std::string>& made, TreeText& out) {
+  return made ? out.append(*made) : Status(fail(made.error()));
+}
+
+}  // namespace
+
+Status append_zgroup(const ZarrSubject&, TreeText& out, RequestBudget&) {
+  return out.append(kGroupText);
+}
+
+Status append_zarray(const ZarrSubject& array, TreeText& out, RequestBudget& budget) {
+  return append_made(array_text(array, budget), out);
+}
+
+Status append_zattrs(const ZarrSubject& node, TreeText& out, RequestBudget& budget) {
+  return append_made(attributes_text(node, budget), out);
+}
+
+Status append_zmetadata(const ZarrSubject& root, TreeText& out, RequestBudget& budget) {
   H5_TRY(out.append(R"({"zarr_consolidated_format":1,"metadata":{)"));
   MembersText members(out);
-  ArrayTexts known(*file);
+  ArrayTexts known(*root.file);
   const auto texts_of = [&](const WalkedObject& walked) -> Result<ArrayTexts::Texts> {
-    ArrayTexts::Texts texts{zarr_group_text(), {}};
-    if (walked.array == nullptr) {
-      H5_ASSIGN(texts.attributes, zarr_group_attributes_text(*file, walked.object, encoding, budget));
-      return texts;
+    const ZarrSubject node{root.file, walked.object, walked.array, root.encoding};
+    ArrayTexts::Texts texts{std::string(kGroupText), {}};
+    if (walked.array != nullptr) {
+      H5_ASSIGN(texts.array, array_text(node, budget));
+      texts.scale = name_of_scale(walked);
     }
-    H5_ASSIGN(texts.array, zarr_array_text(*file, walked.object, encoding, budget));
-    H5_ASSIGN(texts.attributes,
-              zarr_array_attributes_text(*file, walked.object, *walked.array, encoding, budget));
-    texts.scale = name_of_scale(walked);
+    H5_ASSIGN(texts.attributes, attributes_text(node, budget));
     return texts;
   };
   const auto visit = [&](const WalkedObject& walked) -> Status {
@@ -298,37 +306,31 @@ Status zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding enco
     H5_TRY(members.add(prefix + (walked.array != nullptr ? ".zarray" : ".zgroup"), (*texts)->array));
     return members.add(prefix + ".zattrs", (*texts)->attributes);
   };
-  H5_TRY(StoreWalk(file, encoding, visit, budget).run());
+  H5_TRY(StoreWalk(root.file, root.encoding, visit, budget).run());
   return out.append("}}");
 }
 
-std::string zarr3_group_text(ServedFile& file, const OpenedObject& group, RequestBudget& budget) {
-  return group_node_begin(file, group, budget) + "}";
+Status append_zarr_json(const ZarrSubject& node, TreeText& out, RequestBudget& budget) {
+  return append_made(node_text(node, budget), out);
 }
 
-Result<std::string> zarr3_array_text(ServedFile& file, const OpenedObject& dataset, const ArrayPlace& place,
-                                     RequestBudget& budget) {
-  return array_node_text(file, dataset, place, budget);
-}
-
-Status zarr3_root_text(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
-  H5_ASSIGN(const OpenedObjectPtr root, file->object(file->root_address(), budget));
-  H5_TRY(out.append(group_node_begin(*file, *root, budget).append(kConsolidated)));
+Status append_root_zarr_json(const ZarrSubject& root, TreeText& out, RequestBudget& budget) {
+  H5_TRY(out.append(group_node_begin(*root.file, root.object, budget).append(kConsolidated)));
   MembersText members(out);
-  ArrayTexts known(*file);
+  ArrayTexts known(*root.file);
   const auto visit = [&](const WalkedObject& walked) -> Status {
     if (walked.path.empty()) return {};
     if (walked.array == nullptr)
       return members.add(
           walked.path,
-          group_node_begin(*file, walked.object, budget).append(kConsolidated).append(kConsolidatedEnd));
+          group_node_begin(*root.file, walked.object, budget).append(kConsolidated).append(kConsolidatedEnd));
     const auto texts = known.get(walked, [&]() -> Result<ArrayTexts::Texts> {
-      H5_ASSIGN(std::string text, array_node_text(*file, walked.object, *walked.array, budget));
+      H5_ASSIGN(std::string text, node_text({root.file, walked.object, walked.array, root.encoding}, budget));
       return ArrayTexts::Texts{std::move(text), {}, name_of_scale(walked)};
     });
     return texts ? members.add(walked.path, (*texts)->array) : Status();
   };
-  H5_TRY(StoreWalk(file, view::ZarrEncoding::Version3, visit, budget).run());
+  H5_TRY(StoreWalk(root.file, root.encoding, visit, budget).run());
   return out.append(kConsolidatedEnd);
 }
 

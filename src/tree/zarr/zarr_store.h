@@ -53,24 +53,23 @@ Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encodi
 StoreGroupPtr root_of(const ServedFilePtr& file);
 StoreGroupPtr group_in(const StoreGroupPtr& group, std::uint64_t address);
 
-// The texts of version 2: .zgroup, .zarray, .zattrs, and .zmetadata, which covers all groups and arrays below
-// the root, so that these are walked.
-std::string zarr_group_text();
-Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
-                                    view::ZarrEncoding encoding, RequestBudget& budget);
-Result<std::string> zarr_group_attributes_text(ServedFile& file, const OpenedObject& group,
-                                               view::ZarrEncoding encoding, RequestBudget& budget);
-Result<std::string> zarr_array_attributes_text(ServedFile& file, const OpenedObject& dataset,
-                                               const ArrayPlace& place, view::ZarrEncoding encoding,
-                                               RequestBudget& budget);
-Status zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding, TreeText& out,
-                              RequestBudget& budget);
-
-// The texts of version 3: zarr.json of a group or an array, and zarr.json of the root, which includes those
-// of all nodes below it.
-std::string zarr3_group_text(ServedFile& file, const OpenedObject& group, RequestBudget& budget);
-Result<std::string> zarr3_array_text(ServedFile& file, const OpenedObject& dataset, const ArrayPlace& place,
-                                     RequestBudget& budget);
-Status zarr3_root_text(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
+// What a metadata file is of: a group, or the dataset that an array is of.
+struct ZarrSubject {
+  const ServedFilePtr& file;
+  const OpenedObject& object;
+  const ArrayPlace*
+      array;  // the link by which the array is shown, as its name is that of a dimension too; null: a group
+  view::ZarrEncoding encoding;
+};
+// Appends the text of a file of version 2: .zgroup, .zarray, .zattrs, and .zmetadata, which covers all groups
+// and arrays below the root, so that these are walked.
+Status append_zgroup(const ZarrSubject& group, TreeText& out, RequestBudget& budget);
+Status append_zarray(const ZarrSubject& array, TreeText& out, RequestBudget& budget);
+Status append_zattrs(const ZarrSubject& node, TreeText& out, RequestBudget& budget);
+Status append_zmetadata(const ZarrSubject& root, TreeText& out, RequestBudget& budget);
+// The same of version 3: zarr.json of a group or an array, and that of the root, which includes those of all
+// nodes below it.
+Status append_zarr_json(const ZarrSubject& node, TreeText& out, RequestBudget& budget);
+Status append_root_zarr_json(const ZarrSubject& root, TreeText& out, RequestBudget& budget);
 
 }  // namespace h5mount::tree

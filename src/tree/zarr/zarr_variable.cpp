@@ -90,8 +90,6 @@ class GroupNamesCache {
  private:
   static constexpr std::size_t kHeldBytes = 4U << 20;
   struct Entry {
-    Entry(std::uint64_t of, std::shared_ptr<const GroupNames> found)
-        : snapshot(of), names(std::move(found)) {}
     std::uint64_t snapshot;  // its number
     std::shared_ptr<const GroupNames> names;
   };
@@ -121,7 +119,7 @@ class WholeFile {
 
   Result<const FileDimensions*> get() {
     if (std::exchange(sought_, true)) return found_.get();
-    auto found = file_.kept<FileDimensionsCache>().get(file_.shared_from_this(), budget_);
+    auto found = FileDimensions::of(file_.shared_from_this(), budget_);
     if (!found && found.error().code() == ErrorCode::LimitExceeded) return nullptr;
     H5_ASSIGN(found_, std::move(found));
     return found_.get();
@@ -218,7 +216,7 @@ Result<std::vector<std::string>> dimension_names(ServedFile& file, const OpenedO
   std::vector<std::string> out;
   std::vector<FileDimensions::Dimension> known;
   if (std::ranges::find(variable.scales, 0U) != variable.scales.end()) {
-    H5_ASSIGN(const auto whole, file.kept<FileDimensionsCache>().get(file.shared_from_this(), budget));
+    H5_ASSIGN(const auto whole, FileDimensions::of(file.shared_from_this(), budget));
     known = whole->dimensions_of(dataset.object.address);
     // A dimension that is longer than any file can hold is not the variable's.
     const auto too_long = [&](std::size_t i) {
