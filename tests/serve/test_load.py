@@ -30,8 +30,9 @@ def longest_wait(s, end, goes_on=lambda: True):
 
 
 def answered_beside(s, target, clients, **fields):
-    """How many requests for /end, one after the other and twenty at most, are answered before all of many clients
-    have what they ask for, which is `target`: no more than one where these hold up others, on any machine."""
+    """How many requests for /end, one after the other and twenty at most, are answered before all of many
+    clients have what they ask for, which is `target`: no more than one where these hold up others, on any
+    machine."""
 
     def ask():
         try:
