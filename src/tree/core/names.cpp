@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "h5mount/base/hash.h"
 #include "h5mount/base/text.h"
 
 namespace h5mount::tree {
