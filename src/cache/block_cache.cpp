@@ -10,6 +10,7 @@
 
 #include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/mix_bits.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/base/thread_annotations.h"
 #include "heap_trim.h"
@@ -23,12 +24,7 @@ constexpr std::size_t kEntryOverhead = 256;  // map node, list node, pending sta
 
 struct KeyHash {
   std::size_t operator()(const BlockKey& key) const {
-    std::uint64_t h =
-        key.owner * 0x9E3779B97F4A7C15ULL ^ (key.kind + 0x632BE59BD9B4E019ULL) * 0xC2B2AE3D27D4EB4FULL;
-    h ^= key.index * 0xD6E8FEB86659FD93ULL;
-    h ^= h >> 32;
-    h *= 0xD6E8FEB86659FD93ULL;
-    return h ^ h >> 29;
+    return mix_bits(mix_bits(mix_bits(0, key.owner), key.kind), key.index);
   }
 };
 
@@ -42,22 +38,13 @@ class Pending {
     }
     ready.notify_all();
   }
-  // The budget is asked without the lock, as that reads /proc.
   Result<BlockPtr> wait(RequestBudget& budget) {
-    for (;;) {
-      if (const auto done = wait_shortly()) return *done;
-      H5_TRY(budget.check());
-    }
+    H5_TRY(wait_within(budget, mutex, ready, [this]() H5_REQUIRES(mutex) { return result.has_value(); }));
+    const MutexLock lock(mutex);
+    return *result;
   }
 
  private:
-  std::optional<Result<BlockPtr>> wait_shortly() {
-    constexpr std::chrono::milliseconds kCheck{50};
-    MutexLock lock(mutex);
-    if (!result) ready.wait_for(lock, kCheck);
-    return result;
-  }
-
   Mutex mutex;
   Condition ready;
   std::optional<Result<BlockPtr>> result H5_GUARDED_BY(mutex);

@@ -102,7 +102,7 @@ Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& s
   const auto state = [files, tree, up_to_date = std::make_shared<std::atomic<std::uint64_t>>(0)] {
     return state_of(*tree, *files, *up_to_date);
   };
-  return serve::OpenedSource{tree, state, shown, tree->tells_changes()};
+  return serve::OpenedSource{tree, state, shown, tree->notifies_changes()};
 }
 
 // Serves many files, each as it is found. If no token is required, files that others may not read are
@@ -117,7 +117,7 @@ serve::OpenedSource serve_many(const OpenedSources& sources, const Shared& share
       constexpr std::uint32_t kOthersRead = 0004;
       return (node.mode & kOthersRead) != 0;
     };
-  const bool local = tree->tells_changes();
+  const bool local = tree->notifies_changes();
   return {std::move(tree), nullptr, std::move(shown), local};
 }
 

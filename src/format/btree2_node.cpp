@@ -13,8 +13,6 @@
 // is absent in level 1, just above the leaves. Both follow from node size, record size and depth.
 #include "h5mount/format/btree2_node.h"
 
-#include <bit>
-
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 
@@ -24,10 +22,6 @@ namespace {
 
 constexpr std::uint64_t kNodeOverhead = 4 + 1 + 1 + 4;  // signature, version, type, checksum
 constexpr std::uint64_t kMany = ~std::uint64_t{0};
-
-std::uint8_t bytes_for_count(std::uint64_t value) {
-  return static_cast<std::uint8_t>((static_cast<unsigned>(std::bit_width(value | 1)) - 1) / 8 + 1);
-}
 
 std::uint64_t pointer_bytes(const BTree2Header& header, FileSizes sizes, unsigned level) {
   return std::uint64_t{sizes.offsets} + header.record_count_width + header.total_count_width(level);
@@ -44,7 +38,7 @@ std::uint64_t total_below(std::uint64_t max_records, const BTree2Level& below) {
 bool lay_out(BTree2Header& header, FileSizes sizes) {
   if (header.record_size == 0 || header.node_size <= kNodeOverhead) return false;
   const std::uint64_t leaf_records = (header.node_size - kNodeOverhead) / header.record_size;
-  header.record_count_width = bytes_for_count(leaf_records);
+  header.record_count_width = static_cast<std::uint8_t>(bytes_for(leaf_records));
   header.levels.push_back({leaf_records, leaf_records});
   for (unsigned level = 1; level <= header.depth; ++level) {
     const std::uint64_t pointer = pointer_bytes(header, sizes, level);
@@ -79,7 +73,7 @@ void check_header(Cursor& cursor, const BTree2Records& expected, const NodeHeade
 }  // namespace
 
 std::uint8_t BTree2Header::total_count_width(unsigned level) const {
-  return level < 2 ? std::uint8_t{0} : bytes_for_count(levels[level - 1].max_total_records);
+  return static_cast<std::uint8_t>(level < 2 ? 0 : bytes_for(levels[level - 1].max_total_records));
 }
 
 std::uint64_t btree2_header_bytes(FileSizes sizes) {
@@ -91,18 +85,13 @@ Result<BTree2Header> decode_btree2_header(Cursor& cursor, const BTree2Records& e
   NodeHeaderFields fields;
   cursor.signature("BTHD");
   cursor.version(0, 1);  // 1 in files with structured chunks, without any other change
-  header.type = cursor.u8("type");
-  fields.type = cursor.last();
-  header.node_size = cursor.u32("node_size");
-  fields.node_size = cursor.last();
-  header.record_size = cursor.u16("record_size");
-  fields.record_size = cursor.last();
-  header.depth = cursor.u16("depth");
-  fields.depth = cursor.last();
+  header.type = cursor.u8("type", &fields.type);
+  header.node_size = cursor.u32("node_size", &fields.node_size);
+  header.record_size = cursor.u16("record_size", &fields.record_size);
+  header.depth = cursor.u16("depth", &fields.depth);
   cursor.skip(2, "split_and_merge_percent");
   header.root_address = cursor.address("root_address");
-  header.root_record_count = cursor.u16("root_record_count");
-  fields.root_record_count = cursor.last();
+  header.root_record_count = cursor.u16("root_record_count", &fields.root_record_count);
   header.total_record_count = cursor.length("total_record_count");
   cursor.checksum();
   if (cursor.ok()) check_header(cursor, expected, fields, header);

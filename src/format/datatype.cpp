@@ -164,11 +164,9 @@ DatatypePtr decode_nested(Decoding& decoding) {
                  ErrorCode::UnsupportedVersion);
   cursor.require(cls <= 11, class_and_version.part("class", cls), "is unknown");
   TypeFields fields;
-  cursor.uint(3, "class_bit_field");
-  fields.bits = cursor.last();
+  cursor.uint(3, "class_bit_field", &fields.bits);
   auto type = std::make_shared<Datatype>();
-  type->size = cursor.u32("size");
-  fields.size = cursor.last();
+  type->size = cursor.u32("size", &fields.size);
   cursor.require(type->size > 0, "is zero");
   if (!cursor.ok()) return nullptr;
   type->version = version;

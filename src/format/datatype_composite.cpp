@@ -11,8 +11,6 @@
 //                      version 3 on: dimensions (1) | sizes (4 each) | base type
 //   11 complex         version 5: base type, a float; bit field bit 0: both parts are of that type, 1-2: form
 // Names end in NUL; in versions 1 and 2 they are padded to a multiple of 8 bytes.
-#include <bit>
-
 #include "datatype_parts.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
@@ -121,8 +119,7 @@ void decode_compound(Decoding& decoding, const TypeFields& fields, Datatype& typ
   const Field members = fields.bits.part("member_count", fields.bit_values() & 0xFFFF);
   const std::size_t count = cursor.count(members, kMinMemberBytes, limits::kMaxDatatypeNodes);
   cursor.require(count > 0, members, "is zero");
-  const std::size_t width =
-      type.version < 3 ? 4 : divide_up(static_cast<std::uint64_t>(std::bit_width(type.size)), 8);
+  const std::size_t width = type.version < 3 ? 4 : bytes_for(type.size);
   type.members.reserve(count);
   for (std::size_t i = 0; i < count && cursor.ok(); ++i) decode_member(decoding, width, type);
 }
@@ -163,7 +160,7 @@ void decode_variable_length(Decoding& decoding, const TypeFields& fields, Dataty
   if (!cursor.ok()) return;
   inherit(type, *type.base);
   type.has_variable_part = true;
-  // What a length and a place in a heap take is known, so that the size repeats it. Behind a part that had
+  // A length and a place in a heap have a known size, which this one repeats. Behind a part that had
   // another size, those of a compound would have other offsets.
   const std::uint32_t needed = 4 + std::uint32_t{cursor.sizes().offsets} + 4;
   if (decoding.depth > 1) {

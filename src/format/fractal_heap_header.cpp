@@ -61,18 +61,15 @@ void decode_statistics(Cursor& cursor, FractalHeapHeader& header) {
 }
 
 void decode_table(Cursor& cursor, FractalHeapHeader& header, HeapHeaderFields& fields) {
-  header.table.width = cursor.u16("table_width");
-  fields.table_width = cursor.last();
+  header.table.width = cursor.u16("table_width", &fields.table_width);
   header.table.start_block_size = cursor.length("start_block_size");
   fields.start_block_size = cursor.last();
   header.table.max_direct_block_size = cursor.length("max_direct_block_size");
   fields.max_direct_block_size = cursor.last();
-  header.table.max_heap_bits = cursor.u16("max_heap_size");
-  fields.max_heap_size = cursor.last();
+  header.table.max_heap_bits = cursor.u16("max_heap_size", &fields.max_heap_size);
   cursor.skip(2, "starting_root_rows");
   header.root_address = cursor.address("root_address");
-  header.root_rows = cursor.u16("root_rows");
-  fields.root_rows = cursor.last();
+  header.root_rows = cursor.u16("root_rows", &fields.root_rows);
 }
 
 void decode_filters(Cursor& cursor, std::uint16_t length, FractalHeapHeader& header,
@@ -86,11 +83,6 @@ void decode_filters(Cursor& cursor, std::uint16_t length, FractalHeapHeader& hea
   cursor.take_error(message);
 }
 
-// The number of bytes needed to store `value`.
-std::uint8_t bytes_of_value(std::uint64_t value) {
-  return static_cast<std::uint8_t>(log2_of(value) / 8 + 1);
-}
-
 void check(Cursor& cursor, std::optional<std::uint16_t> id_length, const HeapHeaderFields& fields,
            FractalHeapHeader& header) {
   lay_out_table(cursor, fields, header.table);
@@ -101,7 +93,7 @@ void check(Cursor& cursor, std::optional<std::uint16_t> id_length, const HeapHea
   header.offset_width = static_cast<std::uint8_t>((header.table.max_heap_bits + 7) / 8);
   const unsigned direct_bytes = (log2_of(header.table.max_direct_block_size) + 7) / 8;
   header.length_width =
-      static_cast<std::uint8_t>(std::min<unsigned>(direct_bytes, bytes_of_value(header.max_managed_size)));
+      static_cast<std::uint8_t>(std::min<unsigned>(direct_bytes, bytes_for(header.max_managed_size)));
   cursor.require(header.root_rows <= header.table.max_rows, fields.root_rows,
                  "more rows than heap space has");
   cursor.require(header.direct_block_overhead(cursor.sizes()) < header.table.start_block_size,
@@ -133,8 +125,7 @@ Result<FractalHeapHeader> decode_fractal_heap_header(Cursor& cursor, std::uint64
   header.address = address;
   cursor.signature("FRHP");
   cursor.version(0, 0);
-  header.heap_id_length = cursor.u16("heap_id_length");
-  fields.heap_id_length = cursor.last();
+  header.heap_id_length = cursor.u16("heap_id_length", &fields.heap_id_length);
   const std::uint16_t filter_length = cursor.u16("filters_length");
   header.checksummed_direct_blocks = (cursor.u8("flags") & kChecksummedDirectBlocks) != 0;
   header.max_managed_size = cursor.u32("max_managed_size");

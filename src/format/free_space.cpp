@@ -16,8 +16,6 @@
 //   | checksum (4) |
 #include "h5mount/format/free_space.h"
 
-#include <bit>
-
 #include "h5mount/base/limits.h"
 
 namespace h5mount::format {
@@ -31,11 +29,6 @@ constexpr std::uint8_t kHeapClient = 0;
 bool has_class_data(std::uint8_t section_class) {
   constexpr std::uint8_t kFirstRow = 1, kIndirect = 3;
   return section_class == kFirstRow || section_class == kIndirect;
-}
-
-// The number of bytes that can hold every number up to `most`.
-unsigned width_of(std::uint64_t most) {
-  return most == 0 ? 1 : static_cast<unsigned>(std::bit_width(most) - 1) / 8 + 1;
 }
 
 std::uint64_t list_overhead(FileSizes sizes) {
@@ -80,8 +73,8 @@ Result<FreeSpaceManager> decode_free_space_manager(Cursor& cursor) {
   cursor.plain_length("ghost_section_count");
   cursor.skip(6, "classes_and_percentages");
   manager.address_width = (cursor.u16("address_bits") + 7U) / 8;
-  manager.size_width = width_of(cursor.plain_length("largest_section"));
-  manager.count_width = width_of(manager.section_count);
+  manager.size_width = bytes_for(cursor.plain_length("largest_section"));
+  manager.count_width = bytes_for(manager.section_count);
   manager.list_address = cursor.address("list_address");
   manager.list_bytes = cursor.plain_length("list_bytes");
   const Field used = cursor.last();

@@ -17,6 +17,7 @@
 #include "descriptor_pool.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/mix_bits.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/io/read_target.h"
 
@@ -26,7 +27,7 @@ namespace {
 constexpr std::uint64_t kSmallestMapping = 1U << 20;
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kNameInterval{50};  // between two questions whose the name is
+constexpr std::chrono::milliseconds kNameInterval{50};  // between two checks of which file has the name
 
 // The length of a mapping is a power of two beyond the end of the file, so that a growing file needs a new
 // mapping only each time it doubles. Older mappings are kept: spans of them may still be in use.
@@ -46,14 +47,9 @@ class Mapping {
   std::uint64_t length_;
 };
 
-std::uint64_t mixed(std::uint64_t digest, std::uint64_t value) {
-  digest = (digest ^ value) * 0x9E3779B97F4A7C15U;
-  return digest ^ digest >> 29;
-}
-
-std::uint64_t mixed(std::uint64_t digest, std::string_view bytes) {
-  for (const char byte : bytes) digest = mixed(digest, static_cast<unsigned char>(byte));
-  return mixed(digest, bytes.size());
+std::uint64_t mix_text(std::uint64_t digest, std::string_view bytes) {
+  for (const char byte : bytes) digest = mix_bits(digest, static_cast<unsigned char>(byte));
+  return mix_bits(digest, bytes.size());
 }
 
 // Digest of all extended attributes except those that the kernel derives from the bytes (IMA, EVM).
@@ -68,8 +64,8 @@ std::uint64_t xattr_digest(int fd) {
     const char* const name = names.c_str() + at;
     if (std::string_view(name) == "security.ima" || std::string_view(name) == "security.evm") continue;
     const ssize_t bytes = ::fgetxattr(fd, name, value.data(), value.size());
-    digest = mixed(mixed(digest, name),
-                   std::string_view(value.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0))));
+    digest = mix_text(mix_text(digest, name),
+                      std::string_view(value.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0))));
   }
   return digest;
 }
@@ -137,7 +133,7 @@ class FileSource final : public ByteSource, private SourceState {
     const std::int64_t modified = nanoseconds(st.st_mtim);
     return SourceStamp{.size = size(),
                        .modified = modified,
-                       .sum = mixed(mixed(0, device_), inode_) + static_cast<std::uint64_t>(modified),
+                       .sum = mix_bits(mix_bits(0, device_), inode_) + static_cast<std::uint64_t>(modified),
                        .changed = static_cast<std::uint64_t>(state.changed),
                        .attributes = state.attributes,
                        .replaced = state.replaced};
@@ -202,8 +198,9 @@ class FileSource final : public ByteSource, private SourceState {
   };
   InodeState describe(int fd, const struct stat& st) const {
     const NameOwner owner = owner_of_name();
-    std::uint64_t digest = mixed(mixed(st.st_mode, st.st_nlink), std::uint64_t{st.st_uid} << 32 | st.st_gid);
-    digest = mixed(mixed(digest, static_cast<std::uint64_t>(owner)), xattr_digest(fd));
+    std::uint64_t digest =
+        mix_bits(mix_bits(st.st_mode, st.st_nlink), std::uint64_t{st.st_uid} << 32 | st.st_gid);
+    digest = mix_bits(mix_bits(digest, static_cast<std::uint64_t>(owner)), xattr_digest(fd));
     return {nanoseconds(st.st_ctim), digest, opened_by_name_ && owner == NameOwner::Another};
   }
   InodeState inode_state(int fd, const struct stat& st) {

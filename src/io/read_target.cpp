@@ -16,7 +16,7 @@ Status ReadTarget::read(const ByteSource& from, std::uint64_t offset, std::size_
 }
 
 Status not_whole(std::uint64_t offset, MutableByteSpan out, const ReadTarget& to, Status read) {
-  // What lies there may be others' bytes, which nobody is to see whatever becomes of the error.
+  // The memory may have others' bytes, which nobody is to see whatever becomes of the error.
   std::ranges::fill(to.rest(), std::byte{0});
   if (!read) return read;
   const std::uint64_t at = offset + (out.size() - to.left());

@@ -11,7 +11,7 @@
 #include "h5mount/base/advice.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/base/thread_annotations.h"
-#include "h5mount/io/told_changes.h"
+#include "h5mount/io/notifies_changes.h"
 #include "hidden_root.h"
 #include "objects/object_nodes.h"
 #include "source_tree.h"
@@ -207,10 +207,10 @@ class FileTree : public SourceTree {
     return out;
   }
 
-  bool tells_changes() const override {
+  bool notifies_changes() const override {
     const std::vector<std::string> paths = watchable();
     return !paths.empty() &&
-           std::ranges::all_of(paths, [](const std::string& path) { return io::tells_changes(path); });
+           std::ranges::all_of(paths, [](const std::string& path) { return io::notifies_changes(path); });
   }
 
   void when_more_to_watch(std::function<void()> notify) override {

@@ -77,7 +77,7 @@ class FakeTree final : public tree::Tree {
   bool follows(tree::NodeId) override { return false; }
   bool all_last = true, tells = true;
   bool lasts(tree::NodeId) override { return all_last; }
-  bool tells_changes() const override { return tells; }
+  bool notifies_changes() const override { return tells; }
   Result<std::vector<tree::NodeSource>> sources_of(tree::NodeId, RequestBudget&) override { return sources; }
   std::vector<tree::NodeSource> sources;  // of every node
   std::optional<Error> stat_error;

@@ -4,7 +4,6 @@
 // counts as failed with it (base/momentary.h). Threads: any.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -34,7 +33,7 @@ class OnceValue {
         if (!waited_for_) waited_for_ = std::make_shared<Round>();
         round = waited_for_;
       }
-      while (!over_soon(*round)) H5_TRY(budget.check());  // which reads /proc, so not under the lock
+      H5_TRY(wait_within(budget, mutex_, round->done, [&round] { return round->over; }));
     }
     Finish finish{*this, std::nullopt};  // releases the waiters even if `make` throws
     {
@@ -78,14 +77,6 @@ class OnceValue {
     bool over = false;
     std::optional<Error> failure;
   };
-
-  // Returns whether the computation is over, after a short wait for its end.
-  bool over_soon(Round& round) {
-    constexpr std::chrono::milliseconds kLook{50};
-    MutexLock lock(mutex_);
-    if (!round.over) round.done.wait_for(lock, kLook);
-    return round.over;
-  }
 
   // Nothing of it may throw: an exception of `make` may be on its way. Waiters for a computation that threw
   // try themselves.

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "h5mount/base/error.h"
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount {
 
@@ -100,5 +101,22 @@ bool is_passing(const Error& error);
 // same. BudgetExceeded belongs to both: the same work costs the same again, unless the steps were spent on
 // other things.
 bool meets_all_requests(const Error& error);
+
+// Waits until `done()`, which is called with the mutex held and told of by `changed`, is true. The budget is
+// asked without the mutex, as that reads /proc.
+template <class Done>
+Status wait_within(RequestBudget& budget, Mutex& mutex, Condition& changed, Done done)
+    H5_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
+  constexpr std::chrono::milliseconds kCheck{50};
+  for (;;) {
+    {
+      MutexLock lock(mutex);
+      if (done()) return {};
+      changed.wait_for(lock, kCheck);
+      if (done()) return {};
+    }
+    H5_TRY(budget.check());
+  }
+}
 
 }  // namespace h5mount

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -40,6 +41,11 @@ inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
 // An address that no file reaches, for what does not fit 64 bits.
 inline constexpr std::uint64_t kUnreachableAddress = kUndefinedAddress - 1;
+
+// The bytes that a number takes, at least one.
+inline unsigned bytes_for(std::uint64_t value) {
+  return (static_cast<unsigned>(std::bit_width(value | 1)) + 7) / 8;
+}
 
 // The address of `width` bytes at `at`, for records that are checked when they are followed.
 inline std::uint64_t load_address(const std::byte* at, std::size_t width) {
@@ -80,17 +86,26 @@ class Cursor {
 
   // ---- reads
 
-  std::uint8_t u8(std::string_view field) { return static_cast<std::uint8_t>(uint(1, field)); }
-  std::uint16_t u16(std::string_view field) { return static_cast<std::uint16_t>(uint(2, field)); }
-  std::uint32_t u32(std::string_view field) { return static_cast<std::uint32_t>(uint(4, field)); }
+  // Where `read` is not null, it is set to the field, for a later check.
+  std::uint8_t u8(std::string_view field, Field* read = nullptr) {
+    return static_cast<std::uint8_t>(uint(1, field, read));
+  }
+  std::uint16_t u16(std::string_view field, Field* read = nullptr) {
+    return static_cast<std::uint16_t>(uint(2, field, read));
+  }
+  std::uint32_t u32(std::string_view field, Field* read = nullptr) {
+    return static_cast<std::uint32_t>(uint(4, field, read));
+  }
   std::uint64_t u64(std::string_view field) { return uint(8, field); }
 
   // A little-endian unsigned integer of `width` bytes. Fails with OutOfRange if it does not fit 64 bits.
-  std::uint64_t uint(std::size_t width, std::string_view field) {
+  std::uint64_t uint(std::size_t width, std::string_view field, Field* read = nullptr) {
     const ByteSpan b = bytes(width, field);
     if (width > 8) [[unlikely]]
-      return value_ = wide_value(b);
-    value_ = b.size() == width ? load_le_width(b.data(), width) : 0;
+      value_ = wide_value(b);
+    else
+      value_ = b.size() == width ? load_le_width(b.data(), width) : 0;
+    if (read != nullptr) *read = last();
     return value_;
   }
 

@@ -82,7 +82,7 @@ struct Datatype {
   std::vector<std::uint32_t> dims;                   // Array
   DatatypePtr base;                                  // Enum, VariableLength, Array, Complex
 
-  // Of the outermost type only: fields of it or of its parts that say something that the format does not know
+  // In the outermost type only: fields of it or of its parts that say something that the format does not know
   // or that other fields contradict, and without which elements can be read.
   std::vector<Error> disagreements;
 

@@ -10,7 +10,7 @@
 
 namespace h5mount::format {
 
-// What the dataset expects of a fixed or extensible array: the format of an element (which has no
+// The dataset's expectation of a fixed or extensible array: the format of an element (which has no
 // coordinates), and how many elements its chunks need.
 struct ArrayOfChunks {
   ChunkRecordFormat::Parameters record;

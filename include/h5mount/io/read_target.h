@@ -13,7 +13,7 @@ class ReadTarget {
  public:
   explicit ReadTarget(MutableByteSpan out) : rest_(out) {}
 
-  // What is still to be filled.
+  // The memory that is still to be filled.
   MutableByteSpan rest() const { return rest_; }
   std::size_t left() const { return rest_.size(); }
   // The first `bytes` of `rest` have been filled.
@@ -27,7 +27,7 @@ class ReadTarget {
   MutableByteSpan rest_;
 };
 
-// What a read that was not whole returns: `read`, if that is an error already, else one that says so. Clears
+// The status of a read that was not whole: `read`, if that is an error already, else one that says so. Clears
 // what was not filled.
 Status not_whole(std::uint64_t offset, MutableByteSpan out, const ReadTarget& to, Status read);
 

@@ -9,7 +9,7 @@ namespace h5mount::io {
 
 class StoredData {
  public:
-  // Of a source that is no single local file nothing is known.
+  // Nothing is known of a source that is no single local file.
   explicit StoredData(ByteSource& source);
 
   // The first offset from `offset` on that may have stored bytes; UINT64_MAX if there is none. Returns

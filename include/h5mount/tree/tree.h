@@ -290,7 +290,7 @@ class Tree {
   virtual std::vector<std::string> watchable() const = 0;
   // Whether a watcher of these paths is told of every change to the sources, and can drop what was cached of
   // them. If not, a change is found by the requests that come to the tree.
-  virtual bool tells_changes() const { return false; }
+  virtual bool notifies_changes() const { return false; }
   // The thread that opens further paths to watch then calls `notify`; null: no longer.
   virtual void when_more_to_watch(std::function<void()> notify) = 0;
 

@@ -289,7 +289,7 @@ void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& 
   adapter_.kernel = helpers.notifier;
   adapter_.tree->set_kernel(helpers.notifier);
   helpers.watch.emplace(adapter_.tree);
-  adapter_.opens_directories = !(adapter_.tree->tells_changes() && helpers.watch->watches());
+  adapter_.opens_directories = !(adapter_.tree->notifies_changes() && helpers.watch->watches());
   adapter_.requests.start();
   // The notifier's running writes may wait for reads of the same pages, so it is stopped while requests are
   // still answered.

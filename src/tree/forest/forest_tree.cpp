@@ -217,7 +217,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   }
 
   // In a directory that is not watched nothing is cached for long, so a watched root is enough.
-  bool tells_changes() const override { return root_->source->watchable().has_value(); }
+  bool notifies_changes() const override { return root_->source->watchable().has_value(); }
 
   void when_more_to_watch(std::function<void()> notify) override { files_.when_more_to_watch(notify); }
 
