@@ -138,7 +138,7 @@ executions() {  # LOG
 # What a target is to cover, below src/.
 sources_of() {  # NAME
   case $1 in
-    whole_file) echo io metadata object chunk dataset cache text view tree ;;
+    whole_file) echo io metadata chunk ahead object dataset cache text view tree ;;
     fsck) echo check ;;
     salvage) echo salvage ;;
     messages) echo format ;;

@@ -5,7 +5,7 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/format/fixed_array.h"
-#include "h5mount/metadata/prefetch.h"
+#include "h5mount/metadata/will_read.h"
 
 namespace h5mount::chunk {
 
@@ -53,7 +53,7 @@ Status ArrayIndex::find_run(std::span<const std::uint64_t> scaled, std::span<Chu
   return {};
 }
 
-// What was asked for and cannot be read is not asked for again.
+// A block that was asked for and cannot be read is not asked for again.
 Status ArrayIndex::ask(Asking& asking, std::uint64_t address, std::uint64_t bytes, Asking::Names names) {
   const bool asked = asking.asked.contains(address);
   if (asked && names == Asking::Names::Others) return {};
@@ -62,7 +62,7 @@ Status ArrayIndex::ask(Asking& asking, std::uint64_t address, std::uint64_t byte
   return fail(Error(ErrorCode::NotFound, "it is asked for"));
 }
 
-bool ArrayIndex::tell(Asking& asking) const {
+bool ArrayIndex::announce(Asking& asking) const {
   if (asking.missing.empty()) return false;
   metadata::will_read_structures(*file_, asking.missing);
   asking.missing.clear();
@@ -75,7 +75,7 @@ bool ArrayIndex::tell(Asking& asking) const {
 void ArrayIndex::will_find(std::span<const Run> runs) const {
   Asking asking;
   do ask_for(runs, asking);
-  while (tell(asking));
+  while (announce(asking));
 }
 
 void ArrayIndex::ask_for(std::span<const Run> runs, Asking& asking) const {
@@ -112,7 +112,7 @@ std::uint64_t ArrayIndex::ask_from(std::uint64_t number) const {
       const std::uint64_t left = span.count - (next - span.first);
       next = left < order_.end() - next ? next + left : order_.end();
     }
-  } while (tell(asking));
+  } while (announce(asking));
   return next;
 }
 
@@ -121,7 +121,7 @@ Status ArrayIndex::for_each(const Visit& visit) const {
   ChunkRecord record;
   Status status;
   unsigned damaged_runs = 0;
-  std::uint64_t asked = file_->source()->far() ? 0 : order_.end();
+  std::uint64_t asked = file_->far() ? 0 : order_.end();
   for (std::uint64_t number = 0; number < order_.end();) {
     if (number >= asked) asked = ask_from(number);
     ElementRun span{.first = number, .count = 1, .block = nullptr, .elements_at = 0};
@@ -149,19 +149,19 @@ Status ArrayIndex::for_each(const Visit& visit) const {
 }
 
 void ArrayIndex::fill_record(const ElementRun& run, std::uint64_t number, ChunkRecord& out) const {
-  out.section_fields.clear();
-  out.address = format::kUndefinedAddress;
-  out.stored_size = 0;
-  out.filter_mask = 0;
-  if (!run.block) return;
-  const std::byte* element = run.element(number, format_.record_bytes());
-  const format::ChunkEntry entry = format_.entry(element);
-  if (entry.address == format::kUndefinedAddress) return;
+  if (run.block)
+    decode_record(format_, run.element(number, format_.record_bytes()), out);
+  else
+    out = {};
+}
+
+void decode_record(const format::ChunkRecordFormat& format, const std::byte* record, ChunkRecord& out) {
+  const format::ChunkEntry entry = format.entry(record);
+  const bool allocated = entry.address != format::kUndefinedAddress;
   out.address = entry.address;
-  out.stored_size = entry.stored_size;
-  out.filter_mask = entry.filter_mask;
-  if (format_.section_bytes() == 0) return;
-  const ByteSpan sections = format_.sections(element);
+  out.stored_size = allocated ? entry.stored_size : 0;
+  out.filter_mask = allocated ? entry.filter_mask : 0;
+  const ByteSpan sections = allocated ? format.sections(record) : ByteSpan();
   out.section_fields.assign(sections.begin(), sections.end());
 }
 

@@ -26,7 +26,7 @@ struct ElementRun {
   }
 };
 
-// What a lookup would read of a far source, in place of reading it: `load_block` notes what is missing. What
+// The blocks that a lookup would read of a far source: `load_block` notes them in place of reading. What
 // other structures are named by is read once it was asked for.
 struct Asking {
   enum class Names : std::uint8_t { Nothing, Others };
@@ -89,7 +89,7 @@ class ArrayIndex : public ChunkIndex {
   Status check_size(std::uint64_t address, std::uint64_t bytes, std::string_view structure) const;
   static Status ask(Asking& asking, std::uint64_t address, std::uint64_t bytes, Asking::Names names);
   void ask_for(std::span<const Run> runs, Asking& asking) const;
-  bool tell(Asking& asking) const;  // false: there was nothing to ask for
+  bool announce(Asking& asking) const;  // false: there was nothing to ask for
   std::uint64_t ask_from(std::uint64_t number) const;
   void fill_record(const ElementRun& run, std::uint64_t number, ChunkRecord& out) const;
 
@@ -98,6 +98,9 @@ class ArrayIndex : public ChunkIndex {
   format::ChunkRecordFormat format_;
   mutable NodeCache<metadata::MetadataBlock> cache_;
 };
+
+// Decodes a record into `out`.
+void decode_record(const format::ChunkRecordFormat& format, const std::byte* record, ChunkRecord& out);
 
 // The parameters of the records that a dataset's chunks need, with `coordinates` scaled offsets in each; and
 // the same for elements of an array.

@@ -12,7 +12,7 @@
 #include "h5mount/base/structures.h"
 #include "h5mount/format/chunk_btree1.h"
 #include "h5mount/format/superblock.h"
-#include "h5mount/metadata/prefetch.h"
+#include "h5mount/metadata/will_read.h"
 #include "index_kinds.h"
 #include "node_cache.h"
 
@@ -64,7 +64,8 @@ class BTree1Index final : public ChunkIndex {
   template <class Wanted>
   std::vector<Place> children_of(const std::vector<Loaded>& nodes, std::size_t most, Wanted wanted) const;
   std::vector<Loaded> load_level(const std::vector<Place>& places, std::uint64_t& left) const;
-  std::vector<ByteRange> all_leaves() const;
+  template <class Wanted>
+  std::vector<ByteRange> missing_leaves(std::size_t most, Wanted wanted) const;
   Result<Loaded> load_root() const;
   std::vector<Loaded> top_level() const;
   Result<Loaded> load_child(const format::ChunkBTree1Node& parent, std::size_t i) const;
@@ -181,28 +182,6 @@ Status BTree1Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   return {};
 }
 
-// A damaged node affects only the chunks below it: all others are visited, and then the first error is
-// returned.
-Status BTree1Index::for_each(const Visit& visit) const {
-  std::optional<metadata::ReadInOrder> ahead;
-  if (file_->source()->far()) ahead.emplace(*file_, all_leaves());
-  Walk walk(*this, ahead ? &*ahead : nullptr);
-  Status status;
-  unsigned damaged_nodes = 0;
-  for (auto more = walk.start(nullptr);; more = walk.next()) {
-    if (!more) {
-      if (status) status = fail(std::move(more).error());
-      if (++damaged_nodes > kMaxDamagedNodes) return status;
-      continue;
-    }
-    if (!*more) return status;
-    const std::span<const std::uint64_t> key(walk.key(), geometry().grid.size());
-    const bool inside = std::ranges::equal(key, geometry().grid, std::less<>{});
-    if (!inside || walk.child().address == format::kUndefinedAddress) continue;
-    if (!visit(key, record(walk.child()))) return status;
-  }
-}
-
 ByteRange BTree1Index::usual_range(std::uint64_t address) const {
   const std::uint64_t children =
       std::clamp(std::uint64_t{2} * file_->superblock().k.indexed_storage, kDefaultMaxChildren, kMaxUsual);
@@ -250,42 +229,55 @@ std::vector<Loaded> BTree1Index::load_level(const std::vector<Place>& places, st
   return out;
 }
 
-void BTree1Index::will_find(std::span<const Run> runs) const {
-  const CoordinateRuns wanted(runs, geometry().grid);
+// The leaves for whose keys `wanted(first, end)` is true and that are not cached, in order, the first `most`
+// of them, as far as memory for the nodes above allows. These are asked for, a level at a time.
+template <class Wanted>
+std::vector<ByteRange> BTree1Index::missing_leaves(std::size_t most, Wanted wanted) const {
   std::vector<std::vector<Loaded>> levels{top_level()};  // places refer to nodes of the one above
   std::uint64_t left = kMaxHeldBytes;
+  std::vector<ByteRange> out;
   while (!levels.back().empty() && levels.back().front()->level > 0) {
-    const std::vector<Place> children = children_of(
-        levels.back(), kMaxAskedNodes,
-        [&](const std::uint64_t* first, const std::uint64_t* end) { return wanted.touch(first, end); });
+    const std::vector<Place> children = children_of(levels.back(), most, wanted);
     if (levels.back().front()->level > 1) {
       levels.push_back(load_level(children, left));
       continue;
     }
-    std::vector<ByteRange> missing;
     for (const Place& place : children)
-      if (!cache_.find(place.address())) missing.push_back(usual_range(place.address()));
-    return metadata::will_read_structures(*file_, missing);
-  }
-}
-
-// The first leaves, as far as the bounds of what is asked for ahead allow.
-std::vector<ByteRange> BTree1Index::all_leaves() const {
-  std::vector<ByteRange> out;
-  const auto all = [](const std::uint64_t*, const std::uint64_t*) { return true; };
-  std::vector<Loaded> level = top_level();
-  while (!level.empty() && level.front()->level > 0) {
-    const std::vector<Place> children = children_of(level, kMaxLeaves, all);
-    if (level.front()->level > 1) {
-      std::uint64_t left = kMaxHeldBytes;
-      level = load_level(children, left);
-      continue;
-    }
-    out.reserve(children.size());
-    for (const Place& place : children) out.push_back(usual_range(place.address()));
-    return out;
+      if (!cache_.find(place.address())) out.push_back(usual_range(place.address()));
+    break;
   }
   return out;
+}
+
+void BTree1Index::will_find(std::span<const Run> runs) const {
+  const CoordinateRuns wanted(runs, geometry().grid);
+  metadata::will_read_structures(
+      *file_, missing_leaves(kMaxAskedNodes, [&](const std::uint64_t* first, const std::uint64_t* end) {
+        return wanted.touch(first, end);
+      }));
+}
+
+// A damaged node affects only the chunks below it: all others are visited, and then the first error is
+// returned.
+Status BTree1Index::for_each(const Visit& visit) const {
+  std::optional<metadata::ReadInOrder> ahead;
+  const auto all = [](const std::uint64_t*, const std::uint64_t*) { return true; };
+  if (file_->far()) ahead.emplace(*file_, missing_leaves(kMaxLeaves, all));
+  Walk walk(*this, ahead ? &*ahead : nullptr);
+  Status status;
+  unsigned damaged_nodes = 0;
+  for (auto more = walk.start(nullptr);; more = walk.next()) {
+    if (!more) {
+      if (status) status = fail(std::move(more).error());
+      if (++damaged_nodes > kMaxDamagedNodes) return status;
+      continue;
+    }
+    if (!*more) return status;
+    const std::span<const std::uint64_t> key(walk.key(), geometry().grid.size());
+    const bool inside = std::ranges::equal(key, geometry().grid, std::less<>{});
+    if (!inside || walk.child().address == format::kUndefinedAddress) continue;
+    if (!visit(key, record(walk.child()))) return status;
+  }
 }
 
 Result<Loaded> BTree1Index::load_root() const {

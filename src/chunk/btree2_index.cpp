@@ -24,7 +24,7 @@ class BTree2Index final : public ChunkIndex {
   Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const override {
     H5_ASSIGN(const auto found, tree_->find(comparison(scaled)));
     ChunkRecord out;
-    if (found) fill_record(found->bytes, out);
+    if (found) decode_record(format_, found->bytes.data(), out);
     return out;
   }
 
@@ -39,7 +39,7 @@ class BTree2Index final : public ChunkIndex {
   Status for_each(const Visit& visit) const override;
 
  private:
-  // Of the record in `out`; null where there is none.
+  // Puts the coordinates of a record into `out`; null where there is no record.
   const std::uint64_t* coordinates_of(ByteSpan record, std::vector<std::uint64_t>& out) const {
     if (record.empty()) return nullptr;
     for (unsigned i = 0; i < out.size(); ++i) out[i] = format_.coordinate(record.data(), i);
@@ -56,7 +56,6 @@ class BTree2Index final : public ChunkIndex {
   metadata::BTree2::Compare comparison(std::span<const std::uint64_t> scaled) const {
     return [this, scaled](ByteSpan record) -> Result<int> { return compare(scaled.data(), record); };
   }
-  void fill_record(ByteSpan record, ChunkRecord& out) const;
 
   std::shared_ptr<const metadata::BTree2> tree_;
   format::ChunkRecordFormat format_;
@@ -77,7 +76,7 @@ Status BTree2Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
       order = compare(at.data(), record);
     }
     if (order > 0) return true;
-    fill_record(record, out[i]);
+    decode_record(format_, record.data(), out[i]);
     return ++i < out.size() && next_row_major(at, grid).has_value();
   };
   return tree_->for_each_from(comparison(scaled), merge);
@@ -92,7 +91,7 @@ Status BTree2Index::for_each(const Visit& visit) const {
   std::optional<Error> damage;
   const auto each = [&](ByteSpan record, std::uint64_t) -> Result<bool> {
     for (unsigned d = 0; d < grid.size(); ++d) scaled[d] = format_.coordinate(record.data(), d);
-    fill_record(record, found);
+    decode_record(format_, record.data(), found);
     if (!found.allocated() || !std::ranges::equal(scaled, grid, std::less<>{})) return true;
     return visit(scaled, found);
   };
@@ -101,17 +100,6 @@ Status BTree2Index::for_each(const Visit& visit) const {
   }));
   if (damage) return fail(*std::move(damage));
   return {};
-}
-
-void BTree2Index::fill_record(ByteSpan record, ChunkRecord& out) const {
-  const format::ChunkEntry entry = format_.entry(record.data());
-  out = ChunkRecord{};
-  if (entry.address == format::kUndefinedAddress) return;
-  out.address = entry.address;
-  out.stored_size = entry.stored_size;
-  out.filter_mask = entry.filter_mask;
-  const ByteSpan sections = format_.sections(record.data());
-  out.section_fields.assign(sections.begin(), sections.end());
 }
 
 }  // namespace

@@ -19,30 +19,26 @@ Status ChunkIndex::find_run(std::span<const std::uint64_t> scaled, std::span<Chu
 Result<std::unique_ptr<ChunkIndex>> open_chunk_index(metadata::FileMetadataPtr file,
                                                      const format::DataLayout& layout,
                                                      const ChunkGeometry& geometry) {
-  if (layout.address == format::kUndefinedAddress) return make_empty_index(geometry);
-  const auto no_such_kind = [&] {
-    return fail(Error(ErrorCode::UnsupportedFeature, structures::kDataLayoutMessage, "chunk_index_type",
-                      format::kUndefinedAddress)
-                    .with_found(static_cast<std::uint64_t>(layout.index)));
+  struct Kind {
+    format::ChunkIndexKind kind;
+    OpenIndex* open;
+    bool structured;  // structured chunks have it too
   };
-  const bool structured = layout.cls == format::LayoutClass::Structured;
-  switch (layout.index) {
-    case format::ChunkIndexKind::BTree1:
-      if (structured) return no_such_kind();
-      return open_btree1_index(std::move(file), layout, geometry);
-    case format::ChunkIndexKind::Single:
-      return open_single_index(layout, geometry);
-    case format::ChunkIndexKind::Implicit:
-      if (structured) return no_such_kind();
-      return open_implicit_index(std::move(file), layout, geometry);
-    case format::ChunkIndexKind::FixedArray:
-      return open_fixed_array_index(std::move(file), layout, geometry);
-    case format::ChunkIndexKind::ExtensibleArray:
-      return open_extensible_array_index(std::move(file), layout, geometry);
-    case format::ChunkIndexKind::BTree2:
-      return open_btree2_index(std::move(file), layout, geometry);
-  }
-  return no_such_kind();
+  static constexpr Kind kKinds[] = {
+      {format::ChunkIndexKind::BTree1, open_btree1_index, false},
+      {format::ChunkIndexKind::Single, open_single_index, true},
+      {format::ChunkIndexKind::Implicit, open_implicit_index, false},
+      {format::ChunkIndexKind::FixedArray, open_fixed_array_index, true},
+      {format::ChunkIndexKind::ExtensibleArray, open_extensible_array_index, true},
+      {format::ChunkIndexKind::BTree2, open_btree2_index, true},
+  };
+  if (layout.address == format::kUndefinedAddress) return make_empty_index(geometry);
+  for (const Kind& kind : kKinds)
+    if (kind.kind == layout.index && (kind.structured || layout.cls != format::LayoutClass::Structured))
+      return kind.open(std::move(file), layout, geometry);
+  return fail(Error(ErrorCode::UnsupportedFeature, structures::kDataLayoutMessage, "chunk_index_type",
+                    format::kUndefinedAddress)
+                  .with_found(static_cast<std::uint64_t>(layout.index)));
 }
 
 }  // namespace h5mount::chunk

@@ -11,18 +11,7 @@ namespace h5mount::chunk {
 
 namespace {
 
-class EmptyIndex final : public ChunkIndex {
- public:
-  explicit EmptyIndex(const ChunkGeometry& geometry) : ChunkIndex(geometry) {}
-
-  Result<ChunkRecord> find(std::span<const std::uint64_t>) const override { return ChunkRecord{}; }
-  Status find_run(std::span<const std::uint64_t>, std::span<ChunkRecord> out) const override {
-    std::ranges::fill(out, ChunkRecord{});
-    return {};
-  }
-  Status for_each(const Visit&) const override { return {}; }
-};
-
+// All chunks of the grid have the same record, and there is one of them if that is allocated.
 class SingleIndex final : public ChunkIndex {
  public:
   SingleIndex(const ChunkGeometry& geometry, ChunkRecord record)
@@ -30,7 +19,7 @@ class SingleIndex final : public ChunkIndex {
 
   Result<ChunkRecord> find(std::span<const std::uint64_t>) const override { return record_; }
   Status for_each(const Visit& visit) const override {
-    if (std::ranges::find(geometry().grid, 0U) != geometry().grid.end()) return {};
+    if (!record_.allocated() || std::ranges::find(geometry().grid, 0U) != geometry().grid.end()) return {};
     const std::vector<std::uint64_t> origin(geometry().grid.size(), 0);
     visit(origin, record_);
     return {};
@@ -94,10 +83,11 @@ class ImplicitIndex final : public ChunkIndex {
 }  // namespace
 
 IndexPtr make_empty_index(const ChunkGeometry& geometry) {
-  return std::make_unique<EmptyIndex>(geometry);
+  return std::make_unique<SingleIndex>(geometry, ChunkRecord{});
 }
 
-Result<IndexPtr> open_single_index(const format::DataLayout& layout, const ChunkGeometry& geometry) {
+Result<IndexPtr> open_single_index(metadata::FileMetadataPtr, const format::DataLayout& layout,
+                                   const ChunkGeometry& geometry) {
   for (const std::uint64_t chunks : geometry.grid)
     if (chunks > 1)
       return fail(Error(ErrorCode::InvalidValue, structures::kDataLayoutMessage, "chunk_index_type",

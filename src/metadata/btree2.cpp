@@ -3,7 +3,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/lru_cache.h"
-#include "h5mount/metadata/prefetch.h"
+#include "h5mount/metadata/will_read.h"
 #include "walk_guard.h"
 
 namespace h5mount::metadata {
@@ -84,7 +84,9 @@ class Tree final : public BTree2 {
     if (empty()) return {};
     Walk walk(*this, &visit, damaged ? &damaged : nullptr);
     std::optional<ReadInOrder> ahead;
-    if (file_->source()->far()) walk.read_ahead(ahead.emplace(*file_, all_leaves()));
+    if (file_->far())
+      walk.read_ahead(
+          ahead.emplace(*file_, missing_leaves(kMaxLeaves, [](ByteSpan, ByteSpan) { return true; })));
     H5_TRY(walk.push(root(), header_.depth));
     return walk.run();
   }
@@ -104,22 +106,11 @@ class Tree final : public BTree2 {
   }
 
   void will_visit(const Between& between) const override {
-    std::vector<NodePtr> owners;  // of the bounds
-    std::uint64_t left = kMaxHeld;
-    std::vector<Place> level = top_place();
-    for (unsigned at = header_.depth; at > 0 && !level.empty(); --at) {
-      std::vector<Place> below;
-      for (const Loaded& node : load_level(level, at, left)) {
-        owners.push_back(node.node);
-        add_children(node, between, kMaxAsked, below);
-      }
-      level = std::move(below);
-    }
-    ask(level, 0);
+    will_read_structures(*file_, missing_leaves(kMaxAsked, between));
   }
 
  private:
-  // What is asked for ahead is bounded by numbers of nodes, not by the file: many nodes of a hostile tree may
+  // Reads ahead are bounded by numbers of nodes, not by the file: many nodes of a hostile tree may
   // have the same child.
   static constexpr std::size_t kMaxAsked = 1'024;       // nodes of a level, at once
   static constexpr std::size_t kMaxLeaves = 1U << 18;   // that a walk over the whole tree is told of
@@ -135,11 +126,6 @@ class Tree final : public BTree2 {
     ByteSpan after, before;
   };
 
-  std::vector<Place> top_place() const {
-    if (empty()) return {};
-    return {{root(), {}, {}}};
-  }
-
   // `out` gets no more than `most` places.
   static void add_children(const Loaded& at, const Between& between, std::size_t most,
                            std::vector<Place>& out) {
@@ -151,12 +137,12 @@ class Tree final : public BTree2 {
     }
   }
 
-  // For those that are not there.
-  void ask(const std::vector<Place>& places, unsigned level) const {
-    std::vector<ByteRange> missing;
+  // The ranges of the nodes that are not cached.
+  std::vector<ByteRange> missing(const std::vector<Place>& places, unsigned level) const {
+    std::vector<ByteRange> out;
     for (const Place& place : places)
-      if (!nodes_.find(place.child.address)) missing.push_back(range_of(place.child, level));
-    will_read_structures(*file_, missing);
+      if (!nodes_.find(place.child.address)) out.push_back(range_of(place.child, level));
+    return out;
   }
   ByteRange range_of(const format::BTree2Child& child, unsigned level) const {
     if (!check(child, level)) return {};
@@ -168,27 +154,29 @@ class Tree final : public BTree2 {
     const std::uint64_t bytes = 2 * std::uint64_t{header_.node_size};  // as stored, and decoded
     places.resize(static_cast<std::size_t>(std::min<std::uint64_t>(places.size(), left / bytes)));
     left -= places.size() * bytes;
-    ask(places, level);
+    will_read_structures(*file_, missing(places, level));
     std::vector<Loaded> out;
     for (const Place& place : places)
       if (auto node = load(place.child, level)) out.push_back({*std::move(node), place.after, place.before});
     return out;
   }
 
-  // The first leaves, as far as the bounds above allow.
-  std::vector<ByteRange> all_leaves() const {
-    std::vector<Place> level = top_place();
+  // The leaves of interest that are not cached, the first `most` of them, as far as the bounds above allow.
+  // The nodes above are asked for, a level at a time.
+  std::vector<ByteRange> missing_leaves(std::size_t most, const Between& between) const {
+    std::vector<NodePtr> owners;  // of the bounds
+    std::uint64_t left = kMaxHeld;
+    std::vector<Place> level;
+    if (!empty()) level.push_back({root(), {}, {}});
     for (unsigned at = header_.depth; at > 0 && !level.empty(); --at) {
-      std::uint64_t left = kMaxHeld;
       std::vector<Place> below;
-      for (const Loaded& node : load_level(level, at, left))
-        add_children(node, [](ByteSpan, ByteSpan) { return true; }, kMaxLeaves, below);
-      for (Place& place : below) place.after = place.before = {};  // their nodes are not kept
+      for (const Loaded& node : load_level(level, at, left)) {
+        owners.push_back(node.node);
+        add_children(node, between, most, below);
+      }
       level = std::move(below);
     }
-    std::vector<ByteRange> out;
-    for (const Place& place : level) out.push_back(range_of(place.child, 0));
-    return out;
+    return missing(level, 0);
   }
 
   // The position of a walk in one node: the next record, and whether the child before it was visited.

@@ -7,7 +7,6 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/momentary.h"
-#include "superblock_extension.h"
 
 namespace h5mount::metadata {
 namespace {

@@ -82,7 +82,7 @@ bool FileWatch::settled(const io::SourceStamp& stamp, const Changed& changed) {
   return true;
 }
 
-// Where what changed cannot be read for a moment, the next check looks again, and until then it is an error.
+// If the change cannot be read for a moment, the next check reads again, and until then it is an error.
 Result<FileWatch::State> FileWatch::apply(const io::SourceStamp& stamp, const Changed& changed) {
   const State before = state_.load(std::memory_order_acquire);
   H5_ASSIGN(const SuperblockBytes superblock, superblock_bytes());
@@ -102,7 +102,7 @@ Result<FileWatch::State> FileWatch::apply(const io::SourceStamp& stamp, const Ch
   return after;
 }
 
-// Those of a file that ends before are others.
+// A file that ends before has other bytes than any superblock.
 Result<FileWatch::SuperblockBytes> FileWatch::superblock_bytes() const {
   SuperblockBytes bytes{};
   const std::uint64_t size = file_->size();

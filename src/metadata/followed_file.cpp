@@ -10,7 +10,7 @@
 namespace h5mount::metadata {
 namespace {
 
-// What a block of another version says of the file cannot be known. One that cannot be read says nothing that
+// The meaning of a block of another version is not known. One that cannot be read says nothing that
 // is needed here: the members of a set were found by it.
 Status check_driver_block(const io::ByteSource& file, std::uint64_t place,
                           const format::Superblock& superblock) {

@@ -7,7 +7,6 @@
 #include "h5mount/base/lru_cache.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/base/thread_annotations.h"
-#include "h5mount/format/fractal_heap_blocks.h"
 #include "h5mount/metadata/btree2.h"
 #include "h5mount/metadata/filter_pipeline.h"
 
@@ -339,33 +338,35 @@ Result<FractalHeap::Object> Heap::cut_checked(const format::ManagedHeapId& id, c
   return cut(id, place, *block);
 }
 
-Result<std::shared_ptr<const filter::FilterPipeline>> make_pipeline(const format::FractalHeapHeader& header) {
-  if (!header.filters) return nullptr;
-  return make_filter_pipeline(header.filters->filters, header.table.max_direct_block_size);
-}
-
 }  // namespace
 
-Result<std::shared_ptr<const FractalHeap>> FractalHeap::open(FileMetadataPtr file,
-                                                             std::uint64_t header_address,
-                                                             std::optional<std::uint16_t> id_length) {
+Result<format::FractalHeapHeader> load_fractal_heap_header(const FileMetadata& file, std::uint64_t address,
+                                                           std::optional<std::uint16_t> id_length) {
   constexpr std::string_view kName = structures::kFractalHeapHeader;
-  const format::FileSizes sizes = file->sizes();
-  H5_ASSIGN(const MetadataBlock start, file->read(header_address, format::kFractalHeapHeaderStart, kName));
-  format::Cursor first = start.cursor(kName);
+  const format::FileSizes sizes = file.sizes();
+  H5_ASSIGN(MetadataBlock block, file.read(address, format::fractal_heap_header_bytes(sizes, 0), kName));
+  format::Cursor first = block.cursor(kName);
   H5_ASSIGN(const std::uint16_t filter_length, format::decode_fractal_heap_filter_length(first));
-  H5_ASSIGN(const MetadataBlock block,
-            file->read(header_address, format::fractal_heap_header_bytes(sizes, filter_length), kName));
+  if (filter_length > 0) {
+    H5_ASSIGN(block, file.read(address, format::fractal_heap_header_bytes(sizes, filter_length), kName));
+  }
   format::Cursor cursor = block.cursor(kName);
-  H5_ASSIGN(format::FractalHeapHeader header,
-            format::decode_fractal_heap_header(cursor, header_address, id_length));
+  return format::decode_fractal_heap_header(cursor, address, id_length);
+}
+
+Result<std::shared_ptr<const FractalHeap>> FractalHeap::open(FileMetadataPtr file, std::uint64_t address,
+                                                             std::optional<std::uint16_t> id_length) {
+  H5_ASSIGN(format::FractalHeapHeader header, load_fractal_heap_header(*file, address, id_length));
   using Referred = FileMetadata::Referred;
   file->refers_to(header.filters ? Referred::FilteredHugeObjects : Referred::HugeObjects,
                   header.huge_btree_address);
   file->refers_to(Referred::FreeSpaceManager, header.free_space_manager_address);
-  H5_ASSIGN(auto pipeline, make_pipeline(header));
-  return std::make_shared<const Heap>(std::move(file), std::move(header), block.file_offset(),
-                                      std::move(pipeline));
+  std::shared_ptr<const filter::FilterPipeline> pipeline;
+  if (header.filters) {
+    H5_ASSIGN(pipeline, make_filter_pipeline(header.filters->filters, header.table.max_direct_block_size));
+  }
+  const std::uint64_t offset = file->base_address() + address;
+  return std::make_shared<const Heap>(std::move(file), std::move(header), offset, std::move(pipeline));
 }
 
 }  // namespace h5mount::metadata

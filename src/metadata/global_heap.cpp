@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "global_heap_collection.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/format/global_heap_format.h"
@@ -12,6 +11,7 @@
 namespace h5mount::metadata {
 namespace {
 
+constexpr std::string_view kGlobalHeapName = "GlobalHeapCollection";
 constexpr std::uint64_t kKeptWhole = 1U << 20;
 
 // The header of the object at `position`; `left` is the number of the collection's bytes from `position` on.
@@ -52,21 +52,8 @@ Status find_objects(const FileMetadata& file, GlobalHeapCollection& collection, 
   return {};
 }
 
-Result<std::shared_ptr<const GlobalHeapCollection>> cached_collection(const FileMetadata& file,
-                                                                      std::uint64_t address) {
-  MetadataCaches* caches = file.caches();
-  if (caches != nullptr) {
-    if (auto found = caches->collections.find(file.number(), address)) return found;
-  }
-  H5_ASSIGN(auto loaded, load_global_heap_collection(file, address));
-  if (caches != nullptr) caches->collections.insert(file.number(), address, loaded, loaded->held_bytes());
-  return loaded;
-}
-
-}  // namespace
-
-Result<std::shared_ptr<const GlobalHeapCollection>> load_global_heap_collection(const FileMetadata& file,
-                                                                                std::uint64_t address) {
+Result<std::shared_ptr<const GlobalHeapCollection>> load_collection(const FileMetadata& file,
+                                                                    std::uint64_t address) {
   H5_ASSIGN(const MetadataBlock head,
             file.read(address, format::global_heap_header_bytes(file.sizes()), kGlobalHeapName, Among::Data));
   format::Cursor cursor = head.cursor(kGlobalHeapName);
@@ -85,7 +72,15 @@ Result<std::shared_ptr<const GlobalHeapCollection>> load_global_heap_collection(
   return collection;
 }
 
-namespace {
+Result<std::shared_ptr<const GlobalHeapCollection>> cached_collection(const FileMetadata& file,
+                                                                      std::uint64_t address) {
+  MetadataCaches* const caches = file.caches();
+  if (caches == nullptr) return load_collection(file, address);
+  if (auto found = caches->collections.find(file.number(), address)) return found;
+  H5_ASSIGN(auto loaded, load_collection(file, address));
+  caches->collections.insert(file.number(), address, loaded, loaded->held_bytes());
+  return loaded;
+}
 
 Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t collection_address,
                                      std::uint32_t index) {
@@ -117,6 +112,10 @@ Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t col
 }
 
 }  // namespace
+
+bool is_global_heap_cached(const FileMetadata& file, std::uint64_t collection_address) {
+  return file.caches() != nullptr && file.caches()->collections.find(file.number(), collection_address);
+}
 
 // A collection has no checksum. In a followed file a collection that lacks the object may have been cached
 // before a writer added the object, so it is read once more.

@@ -1,4 +1,4 @@
-#include "superblock_extension.h"
+#include "file_snapshot.h"
 
 #include "h5mount/format/free_space.h"
 #include "h5mount/metadata/object_header.h"

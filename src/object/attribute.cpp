@@ -4,7 +4,6 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/structures.h"
-#include "h5mount/object/no_such_attribute.h"
 
 namespace h5mount::object {
 
@@ -14,34 +13,18 @@ namespace {
 
 constexpr std::string_view kStructure = "AttributeMessage";
 
-Status resolve_type(const metadata::FileMetadata& file, const format::AttributeParts& parts,
-                    Attribute& attribute) {
-  format::Cursor cursor(parts.datatype, parts.datatype_offset, structures::kDatatypeMessage, file.sizes());
-  if (!parts.shared_datatype) {
-    H5_ASSIGN(attribute.type, format::decode_datatype(cursor));
-    return {};
-  }
-  H5_ASSIGN(
-      const metadata::HeaderMessage stored,
-      metadata::resolve_shared(file, format::MessageType::Datatype, parts.datatype, parts.datatype_offset));
-  format::Cursor elsewhere = stored.cursor(structures::kDatatypeMessage);
-  H5_ASSIGN(attribute.type, format::decode_datatype(elsewhere));
-  return {};
-}
-
-Status resolve_space(const metadata::FileMetadata& file, const format::AttributeParts& parts,
-                     Attribute& attribute) {
-  format::Cursor cursor(parts.dataspace, parts.dataspace_offset, structures::kDataspaceMessage, file.sizes());
-  if (!parts.shared_dataspace) {
-    H5_ASSIGN(attribute.space, format::decode_dataspace(cursor));
-    return {};
-  }
-  H5_ASSIGN(const metadata::HeaderMessage stored,
-            metadata::resolve_shared(file, format::MessageType::Dataspace, parts.dataspace,
-                                     parts.dataspace_offset));
-  format::Cursor elsewhere = stored.cursor(structures::kDataspaceMessage);
-  H5_ASSIGN(attribute.space, format::decode_dataspace(elsewhere));
-  return {};
+// Decodes a part of the message, or the shared message that it refers to.
+template <class Decode>
+auto decode_part(const metadata::FileMetadata& file, format::MessageType type, bool shared, ByteSpan body,
+                 std::uint64_t offset, std::string_view structure, Decode decode) {
+  const metadata::HeaderMessage message{.type = type,
+                                        .flags = shared ? metadata::HeaderMessage::kShared : std::uint8_t{0},
+                                        .creation_order = {},
+                                        .body = body,
+                                        .offset = offset,
+                                        .sizes = file.sizes(),
+                                        .owner = {}};
+  return metadata::decode_message(file, message, structure, decode);
 }
 
 Status take_data(const format::AttributeParts& parts, Attribute& attribute) {
@@ -61,8 +44,12 @@ Status take_data(const format::AttributeParts& parts, Attribute& attribute) {
 
 Status complete(const metadata::FileMetadata& file, const format::AttributeParts& parts,
                 Attribute& attribute) {
-  H5_TRY(resolve_type(file, parts, attribute));
-  H5_TRY(resolve_space(file, parts, attribute));
+  H5_ASSIGN(attribute.type,
+            decode_part(file, format::MessageType::Datatype, parts.shared_datatype, parts.datatype,
+                        parts.datatype_offset, structures::kDatatypeMessage, format::decode_datatype));
+  H5_ASSIGN(attribute.space,
+            decode_part(file, format::MessageType::Dataspace, parts.shared_dataspace, parts.dataspace,
+                        parts.dataspace_offset, structures::kDataspaceMessage, format::decode_dataspace));
   return take_data(parts, attribute);
 }
 

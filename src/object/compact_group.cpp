@@ -19,7 +19,8 @@ class CompactGroup final : public Group {
     return within_budget(*file_, visit, [&](const std::function<bool(const format::Link&)>& each) -> Status {
       for (const metadata::HeaderMessage& message : header_->messages) {
         if (message.type != format::MessageType::Link) continue;
-        const Result<format::Link> link = load(message);
+        const auto link =
+            metadata::decode_message(*file_, message, structures::kLinkMessage, format::decode_link);
         if (!link) {
           if (damaged) damaged(link.error());
         } else if (!each(*link)) {
@@ -34,12 +35,6 @@ class CompactGroup final : public Group {
   bool creation_order_indexed() const override { return creation_order_indexed_; }
 
  private:
-  Result<format::Link> load(const metadata::HeaderMessage& stored) const {
-    H5_ASSIGN(const metadata::HeaderMessage message, metadata::resolve_message(*file_, stored));
-    format::Cursor cursor = message.cursor(structures::kLinkMessage);
-    return format::decode_link(cursor);
-  }
-
   metadata::FileMetadataPtr file_;
   std::shared_ptr<const metadata::ObjectHeader> header_;
   bool creation_order_indexed_;

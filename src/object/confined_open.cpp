@@ -1,6 +1,5 @@
 #include "confined_open.h"
 
-#include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -12,11 +11,11 @@
 #include <string_view>
 
 #include "h5mount/base/mount_table.h"
+#include "h5mount/base/text.h"
 
 namespace h5mount::object {
 namespace {
 
-constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 constexpr int kPathFlags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 constexpr unsigned kMaxSymlinks = 40;  // the kernel's own bound
 
@@ -78,13 +77,6 @@ class MountCheck {
   std::uint64_t mount_ = 0;
 };
 
-std::string_view next_component(std::string_view& rest) {
-  const std::size_t slash = rest.find('/');
-  const std::string_view part = rest.substr(0, slash);
-  rest.remove_prefix(slash == std::string_view::npos ? rest.size() : slash + 1);
-  return part;
-}
-
 // Resolves an absolute path component by component, following symlinks.
 class PathWalk {
  public:
@@ -96,7 +88,7 @@ class PathWalk {
     H5_TRY(mounts_.begin_at(at_));
     while (!rest_.empty()) {
       std::string_view rest = rest_;
-      const std::string part(next_component(rest));
+      const std::string part(take_until(rest, '/'));
       rest_ = std::string(rest);
       if (!part.empty() && part != ".") H5_TRY(step(part));
     }
@@ -145,7 +137,7 @@ Result<UniqueFd> walk(const UniqueFd& directory, const std::string& relative, in
   UniqueFd at(::openat(directory.get(), ".", kPathFlags | O_DIRECTORY));
   std::string_view rest = relative;
   while (at && !rest.empty()) {
-    const std::string part(next_component(rest));
+    const std::string part(take_until(rest, '/'));
     if (part.empty() || part == ".") continue;
     if (part == "..") return fail(open_error(EXDEV, relative));
     UniqueFd next(::openat(at.get(), part.c_str(), kPathFlags | (rest.empty() ? flags & O_DIRECTORY : 0)));
@@ -184,23 +176,9 @@ bool is_refused_mount(std::uint64_t mount, const RefusedTypes& refused) {
          std::ranges::find(refused, found->type) != refused.end();
 }
 
-Result<ConfinedDirectory> ConfinedDirectory::open(const std::string& path) {
-  ConfinedDirectory directory;
-  directory.fd_ = UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.fd_) return fail(open_error(errno, path));
-  return directory;
-}
-
-ConfinedDirectory::ConfinedDirectory(UniqueFd fd) : fd_(std::move(fd)) {}
-
-Result<UniqueFd> ConfinedDirectory::open_file(const std::string& relative,
-                                              const RefusedTypes& refused) const {
-  return resolve_beneath(fd_, relative, kReadFlags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, refused);
-}
-
-Result<UniqueFd> ConfinedDirectory::open_plain_file(const std::string& relative,
-                                                    const RefusedTypes& refused) const {
-  return open_beneath(fd_, relative, kReadFlags, refused);
+Result<UniqueFd> open_within(const UniqueFd& directory, const std::string& relative,
+                             const RefusedTypes& refused) {
+  return resolve_beneath(directory, relative, kReadFlags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, refused);
 }
 
 Result<UniqueFd> open_beneath(const UniqueFd& directory, const std::string& relative, int flags,

@@ -6,6 +6,8 @@
 // a request to the file system mounted there.
 #pragma once
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <string>
@@ -20,27 +22,15 @@ namespace h5mount::object {
 // File system types, as in /proc/self/mountinfo, whose mounts no path may enter.
 using RefusedTypes = std::vector<std::string>;
 
-// A directory held open (O_PATH), so that renaming it later has no effect.
-class ConfinedDirectory {
- public:
-  static Result<ConfinedDirectory> open(const std::string& path);
-  ConfinedDirectory() = default;
-  explicit ConfinedDirectory(UniqueFd fd);  // with O_PATH
+inline constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
-  // Opens `relative` for reading. Symlinks and ".." are resolved as long as the result is beneath the
-  // directory. Other file systems mounted beneath are entered only by a path without symlinks and "..".
-  // Errors: AccessDenied, NotFound, Io.
-  Result<UniqueFd> open_file(const std::string& relative, const RefusedTypes& refused) const;
-  // The same, following no symlink at all.
-  Result<UniqueFd> open_plain_file(const std::string& relative, const RefusedTypes& refused) const;
-
- private:
-  UniqueFd fd_;
-};
-
-// Opens `relative` beneath an open directory, following no symlink at all, with these flags of open(2)
-// (O_PATH among them). Other file systems mounted beneath are entered unless their type is refused. Errors:
-// as those of ConfinedDirectory.
+// Opens `relative` beneath a directory (O_PATH) for reading. Symlinks and ".." are resolved as long as the
+// result is beneath the directory. Other file systems mounted beneath are entered only by a path without
+// symlinks and "..". Errors: AccessDenied, NotFound, Io.
+Result<UniqueFd> open_within(const UniqueFd& directory, const std::string& relative,
+                             const RefusedTypes& refused);
+// The same, following no symlink at all, with these flags of open(2) (O_PATH among them). Other file systems
+// mounted beneath are entered unless their type is refused.
 Result<UniqueFd> open_beneath(const UniqueFd& directory, const std::string& relative, int flags,
                               const RefusedTypes& refused);
 // Whether a mount, given by its number in /proc/self/mountinfo, has a refused type or an unknown one.

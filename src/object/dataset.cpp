@@ -1,7 +1,5 @@
 // Resolves a dataset's messages and checks them against each other, so that higher modules can rely on
 // matching chunk ranks and element sizes.
-#include <utility>
-
 #include "h5mount/base/limits.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/metadata/local_heap.h"
@@ -14,7 +12,7 @@ namespace {
 
 constexpr std::string_view kDataset = "Dataset";
 
-// The messages of a dataset's header, collected in one pass. The first of each type is used, as in libhdf5.
+// The messages of a dataset's header. The first of each type is used, as in libhdf5.
 struct DatasetMessages {
   const metadata::HeaderMessage* dataspace = nullptr;
   const metadata::HeaderMessage* datatype = nullptr;
@@ -25,31 +23,14 @@ struct DatasetMessages {
   const metadata::HeaderMessage* external = nullptr;
 
   explicit DatasetMessages(const metadata::ObjectHeader& header) {
-    for (const metadata::HeaderMessage& message : header.messages)
-      if (const metadata::HeaderMessage** slot = slot_of(message.type); slot != nullptr && *slot == nullptr)
-        *slot = &message;
-  }
-
- private:
-  const metadata::HeaderMessage** slot_of(format::MessageType type) {
-    switch (type) {
-      case format::MessageType::Dataspace:
-        return &dataspace;
-      case format::MessageType::Datatype:
-        return &datatype;
-      case format::MessageType::FillValue:
-        return &fill;
-      case format::MessageType::FillValueOld:
-        return &fill_old;
-      case format::MessageType::DataLayout:
-        return &layout;
-      case format::MessageType::FilterPipeline:
-        return &pipeline;
-      case format::MessageType::ExternalDataFiles:
-        return &external;
-      default:
-        return nullptr;
-    }
+    using enum format::MessageType;
+    dataspace = header.find(Dataspace);
+    datatype = header.find(Datatype);
+    fill = header.find(FillValue);
+    fill_old = header.find(FillValueOld);
+    layout = header.find(DataLayout);
+    pipeline = header.find(FilterPipeline);
+    external = header.find(ExternalDataFiles);
   }
 };
 
@@ -69,19 +50,6 @@ struct Describing {
   void disagrees(const Error& error) { out.disagreements.push_back(error); }
 };
 
-// Decodes a message in place or, if it is shared, where it is stored.
-template <class Decode>
-auto decode_stored(const Describing& d, const metadata::HeaderMessage& message, std::string_view structure,
-                   Decode decode) -> decltype(decode(std::declval<format::Cursor&>())) {
-  if (!message.is_shared()) {
-    format::Cursor cursor = message.cursor(structure);
-    return decode(cursor);
-  }
-  H5_ASSIGN(const metadata::HeaderMessage resolved, metadata::resolve_message(d.file, message));
-  format::Cursor cursor = resolved.cursor(structure);
-  return decode(cursor);
-}
-
 Status need(const Describing& d, const metadata::HeaderMessage* message, std::string_view field) {
   if (message != nullptr) return {};
   if (d.object.header->damage) return fail(*d.object.header->damage);
@@ -90,9 +58,8 @@ Status need(const Describing& d, const metadata::HeaderMessage* message, std::st
 
 Status decode_type(Describing& d) {
   H5_TRY(need(d, d.messages.datatype, "datatype_message"));
-  H5_ASSIGN(d.out.type,
-            decode_stored(d, *d.messages.datatype, structures::kDatatypeMessage,
-                          [](format::Cursor& cursor) { return format::decode_datatype(cursor); }));
+  H5_ASSIGN(d.out.type, metadata::decode_message(d.file, *d.messages.datatype, structures::kDatatypeMessage,
+                                                 format::decode_datatype));
   d.out.element_size = d.out.type->size;
   for (const Error& error : d.out.type->disagreements) d.disagrees(error);
   return {};
@@ -100,9 +67,8 @@ Status decode_type(Describing& d) {
 
 Status decode_space(Describing& d) {
   H5_TRY(need(d, d.messages.dataspace, "dataspace_message"));
-  H5_ASSIGN(d.out.space,
-            decode_stored(d, *d.messages.dataspace, structures::kDataspaceMessage,
-                          [](format::Cursor& cursor) { return format::decode_dataspace(cursor); }));
+  H5_ASSIGN(d.out.space, metadata::decode_message(d.file, *d.messages.dataspace,
+                                                  structures::kDataspaceMessage, format::decode_dataspace));
   if (const format::Field& max = d.out.space.max_below; !max.name.empty())
     d.disagrees(Error(ErrorCode::InvalidValue, structures::kDataspaceMessage, max.name, max.offset)
                     .with_found(max.value)
@@ -112,21 +78,18 @@ Status decode_space(Describing& d) {
 
 Status decode_layout(Describing& d) {
   H5_TRY(need(d, d.messages.layout, "data_layout_message"));
-  H5_ASSIGN(d.out.layout,
-            decode_stored(d, *d.messages.layout, structures::kDataLayoutMessage,
-                          [](format::Cursor& cursor) { return format::decode_data_layout(cursor); }));
+  H5_ASSIGN(d.out.layout, metadata::decode_message(d.file, *d.messages.layout, structures::kDataLayoutMessage,
+                                                   format::decode_data_layout));
   return {};
 }
 
 Status decode_fill(Describing& d) {
   if (d.messages.fill != nullptr) {
-    H5_ASSIGN(d.out.fill, decode_stored(d, *d.messages.fill, "FillValueMessage", [](format::Cursor& cursor) {
-                return format::decode_fill_value(cursor);
-              }));
+    H5_ASSIGN(d.out.fill, metadata::decode_message(d.file, *d.messages.fill, "FillValueMessage",
+                                                   format::decode_fill_value));
   } else if (d.messages.fill_old != nullptr) {
-    H5_ASSIGN(d.out.fill,
-              decode_stored(d, *d.messages.fill_old, "FillValueOldMessage",
-                            [](format::Cursor& cursor) { return format::decode_fill_value_old(cursor); }));
+    H5_ASSIGN(d.out.fill, metadata::decode_message(d.file, *d.messages.fill_old, "FillValueOldMessage",
+                                                   format::decode_fill_value_old));
   } else {
     d.out.fill.defined = true;
   }
@@ -164,11 +127,12 @@ Status decode_pipeline(Describing& d) {
     if (structured) find_unregistered_section_pipeline(d);
     return {};
   }
-  H5_ASSIGN(
-      d.out.pipeline,
-      decode_stored(d, *d.messages.pipeline, structures::kFilterPipelineMessage, [&](format::Cursor& cursor) {
-        return structured ? format::decode_section_pipeline(cursor) : format::decode_filter_pipeline(cursor);
-      }));
+  H5_ASSIGN(d.out.pipeline,
+            metadata::decode_message(d.file, *d.messages.pipeline, structures::kFilterPipelineMessage,
+                                     [&](format::Cursor& cursor) {
+                                       return structured ? format::decode_section_pipeline(cursor)
+                                                         : format::decode_filter_pipeline(cursor);
+                                     }));
   if (!structured && d.out.pipeline.version == 3)
     return fail(Error(ErrorCode::UnsupportedFeature, structures::kFilterPipelineMessage, "version",
                       d.messages.pipeline->offset)
@@ -180,8 +144,8 @@ Status decode_pipeline(Describing& d) {
 Status decode_external(Describing& d) {
   if (d.messages.external == nullptr) return {};
   H5_ASSIGN(const format::ExternalDataFiles files,
-            decode_stored(d, *d.messages.external, "ExternalDataFilesMessage",
-                          [](format::Cursor& cursor) { return format::decode_external_data_files(cursor); }));
+            metadata::decode_message(d.file, *d.messages.external, "ExternalDataFilesMessage",
+                                     format::decode_external_data_files));
   if (files.slots.empty()) return {};
   // The heap is used within this function only: a non-owning pointer suffices.
   const metadata::FileMetadataPtr borrowed(metadata::FileMetadataPtr(), &d.file);
@@ -294,9 +258,7 @@ Result<format::DatatypePtr> committed_datatype(const metadata::FileMetadata& fil
     return fail(Error(ErrorCode::InvalidValue, "CommittedDatatype", "datatype_message",
                       file.base_address() + object.address)
                     .with_detail("is missing"));
-  H5_ASSIGN(const metadata::HeaderMessage resolved, metadata::resolve_message(file, *message));
-  format::Cursor cursor = resolved.cursor(structures::kDatatypeMessage);
-  return format::decode_datatype(cursor);
+  return metadata::decode_message(file, *message, structures::kDatatypeMessage, format::decode_datatype);
 }
 
 }  // namespace h5mount::object

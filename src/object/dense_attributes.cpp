@@ -5,22 +5,19 @@
 //   creation order index record (type 9):
 //   | heap id (8) | message flags (1) | creation order (4) |
 //
-// Where a record's flags say "shared", its id belongs to the shared message heap instead. The hash is lookup3
+// If a record's flags say "shared", its id belongs to the shared message heap instead. The hash is lookup3
 // of the name; a search compares the names of all records with the same hash.
 #include <algorithm>
-#include <array>
 #include <unordered_set>
 
 #include "attribute_parts.h"
+#include "group_kinds.h"
+#include "h5mount/ahead/prefetch.h"
 #include "h5mount/base/checksum.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/structures.h"
-#include "h5mount/metadata/btree2.h"
 #include "h5mount/metadata/fractal_heap.h"
 #include "h5mount/metadata/shared_messages.h"
-#include "h5mount/object/no_such_attribute.h"
-#include "listing_budget.h"
-#include "read_ahead.h"
 
 namespace h5mount::object::attribute_parts {
 
@@ -78,30 +75,18 @@ class Listing {
   Listing(const metadata::FileMetadata& file, AttributeDetail detail, std::function<void(Attribute&)> examine)
       : file_(file), budget_(file), detail_(detail), examine_(std::move(examine)) {}
 
-  // Collects the records of an index that no earlier index had; returns false if some may be missing. The
-  // number of records in an index that is being written may differ from the one its header states.
+  // Collects the records of an index that no earlier index had; returns false if some may be missing.
   bool collect(const Result<std::shared_ptr<const metadata::BTree2>>& index) {
-    const std::size_t errors_before = errors_.size();
     const auto missing = [&](const Error& error) { errors_.push_back(error); };
     if (!index) return missing(index.error()), false;
-    const metadata::BTree2& tree = **index;
-    std::uint64_t count = 0;
-    const Status walked = tree.for_each(
+    return for_each_record(
+        file_, **index,
         [&](ByteSpan bytes, std::uint64_t offset) -> Result<bool> {
-          ++count;
-          H5_ASSIGN(const Record record, decode_record(bytes, offset, tree.type()));
+          H5_ASSIGN(const Record record, decode_record(bytes, offset, (*index)->type()));
           add_record(record, offset);
           return true;
         },
         missing);
-    if (!walked) missing(walked.error());
-    const bool whole = errors_.size() == errors_before;
-    if (!whole || count == tree.record_count() || file_.following()) return whole;
-    missing(
-        Error(ErrorCode::InvalidValue, structures::kBTree2Header, "total_record_count", tree.file_offset())
-            .with_found(tree.record_count())
-            .with_expected(count));
-    return false;
   }
 
   void read(const metadata::FractalHeap& heap) {
@@ -178,10 +163,7 @@ Status for_each_dense(const metadata::FileMetadata& file, const format::Attribut
                       const std::function<void(const Error&)>& damaged, AttributeDetail detail,
                       const std::function<void(Attribute&)>& examine) {
   const metadata::FileMetadataPtr borrowed = borrow(file);
-  const std::array<metadata::StructureAt, 2> wanted{
-      {{metadata::Structure::FractalHeap, info.fractal_heap_address},
-       {metadata::Structure::BTree2, info.name_index_address}}};
-  read_ahead(file, wanted);
+  ahead::prefetch_links(file, info);
   H5_ASSIGN(const auto heap, open_heap(borrowed, info));
   Listing listing(file, detail, examine);
   // Records missing from the name index may be in the creation order index.

@@ -4,15 +4,13 @@
 //   creation order index record (type 6):  | creation order (8) | heap id (7) |
 //
 // Records with equal hash are adjacent and ordered by the names' bytes.
-#include <array>
 #include <unordered_set>
 
 #include "group_kinds.h"
+#include "h5mount/ahead/prefetch.h"
 #include "h5mount/base/checksum.h"
 #include "h5mount/base/structures.h"
-#include "h5mount/metadata/btree2.h"
 #include "h5mount/metadata/fractal_heap.h"
-#include "read_ahead.h"
 
 namespace h5mount::object {
 
@@ -46,13 +44,6 @@ Result<Index> open_index(const metadata::FileMetadataPtr& file, std::uint64_t ad
   return Index{std::move(tree), key_bytes};
 }
 
-std::array<metadata::StructureAt, 2> links_of(const format::LinkInfo& info) {
-  const bool by_name = info.name_index_address != format::kUndefinedAddress;
-  return {
-      {{metadata::Structure::FractalHeap, info.fractal_heap_address},
-       {metadata::Structure::BTree2, by_name ? info.name_index_address : info.creation_order_index_address}}};
-}
-
 class DenseGroup final : public Group {
  public:
   DenseGroup(metadata::FileMetadataPtr file, std::shared_ptr<const metadata::FractalHeap> heap,
@@ -75,7 +66,7 @@ class DenseGroup final : public Group {
 
   Status for_each(const std::function<bool(const format::Link&)>& visit,
                   const std::function<void(const Error&)>& damaged) const override {
-    read_ahead(*file_, links_of(info_));
+    ahead::prefetch_links(*file_, info_);
     return within_budget(*file_, visit, [&](const std::function<bool(const format::Link&)>& each) -> Status {
       const Note note = [&](const Error& error) {
         if (damaged) damaged(error);
@@ -133,31 +124,15 @@ class DenseGroup final : public Group {
     return h5mount::object::open_index(file_, address, type, heap_->heap_id_length());
   }
 
-  // Passes the ids of all records to `each`; returns false if some may be missing, which is noted. The number
-  // of records in a tree that is being written may differ from the one its header states.
+  // Passes the ids of all records to `each`; returns false if some may be missing, which is noted.
   bool list_index(const Result<Index>& index, const EachId& each, const Note& note) const {
     if (!index) return note(index.error()), false;
-    bool whole = true, stopped = false;
-    std::uint64_t count = 0;
-    const auto missing = [&](const Error& error) {
-      whole = false;
-      note(error);
-    };
-    const metadata::BTree2& tree = *index->tree;
-    const Status walked = tree.for_each(
+    return for_each_record(
+        *file_, *index->tree,
         [&](ByteSpan record, std::uint64_t) -> Result<bool> {
-          ++count;
-          stopped = !each(record.subspan(index->key_bytes, heap_->heap_id_length()));
-          return !stopped;
+          return each(record.subspan(index->key_bytes, heap_->heap_id_length()));
         },
-        missing);
-    if (!walked) missing(walked.error());
-    if (whole && !stopped && count != tree.record_count() && !file_->following())
-      missing(
-          Error(ErrorCode::InvalidValue, structures::kBTree2Header, "total_record_count", tree.file_offset())
-              .with_found(tree.record_count())
-              .with_expected(count));
-    return whole;
+        note);
   }
 
   // Records missing from one index may be in the other.
@@ -213,9 +188,34 @@ class DenseGroup final : public Group {
 
 }  // namespace
 
+bool for_each_record(const metadata::FileMetadata& file, const metadata::BTree2& index,
+                     const metadata::BTree2::Visit& visit, const std::function<void(const Error&)>& missing) {
+  bool whole = true, stopped = false;
+  std::uint64_t count = 0;
+  const auto damaged = [&](const Error& error) {
+    whole = false;
+    missing(error);
+  };
+  const Status walked = index.for_each(
+      [&](ByteSpan record, std::uint64_t offset) -> Result<bool> {
+        ++count;
+        H5_ASSIGN(const bool more, visit(record, offset));
+        stopped = !more;
+        return more;
+      },
+      damaged);
+  if (!walked) damaged(walked.error());
+  if (whole && !stopped && count != index.record_count() && !file.following())
+    damaged(
+        Error(ErrorCode::InvalidValue, structures::kBTree2Header, "total_record_count", index.file_offset())
+            .with_found(index.record_count())
+            .with_expected(count));
+  return whole;
+}
+
 Result<std::unique_ptr<Group>> open_dense_group(metadata::FileMetadataPtr file,
                                                 const format::LinkInfo& info) {
-  read_ahead(*file, links_of(info), 1);
+  ahead::prefetch_links(*file, info, 1);
   H5_ASSIGN(auto heap, metadata::FractalHeap::open(file, info.fractal_heap_address));
   auto group = std::make_unique<DenseGroup>(std::move(file), std::move(heap), info);
   // A damaged index is permanent, so the group is opened without it; an I/O error may be temporary and is

@@ -8,7 +8,6 @@
 
 #include "h5mount/base/log.h"
 #include "h5mount/base/text.h"
-#include "h5mount/object/readers.h"
 
 namespace h5mount::object {
 namespace {
@@ -44,6 +43,15 @@ Result<FoundFile> describe(UniqueFd fd, const std::string& path) {
                       static_cast<std::uint32_t>(st.st_mtim.tv_nsec)};
   found.fd = std::move(fd);
   return found;
+}
+
+// `open` opens the same file again.
+template <class Open>
+io::ReopenFile reopen_by(Open open) {
+  return [open = std::move(open)]() -> Result<int> {
+    H5_ASSIGN(UniqueFd again, open());
+    return again.release();
+  };
 }
 
 Error fewer_readers_than_first(const std::string& path) {
@@ -108,8 +116,8 @@ void FileAccess::allow_own_directories(const std::vector<std::string>& directori
       continue;
     }
     // A directory that cannot be opened is omitted; files in it are then reported when they are requested.
-    if (auto directory = ConfinedDirectory::open(path))
-      roots_.push_back({path, std::make_shared<const ConfinedDirectory>(*std::move(directory))});
+    if (UniqueFd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); directory)
+      roots_.push_back({path, std::make_shared<const UniqueFd>(std::move(directory))});
   }
 }
 
@@ -121,10 +129,10 @@ std::optional<std::string> FileAccess::path_within(const std::string& path) cons
   return path.substr(top.size() + 1);
 }
 
-Result<std::shared_ptr<const ConfinedDirectory>> FileAccess::directory_of(const Root& root) const {
+Result<std::shared_ptr<const UniqueFd>> FileAccess::directory_of(const Root& root) const {
   if (root.directory) return root.directory;
   H5_ASSIGN(UniqueFd fd, within_->open_directory(path_within(root.path).value_or("")));
-  return std::make_shared<const ConfinedDirectory>(std::move(fd));
+  return std::make_shared<const UniqueFd>(std::move(fd));
 }
 
 Result<FoundFile> FileAccess::open_user_path(const std::string& path, const FileAttributes* first) const {
@@ -137,10 +145,7 @@ Result<FoundFile> FileAccess::open_user_path(const std::string& path, const File
   H5_ASSIGN(FoundFile found, describe(std::move(fd), path));
   if (options_.for_others && first != nullptr && !readable_by_all_readers(*first, found.attributes))
     return fail(fewer_readers_than_first(path));
-  found.reopen = [open]() -> Result<int> {
-    H5_ASSIGN(UniqueFd again, open());
-    return again.release();
-  };
+  found.reopen = reopen_by(open);
   return found;
 }
 
@@ -150,10 +155,7 @@ Result<FoundFile> FileAccess::open_member(const std::string& path, const FileAtt
   const FileAttributes& member = found.attributes;
   if (options_.for_others && (member.uid != first.uid || !readable_by_all_readers(first, member)))
     return fail(fewer_readers_than_first(path));
-  found.reopen = [self = shared_from_this(), path]() -> Result<int> {
-    H5_ASSIGN(UniqueFd again, self->open_member_file(path));
-    return again.release();
-  };
+  found.reopen = reopen_by([self = shared_from_this(), path] { return self->open_member_file(path); });
   return found;
 }
 
@@ -167,7 +169,7 @@ Result<UniqueFd> FileAccess::open_member_file(const std::string& path) const {
     const auto beneath = find_root(path);
     if (!beneath) return fail(refused(path));
     H5_ASSIGN(const auto directory, directory_of(*beneath->root));
-    return directory->open_plain_file(beneath->relative, options_.refused_types);
+    return open_beneath(*directory, beneath->relative, kReadFlags, options_.refused_types);
   });
 }
 
@@ -233,10 +235,7 @@ Result<FoundFile> FileAccess::open_path(const std::string& path) const {
   H5_ASSIGN(FoundFile found, describe(std::move(fd), path));
   const auto beneath = find_root(found.real_path);
   if (options_.for_others) restrict_by_parents(found, beneath ? beneath->root->path : "/");
-  found.reopen = [open]() -> Result<int> {
-    H5_ASSIGN(UniqueFd again, open());
-    return again.release();
-  };
+  found.reopen = reopen_by(open);
   return found;
 }
 
@@ -250,7 +249,7 @@ Result<UniqueFd> FileAccess::open_confined(const std::string& path) const {
   }
   if (const auto beneath = find_root(path)) {
     H5_ASSIGN(const auto directory, directory_of(*beneath->root));
-    auto fd = directory->open_file(beneath->relative, types);
+    auto fd = open_within(*directory, beneath->relative, types);
     if (fd || fd.error().code() != ErrorCode::AccessDenied || !may_lead_elsewhere()) return fd;
   }
   if (!may_lead_elsewhere() || !find_root(fs::path(path).lexically_normal())) return fail(refused(path));
@@ -258,7 +257,7 @@ Result<UniqueFd> FileAccess::open_confined(const std::string& path) const {
   const auto beneath = find_root(real_path_of(resolved));
   if (!beneath) return fail(refused(path));
   H5_ASSIGN(const auto directory, directory_of(*beneath->root));
-  return directory->open_file(beneath->relative, types);
+  return open_within(*directory, beneath->relative, types);
 }
 
 // Whether a path may lead to another allowed directory. If there is only one directory, nothing outside of it

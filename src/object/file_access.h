@@ -65,7 +65,7 @@ class FileAccess : public std::enable_shared_from_this<FileAccess> {
   struct Root {
     std::string path;
     // Null: the directory is below `within_` and is opened when it is used, as there may be many of them.
-    std::shared_ptr<const ConfinedDirectory> directory;
+    std::shared_ptr<const UniqueFd> directory;  // with O_PATH, so that renaming it has no effect
   };
   struct Beneath {
     const Root* root;
@@ -81,7 +81,7 @@ class FileAccess : public std::enable_shared_from_this<FileAccess> {
   std::optional<Beneath> find_root(const std::string& path) const;
   Error refused(const std::string& path) const;
   std::optional<std::string> path_within(const std::string& path) const;
-  Result<std::shared_ptr<const ConfinedDirectory>> directory_of(const Root& root) const;
+  Result<std::shared_ptr<const UniqueFd>> directory_of(const Root& root) const;
 
   const ExternalAccess options_;
   const std::shared_ptr<const SourceDirectory> within_;

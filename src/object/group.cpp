@@ -4,36 +4,23 @@
 
 namespace h5mount::object {
 
-namespace {
-
-Result<std::unique_ptr<Group>> open_symbol_table(metadata::FileMetadataPtr file,
-                                                 const metadata::HeaderMessage& message) {
-  H5_ASSIGN(const metadata::HeaderMessage found, metadata::resolve_message(*file, message));
-  format::Cursor cursor = found.cursor(structures::kSymbolTableMessage);
-  H5_ASSIGN(const format::SymbolTableMessage table, format::decode_symbol_table_message(cursor));
-  return open_old_group(std::move(file), table);
-}
-
-Result<format::LinkInfo> load_link_info(const metadata::FileMetadata& file,
-                                        const metadata::HeaderMessage& message) {
-  H5_ASSIGN(const metadata::HeaderMessage found, metadata::resolve_message(file, message));
-  format::Cursor cursor = found.cursor(structures::kLinkInfoMessage);
-  return format::decode_link_info(cursor);
-}
-
-}  // namespace
-
 // Link info and link messages take precedence: a writer converts an old group to them when it gets a link
 // that a symbol table cannot hold.
 Result<std::unique_ptr<Group>> Group::open(metadata::FileMetadataPtr file, const Object& object) {
   if (const metadata::HeaderMessage* message = object.header->find(format::MessageType::LinkInfo)) {
-    H5_ASSIGN(const format::LinkInfo info, load_link_info(*file, *message));
+    H5_ASSIGN(
+        const format::LinkInfo info,
+        metadata::decode_message(*file, *message, structures::kLinkInfoMessage, format::decode_link_info));
     if (info.fractal_heap_address != format::kUndefinedAddress)
       return open_dense_group(std::move(file), info);
     return make_compact_group(std::move(file), object.header, info.creation_order_indexed);
   }
-  if (const metadata::HeaderMessage* message = object.header->find(format::MessageType::SymbolTable))
-    return open_symbol_table(std::move(file), *message);
+  if (const metadata::HeaderMessage* message = object.header->find(format::MessageType::SymbolTable)) {
+    H5_ASSIGN(const format::SymbolTableMessage table,
+              metadata::decode_message(*file, *message, structures::kSymbolTableMessage,
+                                       format::decode_symbol_table_message));
+    return open_old_group(std::move(file), table);
+  }
   if (object.header->find(format::MessageType::Link))
     return make_compact_group(std::move(file), object.header, false);
   // The links may be in a lost part of the header.

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "h5mount/metadata/btree2.h"
 #include "h5mount/object/object.h"
 #include "listing_budget.h"
 
@@ -31,6 +32,12 @@ Status within_budget(const metadata::FileMetadata& file,
   }));
   return budget.status("Group");
 }
+
+// Visits the records of an index of links or attributes; `visit` returns false to stop. Returns false if some
+// records may be missing, which `missing` is told. The number of records in an index that is being written
+// may differ from the one its header states.
+bool for_each_record(const metadata::FileMetadata& file, const metadata::BTree2& index,
+                     const metadata::BTree2::Visit& visit, const std::function<void(const Error&)>& missing);
 
 // The NotFound error of every kind of group.
 Error no_such_link(std::string_view name);

@@ -8,23 +8,11 @@ namespace h5mount::object {
 
 class KindDetector {
  public:
-  void take(format::MessageType type) {
-    switch (type) {
-      case format::MessageType::Dataspace:
-      case format::MessageType::DataLayout:
-        dataset_ = true;
-        break;
-      case format::MessageType::SymbolTable:
-      case format::MessageType::LinkInfo:
-      case format::MessageType::Link:
-        group_ = true;
-        break;
-      case format::MessageType::Datatype:
-        datatype_ = true;
-        break;
-      default:
-        break;
-    }
+  void note(format::MessageType type) {
+    using enum format::MessageType;
+    dataset_ = dataset_ || type == Dataspace || type == DataLayout;
+    group_ = group_ || type == SymbolTable || type == LinkInfo || type == Link;
+    datatype_ = datatype_ || type == Datatype;
   }
 
   // Returns nullopt if no message determines the kind.

@@ -11,7 +11,6 @@
 #include "h5mount/base/structures.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/object/file_set.h"
-#include "h5mount/object/readers.h"
 #include "member_files.h"
 
 namespace h5mount::object {

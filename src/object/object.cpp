@@ -22,7 +22,7 @@ Result<Object> open_object(const metadata::FileMetadata& file, std::uint64_t add
   H5_ASSIGN(auto header, metadata::load_object_header(file, address));
   if (header->unsupported) return fail(*header->unsupported);
   KindDetector detector;
-  for (const metadata::HeaderMessage& message : header->messages) detector.take(message.type);
+  for (const metadata::HeaderMessage& message : header->messages) detector.note(message.type);
   const auto kind = detector.kind();
   // With a damaged header, an apparent datatype may be a dataset whose other messages are lost.
   if (kind && (*kind != ObjectKind::Datatype || !header->damage))
@@ -52,12 +52,8 @@ std::optional<std::int64_t> object_modification_time(const Object& object) {
 std::optional<std::string> object_comment(const metadata::FileMetadata& file, const Object& object) {
   const metadata::HeaderMessage* message = object.header->find(format::MessageType::ObjectComment);
   if (message == nullptr) return std::nullopt;
-  const auto resolved = metadata::resolve_message(file, *message);
-  if (!resolved) return std::nullopt;
-  format::Cursor cursor = resolved->cursor("ObjectCommentMessage");
-  auto comment = format::decode_comment(cursor);
-  if (!comment) return std::nullopt;
-  return *std::move(comment);
+  auto comment = metadata::decode_message(file, *message, "ObjectCommentMessage", format::decode_comment);
+  return comment ? std::optional(*std::move(comment)) : std::nullopt;
 }
 
 }  // namespace h5mount::object

@@ -1,9 +1,8 @@
-#include <array>
 #include <atomic>
 
 #include "group_kinds.h"
+#include "h5mount/ahead/prefetch.h"
 #include "h5mount/metadata/symbol_table.h"
-#include "read_ahead.h"
 
 namespace h5mount::object {
 
@@ -20,11 +19,6 @@ Result<format::Link> make_link(const metadata::LocalHeap& heap, std::string name
     link.address = entry.header_address;
   }
   return link;
-}
-
-std::array<metadata::StructureAt, 2> structures_of(const format::SymbolTableMessage& message) {
-  return {{{metadata::Structure::GroupTree, message.btree_address},
-           {metadata::Structure::LocalHeap, message.local_heap_address}}};
 }
 
 class OldGroup final : public Group {
@@ -46,7 +40,7 @@ class OldGroup final : public Group {
 
   Status for_each(const std::function<bool(const format::Link&)>& visit,
                   const std::function<void(const Error&)>& damaged) const override {
-    read_ahead(*file_, structures_of(message_));
+    ahead::prefetch_links(*file_, message_);
     const metadata::SymbolTable table = table_.with_names();
     const auto note = [&](const Error& error) {
       if (!is_momentary(error)) damaged_.store(true, std::memory_order_relaxed);
@@ -76,7 +70,7 @@ class OldGroup final : public Group {
 
 Result<std::unique_ptr<Group>> open_old_group(metadata::FileMetadataPtr file,
                                               const format::SymbolTableMessage& message) {
-  read_ahead(*file, structures_of(message), 1);
+  ahead::prefetch_links(*file, message, 1);
   H5_ASSIGN(metadata::SymbolTable table,
             metadata::SymbolTable::open(file, message.btree_address, message.local_heap_address));
   return std::make_unique<OldGroup>(std::move(file), std::move(table), message);

@@ -35,7 +35,7 @@ std::optional<ObjectKind> peek_object_kind(const metadata::FileMetadata& file, s
       messages, *prefix, [&detector](const format::RawMessage& message) -> Status {
         if (format::must_be_understood(message.type, message.flags))
           return fail(Error(ErrorCode::UnsupportedFeature, kHeader, "message.type", message.type_offset));
-        detector.take(static_cast<format::MessageType>(message.type));
+        detector.note(static_cast<format::MessageType>(message.type));
         return {};
       });
   return walked ? detector.kind() : std::nullopt;

@@ -10,16 +10,6 @@ namespace {
 
 constexpr std::size_t kMaxSoftLinks = 16;  // libhdf5's default
 
-// Appends the components of `path` to `rest` in reverse, so that the next one is popped from the back.
-void push_components(std::string_view path, std::vector<std::string>& rest) {
-  while (!path.empty()) {
-    const std::size_t slash = path.rfind('/');
-    const std::string_view last = slash == std::string_view::npos ? path : path.substr(slash + 1);
-    if (!last.empty() && last != ".") rest.emplace_back(last);
-    path = slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
-  }
-}
-
 Result<format::Link> find_in(const metadata::FileMetadataPtr& file, std::uint64_t address,
                              std::string_view name, PathWork& work) {
   constexpr std::size_t kMaxGroups = 256;
@@ -47,6 +37,15 @@ bool absolute(std::string_view path) {
 }
 
 }  // namespace
+
+void push_components(std::string_view path, std::vector<std::string>& rest) {
+  while (!path.empty()) {
+    const std::size_t slash = path.rfind('/');
+    const std::string_view last = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    if (!last.empty() && last != ".") rest.emplace_back(last);
+    path = slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
+  }
+}
 
 // Terminates: at most kMaxSoftLinks targets are substituted, and every other step removes a component.
 Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::uint64_t start,

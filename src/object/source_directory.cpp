@@ -13,7 +13,9 @@
 #include <optional>
 
 #include "confined_open.h"
+#include "h5mount/base/mix_bits.h"
 #include "h5mount/io/descriptors.h"
+#include "h5mount/object/resolve_path.h"
 
 namespace h5mount::object {
 namespace {
@@ -22,11 +24,8 @@ constexpr std::chrono::milliseconds kKeptOpen{300};
 constexpr unsigned kMaxLinks = 40;  // as in Linux
 
 std::uint64_t digest(std::initializer_list<std::uint64_t> values) {
-  std::uint64_t out = 0x9E37'79B9'7F4A'7C15;
-  for (const std::uint64_t value : values) {
-    out = (out ^ value) * 0xBF58'476D'1CE4'E5B9;
-    out ^= out >> 29;
-  }
+  std::uint64_t out = 1;
+  for (const std::uint64_t value : values) out = mix_bits(out, value);
   return out == 0 ? 1 : out;
 }
 
@@ -72,7 +71,7 @@ SourceEntry entry_of(const struct statx& found) {
   return out;
 }
 
-Error look_error(int why, const std::string& name) {
+Error stat_error(int why, const std::string& name) {
   if (why == ENOENT || why == ENOTDIR || why == ENAMETOOLONG)
     return {ErrorCode::NotFound, "no such file: " + name};
   if (why == EACCES || why == EPERM) return {ErrorCode::AccessDenied, "no permission to look at " + name};
@@ -83,16 +82,6 @@ std::string path_of_names(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : "/") + name;
   return out;
-}
-
-// Puts the names of a path on a stack, its first name on top.
-void push_names(std::string_view path, std::vector<std::string>& stack) {
-  while (!path.empty()) {
-    const std::size_t slash = path.rfind('/');
-    const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
-    if (!name.empty()) stack.emplace_back(name);
-    path = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
-  }
 }
 
 // The rest of `path` below `directory`; nullopt if it is not below it.
@@ -118,11 +107,11 @@ Result<std::shared_ptr<const SourceDirectory>> SourceDirectory::open(const std::
   std::string named = std::filesystem::absolute(path, code).lexically_normal().string();
   while (named.size() > 1 && named.ends_with('/')) named.pop_back();
   UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return fail(look_error(errno, path));
+  if (!fd) return fail(stat_error(errno, path));
   std::string real = real_path_of(fd);
   auto made = std::shared_ptr<const SourceDirectory>(
       new SourceDirectory(std::move(fd), std::move(real), std::move(named), std::move(refused_types)));
-  H5_TRY(made->look({}, {}));
+  H5_TRY(made->stat_entry({}, {}));
   return made;
 }
 
@@ -143,7 +132,7 @@ Result<SourceDirectory::OpenedPtr> SourceDirectory::opened(std::string_view dire
   H5_ASSIGN(UniqueFd fd, open_directory(directory));
   struct statx found = {};
   if (::statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &found) != 0)
-    return fail(look_error(errno, std::string(directory)));
+    return fail(stat_error(errno, std::string(directory)));
   auto made = std::make_shared<const Opened>(std::move(fd), found.stx_mnt_id);
   OpenedPtr oldest;  // closed after the lock is released
   const MutexLock lock(mutex_);
@@ -155,32 +144,32 @@ Result<SourceDirectory::OpenedPtr> SourceDirectory::opened(std::string_view dire
 }
 
 // The kernel alone answers the first call, even at the root of a mount that this program serves.
-Result<SourceEntry> SourceDirectory::look_in(const Opened& directory, const std::string& name) const {
+Result<SourceEntry> SourceDirectory::stat_in(const Opened& directory, const std::string& name) const {
   constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
   constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME;
   if (name.find('/') != std::string::npos || name == "." || name == "..")
-    return fail(look_error(ENOENT, name));
+    return fail(stat_error(ENOENT, name));
   struct statx found = {};
   if (::statx(directory.fd.get(), name.c_str(), kFlags | AT_STATX_DONT_SYNC, STATX_MNT_ID, &found) != 0)
-    return fail(look_error(errno, name));
+    return fail(stat_error(errno, name));
   if (found.stx_mnt_id != directory.mount && is_refused_mount(found.stx_mnt_id, refused_types_))
-    return fail(look_error(ENOENT, name));
+    return fail(stat_error(ENOENT, name));
   if (::statx(directory.fd.get(), name.c_str(), kFlags, kWanted, &found) != 0)
-    return fail(look_error(errno, name));
+    return fail(stat_error(errno, name));
   return entry_of(found);
 }
 
-Result<SourceEntry> SourceDirectory::look(std::string_view directory, const std::string& name) const {
+Result<SourceEntry> SourceDirectory::stat_entry(std::string_view directory, const std::string& name) const {
   H5_ASSIGN(const OpenedPtr open, opened(directory));
-  return look_in(*open, name);
+  return stat_in(*open, name);
 }
 
 Status SourceDirectory::for_each(std::string_view directory, const Visit& visit) const {
   H5_ASSIGN(const OpenedPtr open, opened(directory));
   UniqueFd list(::openat(open->fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!list) return fail(look_error(errno, std::string(directory)));
+  if (!list) return fail(stat_error(errno, std::string(directory)));
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(list.get()), ::closedir);
-  if (!stream) return fail(look_error(errno, std::string(directory)));
+  if (!stream) return fail(stat_error(errno, std::string(directory)));
   (void)list.release();
   for (;;) {
     errno = 0;
@@ -196,7 +185,7 @@ Result<std::string> SourceDirectory::read_link(std::string_view directory, const
   H5_ASSIGN(const OpenedPtr open, opened(directory));
   std::string text(PATH_MAX, '\0');
   const ssize_t length = ::readlinkat(open->fd.get(), name.c_str(), text.data(), text.size());
-  if (length < 0) return fail(look_error(errno, name));
+  if (length < 0) return fail(stat_error(errno, name));
   text.resize(static_cast<std::size_t>(length));
   return text;
 }
@@ -205,21 +194,20 @@ Result<std::string> SourceDirectory::resolve(std::string_view directory, std::st
   std::vector<std::string> at, pending;
   unsigned links = 0;
   const auto follow = [&](std::string_view text) -> Status {
-    if (pending.size() + text.size() > PATH_MAX) return fail(look_error(ENAMETOOLONG, std::string(target)));
-    if (!text.starts_with('/')) return push_names(text, pending), Status();
+    if (pending.size() + text.size() > PATH_MAX) return fail(stat_error(ENAMETOOLONG, std::string(target)));
+    if (!text.starts_with('/')) return push_components(text, pending), Status();
     auto rest = below(text, path_);
     if (!rest) rest = below(text, named_);
     if (!rest) return fail(Error(ErrorCode::AccessDenied, "it leads out of the directory that is shown"));
     at.clear();
-    return push_names(*rest, pending), Status();
+    return push_components(*rest, pending), Status();
   };
-  push_names(directory, at);
+  push_components(directory, at);
   std::ranges::reverse(at);
   H5_TRY(follow(target));
   while (!pending.empty()) {
     const std::string name = std::move(pending.back());
     pending.pop_back();
-    if (name == ".") continue;
     if (name == "..") {
       if (at.empty())
         return fail(Error(ErrorCode::AccessDenied, "it leads out of the directory that is shown"));
@@ -227,7 +215,7 @@ Result<std::string> SourceDirectory::resolve(std::string_view directory, std::st
       continue;
     }
     const std::string here = path_of_names(at);
-    H5_ASSIGN(const SourceEntry entry, look(here, name));
+    H5_ASSIGN(const SourceEntry entry, stat_entry(here, name));
     if (entry.kind == SourceEntry::Kind::Symlink) {
       if (++links > kMaxLinks) return fail(io_error(ELOOP, "following " + std::string(target)));
       H5_ASSIGN(const std::string text, read_link(here, name));
@@ -235,7 +223,7 @@ Result<std::string> SourceDirectory::resolve(std::string_view directory, std::st
       continue;
     }
     if (!pending.empty() && entry.kind != SourceEntry::Kind::Directory)
-      return fail(look_error(ENOTDIR, std::string(target)));
+      return fail(stat_error(ENOTDIR, std::string(target)));
     at.push_back(name);
   }
   return path_of_names(at);
@@ -246,7 +234,7 @@ Result<UniqueFd> SourceDirectory::open_file(std::string_view relative) const {
   const auto open = [&]() -> Result<UniqueFd> {
     H5_ASSIGN(const UniqueFd found, open_beneath(fd_, name, O_PATH | O_NOFOLLOW, refused_types_));
     struct stat st = {};
-    if (::fstat(found.get(), &st) != 0) return fail(look_error(errno, name));
+    if (::fstat(found.get(), &st) != 0) return fail(stat_error(errno, name));
     if (!S_ISREG(st.st_mode)) return fail(Error(ErrorCode::AccessDenied, name + " is not a regular file"));
     return open_resolved(found, name);
   };

@@ -14,8 +14,8 @@ constexpr std::size_t kMaxRemembered = 1U << 16;  // what is forgotten is asked 
 
 }  // namespace
 
-WalkAhead::WalkAhead(metadata::FileMetadataPtr file, metadata::Structure what)
-    : file_(std::move(file)), what_(what), far_(file_->source()->far()) {}
+WalkAhead::WalkAhead(metadata::FileMetadataPtr file, ahead::Wanted what)
+    : file_(std::move(file)), what_(what), far_(file_->far()) {}
 
 void WalkAhead::will_visit(std::span<const std::uint64_t> objects, RequestBudget& budget) {
   if (!far_) return;
@@ -26,9 +26,7 @@ void WalkAhead::will_visit(std::span<const std::uint64_t> objects, RequestBudget
   };
   for (const std::uint64_t address : objects) add(address, 0, level);
   for (std::size_t asked = 0; !level.empty();) {
-    std::vector<metadata::StructureAt> wanted;
-    for (const std::uint64_t address : level) wanted.push_back({what_, address});
-    metadata::prefetch(*file_, wanted, budget);
+    ahead::prefetch(*file_, level, what_, budget);
     asked += level.size();
     std::vector<std::uint64_t> below;
     for (const std::uint64_t address : level) {

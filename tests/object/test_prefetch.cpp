@@ -1,5 +1,5 @@
 // A walk of a far source waits once a level, not once a structure: whatever it reads was asked for before.
-#include "h5mount/metadata/prefetch.h"
+#include "h5mount/ahead/prefetch.h"
 
 #include <gtest/gtest.h>
 
@@ -43,11 +43,8 @@ class LevelWalk {
 
  private:
   void ask_for(const Addresses& headers) const {
-    std::vector<metadata::StructureAt> wanted;
-    for (const std::uint64_t address : headers)
-      wanted.push_back({metadata::Structure::ObjectHeader, address});
     RequestBudget budget;
-    metadata::prefetch(*file_, wanted, budget);
+    ahead::prefetch(*file_, headers, ahead::Wanted::Header, budget);
   }
 
   void visit(std::uint64_t address, Addresses& next) {
@@ -273,16 +270,16 @@ TEST(Prefetch, EndsWhateverStructuresClaim) {
   const auto file = metadata::FileMetadata::open(source, {});
   ASSERT_TRUE(file);
   RequestBudget budget;
-  std::vector<metadata::StructureAt> everything;
-  for (std::uint64_t at = 0; at < source->size(); at += 8)
-    for (const auto kind :
-         {metadata::Structure::ObjectHeader, metadata::Structure::GroupTree, metadata::Structure::LocalHeap,
-          metadata::Structure::FractalHeap, metadata::Structure::BTree2})
-      everything.push_back({kind, at});
-  metadata::prefetch(**file, everything, budget);
+  Addresses everything;
+  for (std::uint64_t at = 0; at < source->size(); at += 8) everything.push_back(at);
+  ahead::prefetch(**file, everything, ahead::Wanted::All, budget);
+  for (const std::uint64_t at : everything) {
+    ahead::prefetch_links(**file, format::SymbolTableMessage{at, at});
+    ahead::prefetch_links(**file, {.fractal_heap_address = at, .name_index_address = at});
+  }
   RequestBudget none({.steps = 0, .time = std::chrono::hours(1)});
   source->forget();
-  metadata::prefetch(**file, everything, none);
+  ahead::prefetch(**file, everything, ahead::Wanted::All, none);
   EXPECT_EQ(source->rounds(), 0U) << "a request whose budget is spent asks for nothing";
 }
 
@@ -304,9 +301,7 @@ TEST(Prefetch, DamagedIndexesOfTextEnd) {
     LevelWalk objects(*whole, false);
     objects.run();
     ASSERT_EQ(objects.objects(), 10U);
-    std::vector<metadata::StructureAt> headers;
-    for (const std::uint64_t at : objects.addresses())
-      headers.push_back({metadata::Structure::ListedObject, at});
+    const Addresses headers = objects.addresses();
     std::mt19937 random(7);
     for (int i = 0; i < 2000; ++i) {
       auto bytes = sound;
@@ -316,7 +311,7 @@ TEST(Prefetch, DamagedIndexesOfTextEnd) {
       const auto file = metadata::FileMetadata::open(source, {});
       if (!file) continue;
       RequestBudget budget;
-      metadata::prefetch(**file, headers, budget);
+      ahead::prefetch(**file, headers, ahead::Wanted::Listed, budget);
       std::uint64_t told = 0;
       for (const ByteRange& range : source->told()) told += range.end - range.begin;
       EXPECT_LE(told, 65U << 20) << libver << ", mutant " << i;

@@ -14,8 +14,8 @@
 // that exceed 64 bits or the bounds of base/limits.h are InvalidValue, LimitExceeded or OutOfRange. The
 // address in a record is not checked against the file size: the reader of the chunk does that.
 //
-// To add an index: decoders in format/, the traversal in src/chunk/<kind>.cpp, a case in open_chunk_index,
-// and cases for the conformance suite of tests/chunk.
+// To add an index: decoders in format/, the traversal in src/chunk/<kind>.cpp, a line of the table in
+// src/chunk/chunk_index.cpp, and cases for the conformance suite of tests/chunk.
 #pragma once
 
 #include <cstdint>

@@ -85,7 +85,7 @@ struct StoredRun {
   std::uint64_t offset = 0, length = 0;
 };
 
-// What a dataset's bytes are from some offset on, up to `end`.
+// Whether a dataset's bytes from some offset on, up to `end`, were written.
 struct WrittenRun {
   std::uint64_t end = 0;
   bool written = true;  // false: nothing was ever written there, so that every element is the fill value
@@ -136,15 +136,17 @@ class DatasetReader {
 
   // Bytes of raw data that the file holds for the dataset (du). For a chunked dataset the whole index is
   // walked, once.
-  virtual Result<std::uint64_t> storage_bytes(RequestBudget& budget) const = 0;
+  virtual Result<std::uint64_t> storage_bytes(RequestBudget& /*budget*/) const {
+    return storage_bytes_known().value_or(size());
+  }
   // The same, if it is known or costs little; else an estimate that needs no read; nullopt if there is none.
-  virtual std::optional<std::uint64_t> storage_bytes_known() const = 0;
+  virtual std::optional<std::uint64_t> storage_bytes_known() const { return size(); }
 
   // The first byte at or after `offset` in allocated storage or in a hole, respectively, as lseek(2)
   // SEEK_DATA and SEEK_HOLE count: the end of the image is a hole. Fails with NotFound (ENXIO) if there is no
-  // data after `offset`.
-  virtual Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const = 0;
-  virtual Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const = 0;
+  // data after `offset`. The default is that all is data.
+  virtual Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const;
+  virtual Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const;
 
   // Whether the bytes from `offset` on, which is below the size, were ever written, whatever the fill value
   // is. `end` is behind `offset`; a run that is written may hold parts that are not, and adjacent runs may be
@@ -159,7 +161,7 @@ class DatasetReader {
 
   // Why every read would fail (a missing filter, an unknown layout), for user.hdf5.error; nullopt if reads
   // work.
-  virtual std::optional<Error> problem() const = 0;
+  virtual std::optional<Error> problem() const { return std::nullopt; }
 
   // The files that the dataset names, each once, in order; the call opens them.
   virtual NamedSources named_sources(std::size_t most, RequestBudget& budget) const {
@@ -181,6 +183,8 @@ class DatasetReader {
 
  protected:
   explicit DatasetReader(object::DatasetDescription description) : description_(std::move(description)) {}
+  // That the bytes [offset, offset + length) are inside the image.
+  Status check_inside(std::uint64_t offset, std::uint64_t length) const;
 
  private:
   object::DatasetDescription description_;

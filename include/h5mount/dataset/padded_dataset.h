@@ -1,5 +1,5 @@
 // PaddedDataset: a dataset as if its extent were larger: behind its own extent every element is the same one.
-// What is read of its own elements is read from its reader.
+// Its own elements are read from its reader.
 #pragma once
 
 #include <memory>
@@ -24,14 +24,6 @@ class PaddedDataset final : public DatasetReader {
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override;
 
   bool sources_changed() const override { return dataset_->sources_changed(); }
-  Result<std::uint64_t> storage_bytes(RequestBudget& budget) const override {
-    return dataset_->storage_bytes(budget);
-  }
-  std::optional<std::uint64_t> storage_bytes_known() const override {
-    return dataset_->storage_bytes_known();
-  }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget&) const override { return offset; }
-  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget&) const override { return size(); }
   std::optional<Error> problem() const override { return dataset_->problem(); }
   MissingSources missing_sources() const override { return dataset_->missing_sources(); }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "h5mount/base/ahead_window.h"
 #include "h5mount/base/request_budget.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/format/cursor.h"
@@ -29,14 +30,14 @@ class ReadPattern {
   // Claims the units before `current` that this reader has passed since the last call: it does not need them
   // again.
   std::pair<std::uint64_t, std::uint64_t> claim_behind(std::uint64_t current);
-  // What a far source was told that this reader will read: units (readahead.h), or bytes of contiguous data.
-  struct Told {
+  // What a far source was asked for ahead of this reader: units (unit_readahead.h), or bytes of contiguous
+  // data.
+  struct Announced {
     Mutex mutex;
-    std::uint64_t until H5_GUARDED_BY(mutex) = 0;  // the first unit that it was not told of
-    std::uint64_t window H5_GUARDED_BY(mutex) = 0;
+    AheadWindow ahead H5_GUARDED_BY(mutex) = {};
     std::uint64_t stored_bytes H5_GUARDED_BY(mutex) = 0;  // of a unit, about; 0: not known yet
   };
-  Told& told() { return told_; }
+  Announced& announced() { return announced_; }
 
   // The offset after the last byte read, for jobs that may outlive the open file: bytes before it need not be
   // read any more.
@@ -47,7 +48,7 @@ class ReadPattern {
   std::atomic<std::uint32_t> streak_{0};
   std::atomic<std::uint64_t> ahead_{0};
   std::atomic<std::uint64_t> behind_{format::kUnlimited};  // kUnlimited: nothing yet
-  Told told_;
+  Announced announced_;
 };
 
 // How a request reads a dataset.

@@ -46,11 +46,11 @@ class MetadataBlock {
   format::FileSizes sizes_;
 };
 
-// What a structure lies among in a file whose space is paged (file space info message): libhdf5 puts global
+// The neighbours of a structure in a file whose space is paged (file space info message): libhdf5 puts global
 // heaps into pages of data, everything else into pages of structures.
 enum class Among : std::uint8_t { Structures, Data };
 
-// What happens when the file changes while it is open.
+// The consequence of a change of the file while it is open.
 enum class Follow : std::uint8_t {
   Never,   // a changed file is Stale for good
   Auto,    // followed from when its status flags name a SWMR writer, and after that writer has closed it
@@ -92,6 +92,8 @@ class FileMetadata {
 
   // The file's bytes by address (0 = base address). Raw data is read directly from here.
   virtual const std::shared_ptr<io::ByteSource>& source() const = 0;
+  // Whether it is worth finding out what will be read (ByteSource::far).
+  virtual bool far() const { return source()->far(); }
 
   // Reads `length` bytes at `address`, through the window cache (structures lie together: one read brings
   // several). Errors: OutOfRange for an undefined address or one beyond the end of file, Truncated,

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "h5mount/format/fractal_heap_blocks.h"
 #include "h5mount/metadata/file_metadata.h"
 
 namespace h5mount::metadata {
@@ -46,5 +47,9 @@ class FractalHeap {
   using Visit = std::function<bool(std::size_t index, const Result<Object>& object)>;
   virtual void read_many(ByteSpan heap_ids, const Visit& visit) const = 0;
 };
+
+// The header alone, as `open` reads it.
+Result<format::FractalHeapHeader> load_fractal_heap_header(
+    const FileMetadata& file, std::uint64_t address, std::optional<std::uint16_t> id_length = std::nullopt);
 
 }  // namespace h5mount::metadata

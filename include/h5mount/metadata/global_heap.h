@@ -25,4 +25,7 @@ class GlobalHeapObject {
 Result<GlobalHeapObject> load_global_heap_object(const FileMetadata& file, std::uint64_t collection_address,
                                                  std::uint32_t index);
 
+// Whether that collection need not be read, as it is kept decoded.
+bool is_global_heap_cached(const FileMetadata& file, std::uint64_t collection_address);
+
 }  // namespace h5mount::metadata

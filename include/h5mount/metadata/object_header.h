@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "h5mount/format/messages.h"
@@ -22,7 +23,8 @@ struct HeaderMessage {
   format::FileSizes sizes;   // the file's
   std::shared_ptr<const void> owner;
 
-  bool is_shared() const { return (flags & 0x02) != 0; }
+  static constexpr std::uint8_t kShared = 0x02;
+  bool is_shared() const { return (flags & kShared) != 0; }
   format::Cursor cursor(std::string_view structure) const { return {body, offset, structure, sizes}; }
 };
 
@@ -55,6 +57,15 @@ Result<std::shared_ptr<const ObjectHeader>> load_object_header(const FileMetadat
 // object header or in the shared message heap). Only one step is made: fails with Cycle if the shared message
 // refers to another one.
 Result<HeaderMessage> resolve_message(const FileMetadata& file, const HeaderMessage& message);
+
+// Decodes the message where it is stored; `decode` takes a cursor over its body.
+template <class Decode>
+auto decode_message(const FileMetadata& file, const HeaderMessage& message, std::string_view structure,
+                    Decode decode) -> decltype(decode(std::declval<format::Cursor&>())) {
+  H5_ASSIGN(const HeaderMessage stored, resolve_message(file, message));
+  format::Cursor cursor = stored.cursor(structure);
+  return decode(cursor);
+}
 
 // The same for the shared datatype or dataspace inside an attribute message (`body` holds the reference).
 Result<HeaderMessage> resolve_shared(const FileMetadata& file, format::MessageType type, ByteSpan body,

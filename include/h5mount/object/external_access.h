@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "h5mount/base/error.h"
+
 namespace h5mount::object {
 
 enum class ExternalPolicy : std::uint8_t {
@@ -58,5 +60,10 @@ struct FileAttributes {
 
 // Whether everyone who may read `shown` may also read `source`.
 bool readable_by_all_readers(const FileAttributes& shown, const FileAttributes& source);
+// Why a file is not shown as part of another one.
+Error fewer_readers(const std::string& source, const std::string& shown);
+// Removes from a file's readers those who may not search a directory above it. `directory`: null if nothing
+// is known of the directory.
+void restrict_by_directory(FileAttributes& file, const FileAttributes* directory);
 
 }  // namespace h5mount::object

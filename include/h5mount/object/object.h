@@ -90,6 +90,11 @@ struct Attribute {
 // Which parts of an attribute to decode: name, character set and creation order only, or all.
 enum class AttributeDetail : std::uint8_t { Name, Full };
 
+// The error for a name that no attribute of an object has, neither in the file nor under user.hdf5.*.
+inline Error no_such_attribute() {
+  return {ErrorCode::NotFound, "no such attribute"};
+}
+
 // Visits all attributes, in creation order if it is tracked, else as stored. Damage is reported as by
 // Group::for_each. `examine` (may be null) receives each attribute as soon as it is decoded, in any order,
 // and may move data out of it, which is then not held in memory while others are read.
@@ -149,9 +154,6 @@ struct DatasetDescription {
   // For joined datasets: for each member of the type the member whose bytes say where its values are missing
   // (those that are not 0), which is no column itself.
   std::vector<std::optional<std::size_t>> masks = {};
-  bool is_mask(std::size_t member) const {
-    return std::ranges::find(masks, std::optional(member)) != masks.end();
-  }
 };
 
 // Resolves and checks all messages of a dataset against each other: chunk rank, element size, product fits.

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "h5mount/base/request_budget.h"
 #include "h5mount/object/object.h"
@@ -31,6 +32,10 @@ struct PathWork {
   metadata::FileMetadataPtr snapshot = nullptr;
   std::optional<Leaving> leaving = std::nullopt;  // of the path resolved last, which then failed
 };
+
+// Appends the components of `path` to `rest` in reverse, so that the next one is popped from the back. Empty
+// ones and `.` are left out.
+void push_components(std::string_view path, std::vector<std::string>& rest);
 
 // Like resolve_path of object.h. Where the path leads out of the file, PathWork::leaving says how.
 Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::uint64_t start,

@@ -45,7 +45,7 @@ class SourceDirectory {
   const std::string& path() const { return path_; }  // absolute, without symlinks
 
   // The entry `name` of a directory; for an empty name the directory itself.
-  Result<SourceEntry> look(std::string_view directory, const std::string& name) const;
+  Result<SourceEntry> stat_entry(std::string_view directory, const std::string& name) const;
   // Visits every name but `.` and `..`, with the kind that the directory itself tells; Other if it does not.
   using Visit = std::function<void(std::string_view name, SourceEntry::Kind kind)>;
   Status for_each(std::string_view directory, const Visit& visit) const;
@@ -71,7 +71,7 @@ class SourceDirectory {
 
   SourceDirectory(UniqueFd fd, std::string path, std::string named, std::vector<std::string> refused_types);
   Result<OpenedPtr> opened(std::string_view directory) const;
-  Result<SourceEntry> look_in(const Opened& directory, const std::string& name) const;
+  Result<SourceEntry> stat_in(const Opened& directory, const std::string& name) const;
 
   const UniqueFd fd_;
   const std::string path_, named_;  // without symlinks, and as the user wrote it

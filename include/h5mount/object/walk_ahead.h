@@ -10,9 +10,9 @@
 #include <span>
 #include <unordered_set>
 
+#include "h5mount/ahead/prefetch.h"
 #include "h5mount/base/request_budget.h"
 #include "h5mount/metadata/file_metadata.h"
-#include "h5mount/metadata/prefetch.h"
 
 namespace h5mount::object {
 
@@ -22,7 +22,7 @@ class WalkAhead {
   static constexpr std::size_t kPage = 256;
 
   // `what` is asked for of each object: Links or what has these too.
-  explicit WalkAhead(metadata::FileMetadataPtr file, metadata::Structure what = metadata::Structure::Object);
+  explicit WalkAhead(metadata::FileMetadataPtr file, ahead::Wanted what = ahead::Wanted::All);
 
   bool is_of_use() const { return far_; }
   // The headers at these addresses are visited next. What is done is charged to `budget`; if that is spent,
@@ -31,7 +31,7 @@ class WalkAhead {
 
  private:
   const metadata::FileMetadataPtr file_;
-  const metadata::Structure what_;
+  const ahead::Wanted what_;
   const bool far_;
   std::unordered_set<std::uint64_t> asked_;
 };

@@ -59,7 +59,7 @@ std::shared_ptr<const ObjectPaths> ObjectPaths::walk(const metadata::FileMetadat
   places->entries_.push_back({.address = file->root_address()});
   places->index_.emplace(file->root_address(), 0);
   std::vector<std::uint32_t> groups{0};
-  Ahead ahead{object::WalkAhead(file, metadata::Structure::Links)};
+  Ahead ahead{object::WalkAhead(file, ahead::Wanted::Links)};
   ahead.budget.allow_for(file->source()->size());
   const std::uint64_t root = file->root_address();
   ahead.walk.will_visit({&root, 1}, ahead.budget);

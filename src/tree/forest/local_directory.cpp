@@ -8,9 +8,8 @@
 #include <filesystem>
 
 #include "h5mount/base/text.h"
-#include "h5mount/io/told_changes.h"
+#include "h5mount/io/notifies_changes.h"
 #include "h5mount/object/file_set.h"
-#include "h5mount/object/readers.h"
 #include "h5mount/tree/forest.h"
 
 namespace h5mount::tree {
@@ -71,7 +70,7 @@ class LocalDirectory final : public ForestDirectory {
 
   Result<ForestEntry> look(const std::string& name) const override {
     ForestEntry out;
-    H5_ASSIGN(out.source, top().look(below_, name));
+    H5_ASSIGN(out.source, top().stat_entry(below_, name));
     switch (out.source.kind) {
       case SourceKind::Directory:
         return out;
@@ -105,7 +104,7 @@ class LocalDirectory final : public ForestDirectory {
     H5_ASSIGN(UniqueFd fd, top().open_directory(below_));
     struct statfs place = {};
     if (::fstatfs(fd.get(), &place) != 0) return fail(io_error(errno, "asking for the type of " + name()));
-    if (!io::tells_changes(place))
+    if (!io::notifies_changes(place))
       return fail({ErrorCode::UnsupportedFeature, "changes of a shared file system are not told"});
     return fd;
   }
@@ -142,14 +141,14 @@ class LocalDirectory final : public ForestDirectory {
 
   // Whether an entry that is not shown is a file, or a symlink to one. The listing did not tell.
   bool is_left_out(const std::string& name) const {
-    const auto entry = top().look(below_, name);
+    const auto entry = top().stat_entry(below_, name);
     return entry && (entry->kind == SourceKind::File || entry->kind == SourceKind::Symlink);
   }
 
   Result<object::SourceEntry> look_at(const std::string& path) const {
     const std::size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return top().look({}, path);
-    return top().look(std::string_view(path).substr(0, slash), path.substr(slash + 1));
+    if (slash == std::string::npos) return top().stat_entry({}, path);
+    return top().stat_entry(std::string_view(path).substr(0, slash), path.substr(slash + 1));
   }
 
   std::optional<Shown> shown(const std::string& path) const {

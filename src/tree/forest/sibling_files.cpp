@@ -7,7 +7,7 @@
 
 #include "../core/inode_numbers.h"
 #include "h5mount/base/shared_slot.h"
-#include "h5mount/object/readers.h"
+#include "h5mount/object/external_access.h"
 #include "h5mount/tree/names.h"
 
 namespace h5mount::tree {

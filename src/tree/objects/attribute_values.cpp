@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "h5mount/object/list_damage.h"
-#include "h5mount/object/no_such_attribute.h"
+#include "h5mount/object/object.h"
 #include "h5mount/text/text_bounds.h"
 #include "h5mount/tree/names.h"
 

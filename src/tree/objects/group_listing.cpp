@@ -5,7 +5,7 @@
 
 #include "../core/node.h"
 #include "group_contents.h"
-#include "h5mount/metadata/prefetch.h"
+#include "h5mount/ahead/prefetch.h"
 #include "h5mount/tree/names.h"
 #include "listings_ahead.h"
 
@@ -88,15 +88,14 @@ std::string_view GroupListing::name(std::size_t position) const {
 // Asks a far file for what a listing is about to read, all together, and a page ahead, as listings are read
 // in order.
 void GroupListing::ask_for_page(std::size_t position) const {
-  if (position % kPageEntries != 0 || !file_->metadata()->source()->far()) return;
-  const auto what = file_->kept<ListingsAhead>().measures() ? metadata::Structure::ListedObject
-                                                            : metadata::Structure::ObjectHeader;
-  std::vector<metadata::StructureAt> objects;
+  if (position % kPageEntries != 0 || !file_->metadata()->far()) return;
+  const auto what = file_->kept<ListingsAhead>().measures() ? ahead::Wanted::Listed : ahead::Wanted::Header;
+  std::vector<std::uint64_t> objects;
   for (std::size_t i = position; i < std::min(position + kPageEntries, items_.size()); ++i)
     if (items_[i].type == static_cast<std::uint8_t>(format::LinkType::Hard))
-      objects.push_back({what, items_[i].address});
+      objects.push_back(items_[i].address);
   RequestBudget budget;
-  metadata::prefetch(*file_->metadata(), objects, budget);
+  ahead::prefetch(*file_->metadata(), objects, what, budget);
 }
 
 DirectoryListing::Item GroupListing::at(std::size_t position, std::string&) const {

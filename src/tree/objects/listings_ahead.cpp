@@ -71,7 +71,7 @@ void ListingsAhead::will_list(const ServedFilePtr& file, std::uint64_t group, st
         links->push_back(link.address);
   }
   const Addresses wanted = next(group, parent, std::move(links));
-  const auto what = measures() ? metadata::Structure::Listing : metadata::Structure::Links;
+  const auto what = measures() ? ahead::Wanted::Listing : ahead::Wanted::Links;
   if (!wanted.empty()) object::WalkAhead(file->metadata(), what).will_visit(wanted, budget);
 }
 
@@ -89,11 +89,11 @@ void ListingsAhead::will_measure(const ServedFilePtr& file, std::uint64_t text, 
   RequestBudget budget;
   const auto listing = GroupContents(file, parent, 0).list(budget);
   if (!listing) return;
-  std::vector<metadata::StructureAt> objects;
+  Addresses objects;
   for (std::size_t i = 0; i < std::min((*listing)->size(), kMaxMeasured); ++i)
     if (const format::Link link = (*listing)->link(i); link.is(format::LinkType::Hard))
-      objects.push_back({metadata::Structure::ListedObject, link.address});
-  metadata::prefetch(*file->metadata(), objects, budget);
+      objects.push_back(link.address);
+  ahead::prefetch(*file->metadata(), objects, ahead::Wanted::Listed, budget);
 }
 
 }  // namespace h5mount::tree

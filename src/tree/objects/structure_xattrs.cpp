@@ -10,7 +10,7 @@
 #include "followed_dataset.h"
 #include "h5mount/base/advice.h"
 #include "h5mount/io/remarks.h"
-#include "h5mount/object/no_such_attribute.h"
+#include "h5mount/object/object.h"
 #include "h5mount/tree/names.h"
 #include "h5mount/tree/xattr_list.h"
 #include "h5mount/view/text_lines.h"

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <map>
 
+#include "h5mount/ahead/prefetch.h"
 #include "h5mount/base/thread_annotations.h"
-#include "h5mount/metadata/prefetch.h"
 #include "h5mount/text/text_bounds.h"
 
 namespace h5mount::view {
@@ -50,8 +50,8 @@ class Turn {
  public:
   // Waits until nobody else has the turn. Errors: those of `budget`.
   Status take(RequestBudget& budget) {
-    while (!take_soon()) H5_TRY(budget.check());  // which reads /proc, so not under the lock
-    return {};
+    return wait_within(budget, mutex_, given_,
+                       [this]() H5_REQUIRES(mutex_) { return !std::exchange(taken_, true); });
   }
   void give() {
     {
@@ -62,13 +62,6 @@ class Turn {
   }
 
  private:
-  bool take_soon() {
-    constexpr std::chrono::milliseconds kLook{50};
-    MutexLock lock(mutex_);
-    if (taken_) given_.wait_for(lock, kLook);
-    return !std::exchange(taken_, true);
-  }
-
   Mutex mutex_;
   Condition given_;
   bool taken_ H5_GUARDED_BY(mutex_) = false;
@@ -101,8 +94,8 @@ Status TableFile::load_rows(std::uint64_t first, std::uint64_t last, std::vector
   out.resize(static_cast<std::size_t>((last - first) * table_.row_bytes));
   H5_TRY(source_.reader->read_into(first * table_.row_bytes, out, budget));
   // What the rows of a far file refer to is asked for together.
-  if (const auto& file = source_.values.file; file && file->source()->far())
-    metadata::prefetch_values(*file, *source_.reader->description().type, out, budget);
+  if (const auto& file = source_.values.file; file && file->far())
+    ahead::prefetch_values(*file, *source_.reader->description().type, out, budget);
   return {};
 }
 

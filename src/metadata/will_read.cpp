@@ -1,17 +1,12 @@
-#include "prefetch_levels.h"
+#include "h5mount/metadata/will_read.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "h5mount/base/checked.h"
-#include "h5mount/base/momentary.h"
 #include "metadata_caches.h"
 
 namespace h5mount::metadata {
 namespace {
-
-constexpr std::size_t kMaxStructures = 1U << 16;
-constexpr std::uint64_t kMaxBytes = 64U << 20;
 
 // In order; ranges that touch become one.
 std::vector<ByteRange> joined(std::vector<ByteRange> ranges) {
@@ -60,8 +55,8 @@ std::vector<ByteRange> in_blocks(const FileMetadata& file, std::span<const ByteR
 
 }  // namespace
 
-void tell_source(const FileMetadata& file, std::span<const ByteRange> structures,
-                 std::span<const ByteRange> data) {
+void will_read_structures(const FileMetadata& file, std::span<const ByteRange> structures,
+                          std::span<const ByteRange> data) {
   std::vector<ByteRange> ranges = in_blocks(file, structures);
   if (auto pages = in_pages(file, ranges); !pages.empty()) ranges = std::move(pages);
   for (const ByteRange& range : in_blocks(file, data)) ranges.push_back(range);
@@ -69,52 +64,19 @@ void tell_source(const FileMetadata& file, std::span<const ByteRange> structures
   if (!ranges.empty()) file.source()->will_read(ranges);
 }
 
-void Levels::expect(std::uint64_t address, std::uint64_t bytes, Decode decode, Among among) {
-  if (address == format::kUndefinedAddress || !seen_.insert(address).second) return;
-  expect_more(address, bytes, std::move(decode), among);
-}
-
-void Levels::expect_more(std::uint64_t address, std::uint64_t bytes, Decode decode, Among among) {
-  if (seen_.size() > kMaxStructures || bytes > kMaxBytes - told_ || address >= file_bytes()) return;
-  told_ += bytes;
-  next_.push_back({address, bytes, std::move(decode), among});
-}
-
-void Levels::with(const MetadataBlock& block, std::uint64_t address, std::uint64_t needed,
-                  const Decode& decode) {
-  if (needed > block.bytes().size())
-    expect_more(address, needed, decode);
-  else if (decode)
-    decode(block);
-}
-
-void Levels::run(unsigned levels) {
-  MomentaryWatch watch;  // whoever needs what failed reads it again
-  run_levels(levels);
-  watch.forget();
-}
-
-void Levels::run_levels(unsigned levels) {
-  for (; levels > 0 && !next_.empty(); --levels) {
-    const std::vector<Place> level = std::exchange(next_, {});
-    std::uint64_t bytes = 0;
-    for (const Place& place : level) bytes += place.bytes;
-    if (!budget_.spend(bytes)) return;
-    tell(level);
-    if (levels == 1) return;
-    for (const Place& place : level) {
-      if (!place.decode) continue;
-      if (const auto block = file_.read_up_to(place.address, place.bytes, kReadAhead, place.among))
-        place.decode(*block);
-    }
-  }
-}
-
-void Levels::tell(const std::vector<Place>& level) const {
-  std::vector<ByteRange> structures, data;
-  for (const Place& place : level)
-    (place.among == Among::Data ? data : structures).push_back({place.address, place.address + place.bytes});
-  tell_source(file_, structures, data);
+// A walk may leave some out, which it has cached, and read others, which are not in the list.
+void ReadInOrder::reached(std::uint64_t address) {
+  constexpr std::size_t kMaxLeftOut = 256, kWindow = 512;
+  const auto end =
+      addresses_.begin() + static_cast<std::ptrdiff_t>(std::min(at_ + kMaxLeftOut, addresses_.size()));
+  const auto found = std::find_if(addresses_.begin() + static_cast<std::ptrdiff_t>(at_), end,
+                                  [&](const ByteRange& range) { return range.begin == address; });
+  if (found == end) return;
+  at_ = static_cast<std::size_t>(found - addresses_.begin());
+  if (asked_ == addresses_.size() || asked_ > at_ + kWindow / 2) return;
+  const std::size_t first = std::max(asked_, at_);
+  asked_ = std::min(at_ + kWindow, addresses_.size());
+  will_read_structures(file_, std::span(addresses_).subspan(first, asked_ - first));
 }
 
 }  // namespace h5mount::metadata
