@@ -42,8 +42,7 @@ class JoinedReader final : public DatasetReader {
       : DatasetReader(std::move(joined)), members_(std::move(members)) {}
 
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
-    if (!range_within(offset, out.size(), size()))
-      return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
+    H5_TRY(check_inside(offset, out.size()));
     if (out.empty()) return {};
     const std::uint64_t row = description().element_size, first = offset / row;
     const std::uint64_t last = divide_up(offset + out.size(), row);
@@ -54,8 +53,6 @@ class JoinedReader final : public DatasetReader {
     return {};
   }
 
-  Result<std::uint64_t> storage_bytes(RequestBudget&) const override { return size(); }
-  std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
   // The first byte of a row in which any member has data.
   Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override {
     const std::uint64_t row = description().element_size;
@@ -69,7 +66,6 @@ class JoinedReader final : public DatasetReader {
     if (first >= size() / row) return fail({ErrorCode::NotFound, "no data after this offset"});
     return std::max(offset, first * row);
   }
-  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget&) const override { return size(); }
 
   std::optional<Error> problem() const override {
     for (std::size_t i = 0; i < members_.size(); ++i)

@@ -15,117 +15,79 @@
 namespace h5mount::dataset {
 namespace {
 
-Error no_data() {
-  return {ErrorCode::NotFound, "no data after this offset"};
-}
-
-// Reads storage that is entirely allocated, or entirely absent.
-class PlainReader : public DatasetReader {
- public:
-  PlainReader(object::DatasetDescription description, bool hole)
-      : DatasetReader(std::move(description)), hole_(hole) {}
-
-  Result<std::uint64_t> storage_bytes(RequestBudget&) const override { return hole_ ? 0 : stored(); }
-  std::optional<std::uint64_t> storage_bytes_known() const override { return hole_ ? 0 : stored(); }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget&) const override {
-    if (offset >= size() || hole_) return fail(no_data());
-    return offset;
-  }
-  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget&) const override {
-    if (offset >= size()) return fail(no_data());
-    return hole_ ? offset : size();
-  }
-  Result<WrittenRun> written_run(std::uint64_t, RequestBudget&) const override {
-    return WrittenRun{size(), !hole_};
-  }
-  std::optional<Error> problem() const override { return {}; }
-
- protected:
-  virtual std::uint64_t stored() const { return size(); }
-  // The length of a request cut at the image's end.
-  std::uint64_t cut(std::uint64_t offset, std::uint64_t length) const {
-    return offset >= size() ? 0 : std::min(length, size() - offset);
-  }
-  Status check(std::uint64_t offset, std::size_t length) const {
-    if (range_within(offset, length, size())) return {};
-    return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(length));
-  }
-
- private:
-  bool hole_;
-};
-
-class UnallocatedReader final : public PlainReader {
+// Reads storage that was never allocated: every byte is the fill value.
+class UnallocatedReader : public DatasetReader {
  public:
   explicit UnallocatedReader(object::DatasetDescription d)
-      : PlainReader(std::move(d), true), fill_(description().fill, description().element_size) {}
+      : DatasetReader(std::move(d)), fill_(description().fill, description().element_size) {}
   Status read(std::uint64_t offset, std::uint64_t length, ReadAccess, Pieces& out) const override {
-    fill_.append(offset, cut(offset, length), out);
+    if (offset < size()) fill_.append(offset, std::min(length, size() - offset), out);
     return {};
   }
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget&) const override {
-    H5_TRY(check(offset, out.size()));
+    H5_TRY(check_inside(offset, out.size()));
     fill_.write(offset, out);
     return {};
   }
+  std::optional<std::uint64_t> storage_bytes_known() const override { return 0; }
   Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override {
-    if (fill_.is_zero() || offset >= size()) return PlainReader::find_data(offset, budget);
-    return offset;
+    return DatasetReader::find_data(fill_.is_zero() ? size() : offset, budget);
   }
   Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override {
-    if (fill_.is_zero() || offset >= size()) return PlainReader::find_hole(offset, budget);
-    return size();
+    H5_ASSIGN(const std::uint64_t end, DatasetReader::find_hole(offset, budget));
+    return fill_.is_zero() ? offset : end;
+  }
+  Result<WrittenRun> written_run(std::uint64_t, RequestBudget&) const override {
+    return WrittenRun{size(), false};
   }
 
  private:
   FillPattern fill_;
 };
 
-class CompactReader final : public PlainReader {
+class CompactReader final : public DatasetReader {
  public:
   explicit CompactReader(object::DatasetDescription d)
-      : PlainReader(std::move(d), false),
+      : DatasetReader(std::move(d)),
         bytes_(std::make_shared<const std::vector<std::byte>>(description().layout.compact_data)) {}
   Status read(std::uint64_t offset, std::uint64_t length, ReadAccess, Pieces& out) const override {
-    const std::uint64_t n = cut(offset, length);
-    if (n > 0)
-      out.add(ByteSpan(*bytes_).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(n)),
-              bytes_);
+    if (offset >= size()) return {};
+    const auto n = static_cast<std::size_t>(std::min(length, size() - offset));
+    out.add(ByteSpan(*bytes_).subspan(static_cast<std::size_t>(offset), n), bytes_);
     return {};
   }
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget&) const override {
-    H5_TRY(check(offset, out.size()));
+    H5_TRY(check_inside(offset, out.size()));
     std::ranges::copy(ByteSpan(*bytes_).subspan(static_cast<std::size_t>(offset), out.size()), out.begin());
     return {};
   }
+  std::optional<std::uint64_t> storage_bytes_known() const override { return bytes_->size(); }
 
  private:
-  std::uint64_t stored() const override { return bytes_->size(); }
   std::shared_ptr<const std::vector<std::byte>> bytes_;
 };
 
-// The kernel's requests are smaller. Who asks for so much at once, from the front on, will read all of it.
+// The kernel's requests are smaller. A reader that asks for so much at once, from the front on, will read
+// all.
 constexpr std::uint64_t kWholeRequest = 4U << 20;
-// Of a far source: as much as is asked for ahead of other forward readers, in requests of no less than this.
-constexpr std::uint64_t kWholeAhead = 48U << 20, kAheadStep = 2U << 20;
 
 // Serves the file's own pages if the file is mapped: no cache and no copy in this process.
-class ContiguousReader final : public PlainReader {
+class ContiguousReader final : public DatasetReader {
  public:
   ContiguousReader(const object::OpenedFilePtr& file, object::DatasetDescription d)
-      : PlainReader(std::move(d), false),
+      : DatasetReader(std::move(d)),
         source_(file->followed->source()),
         address_(description().layout.address) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override {
-    const std::uint64_t n = cut(offset, length);
-    if (n == 0) return {};
+    if (offset >= size() || length == 0) return {};
+    const std::uint64_t n = std::min(length, size() - offset);
     if (out.add_mapped(*source_, address_ + offset, n, source_)) return {};
-    if (access.pattern != nullptr && source_->far()) ask_ahead(offset, n, access.pattern->told());
+    if (access.pattern != nullptr && source_->far()) ask_ahead(offset, n, access.pattern->announced());
     return DatasetReader::read(offset, n, access, out);
   }
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget&) const override {
-    H5_TRY(check(offset, out.size()));
+    H5_TRY(check_inside(offset, out.size()));
     if (Status read = noted_read(source_->read_at(address_ + offset, out)); !read)
       return fail(read.error().within(fmt::format("data of dataset at {:#x}", description().address)));
     return {};
@@ -136,20 +98,21 @@ class ContiguousReader final : public PlainReader {
   }
 
  private:
-  // Of a reader of the whole, as much as may be under way is asked for at once, and from then on always as
-  // much ahead of it, to the end of the data. A far source finds other forward readers itself, and has to
-  // guess how far they go.
-  void ask_ahead(std::uint64_t offset, std::uint64_t length, ReadPattern::Told& told) const {
+  // A reader of the whole has as much as may be under way asked for at once, and from then on always as much
+  // ahead of it, to the end of the data. A far source finds other forward readers itself, and has to guess
+  // how far they go.
+  void ask_ahead(std::uint64_t offset, std::uint64_t length, ReadPattern::Announced& announced) const {
     ByteRange range{};
     {
-      const MutexLock lock(told.mutex);
-      if (offset == 0 && length >= kWholeRequest) told.until = 0, told.window = kWholeAhead;
-      if (offset > told.until) told.window = 0;  // it went elsewhere
-      if (told.window == 0) return;
-      range = {told.until, std::min(offset + told.window, size())};
-      if (range.end < std::min(range.begin + kAheadStep, size()) || range.end <= range.begin) return;
-      told.until = range.end;
+      const MutexLock lock(announced.mutex);
+      AheadWindow& ahead = announced.ahead;
+      if (offset == 0 && length >= kWholeRequest) ahead = {0, AheadWindow::kMostBytes};
+      if (offset > ahead.until) ahead.window = 0;  // it went elsewhere
+      if (ahead.window == 0) return;
+      range = ahead.advance(offset, AheadWindow::kMostBytes);
     }
+    range.end = std::min(range.end, size());
+    if (range.begin >= range.end) return;
     range = {address_ + range.begin, address_ + range.end};
     source_->will_read({&range, 1});
   }
@@ -159,10 +122,10 @@ class ContiguousReader final : public PlainReader {
 };
 
 // Reads external raw files, one after another. As in libhdf5, bytes beyond a raw file's end read as zeros.
-class ExternalReader final : public PlainReader {
+class ExternalReader final : public DatasetReader {
  public:
   ExternalReader(const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription d)
-      : PlainReader(std::move(d), false), files_(environment.files), file_(std::move(file)) {
+      : DatasetReader(std::move(d)), files_(environment.files), file_(std::move(file)) {
     std::uint64_t start = 0;
     for (const object::ExternalSegment& segment : description().external) {
       const std::uint64_t n = std::min(segment.size, size() - start);
@@ -173,7 +136,7 @@ class ExternalReader final : public PlainReader {
   }
 
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
-    H5_TRY(check(offset, out.size()));
+    H5_TRY(check_inside(offset, out.size()));
     auto first = std::ranges::upper_bound(parts_, offset, {}, &Part::start);
     if (first != parts_.begin()) --first;
     for (const Part& part : std::span(first, parts_.end())) {
@@ -290,10 +253,10 @@ class ExternalReader final : public PlainReader {
   mutable std::map<std::string, RawFile> raw_files_ H5_GUARDED_BY(mutex_);
 };
 
-class FailingReader final : public PlainReader {
+class FailingReader final : public UnallocatedReader {
  public:
   FailingReader(object::DatasetDescription d, Error problem)
-      : PlainReader(std::move(d), true), problem_(std::move(problem)) {}
+      : UnallocatedReader(std::move(d)), problem_(std::move(problem)) {}
   Status read(std::uint64_t, std::uint64_t, ReadAccess, Pieces&) const override { return fail(problem_); }
   Status read_into(std::uint64_t, MutableByteSpan, RequestBudget&) const override { return fail(problem_); }
   std::optional<Error> problem() const override { return problem_; }

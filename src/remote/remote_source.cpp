@@ -2,6 +2,7 @@
 #include <array>
 
 #include "bucket_listing.h"
+#include "h5mount/base/ahead_window.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/io/read_target.h"
 #include "object_identity.h"
@@ -16,10 +17,7 @@ constexpr std::uint64_t kFirstBytes = 1U << 20;
 constexpr std::chrono::seconds kLookEvery{10};
 constexpr std::uint64_t kBlockBytes = 64U << 10;
 constexpr std::size_t kMaxPiece = 16U << 20;
-constexpr std::uint64_t kMaxAheadRequest = 2U << 20;
 constexpr std::uint64_t kMaxFollowed = 8U << 20;
-// Sixteen requests under way, and some that have come before others that were asked for earlier.
-constexpr std::uint64_t kMaxAhead = 24 * kMaxAheadRequest;
 // What is little is part of a structure: what lies beside it is often wanted next.
 constexpr std::uint64_t kMaxWindow = 1U << 20;
 
@@ -31,8 +29,7 @@ std::shared_ptr<DiskObject> on_disk(const FarObject& object) {
 }
 
 // Finds readers that go forward through bytes that nobody announced: of each the place that it will read
-// next, and how much was asked for ahead of it. The window grows from a block on; a full one moves by whole
-// requests, so that as many as may be are under way all the time.
+// next, and how much was asked for ahead of it.
 class ForwardReaders {
  public:
   // To be called if `range` was read and had to be waited for, or was fetched ahead. Returns the range to ask
@@ -41,35 +38,30 @@ class ForwardReaders {
     const MutexLock lock(mutex_);
     for (Reader& reader : readers_)
       if (reader.is_at(range)) return reader.advance(range);
-    readers_[oldest_++ % readers_.size()] = {range.end, range.end, 0};
+    readers_[oldest_++ % readers_.size()] = {range.end, {range.end, 0}};
     return {0, 0};
   }
 
  private:
   struct Reader {
-    std::uint64_t last = 0, asked = 0, window = 0;
+    std::uint64_t last = 0;
+    AheadWindow ahead = {};
 
     // The requests of a reader that is known to go forward may overtake each other.
     bool is_at(ByteRange range) const {
-      const std::uint64_t overtaken = window >= kMaxOvertaken ? kMaxOvertaken : 0;
+      const std::uint64_t overtaken = ahead.window >= kMaxOvertaken ? kMaxOvertaken : 0;
       return last > 0 && range.begin + overtaken >= last &&
-             range.begin <= std::max(last + kBlockBytes, asked);
+             range.begin <= std::max(last + kBlockBytes, ahead.until);
     }
 
     ByteRange advance(ByteRange range) {
       if (range.end <= last) return {0, 0};
       last = range.end;
-      const std::uint64_t left = asked > last ? asked - last : 0;
-      const bool full = window == kMaxAhead;
-      if (full ? left + kMaxAheadRequest > window : left > window / 2) return {0, 0};
-      // Who reads much at once is on its way through data.
+      // A reader that reads much at once is on its way through data.
       const std::uint64_t length = range.end - range.begin;
-      const std::uint64_t grown = length > kBlockBytes ? std::max(window, length) * 4 : window * 2;
-      window = std::clamp(grown, kBlockBytes, kMaxAhead);
-      const std::uint64_t from = std::max(asked, last);
-      asked = last + window;
-      if (full) asked -= (asked - from) % kMaxAheadRequest;
-      return {from, asked};
+      const std::uint64_t grown =
+          length > kBlockBytes ? std::max(ahead.window, length) * 4 : ahead.window * 2;
+      return ahead.advance(last, grown, kBlockBytes);
     }
   };
   static constexpr std::uint64_t kMaxOvertaken = 2U << 20;
@@ -179,8 +171,9 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
 
   void ask_ahead(ByteRange ahead) const {
     std::vector<ByteRange> parts;
-    for (std::uint64_t begin = ahead.begin; begin < std::min(ahead.end, size_); begin += kMaxAheadRequest)
-      parts.push_back({begin, std::min({begin + kMaxAheadRequest, ahead.end, size_})});
+    for (std::uint64_t begin = ahead.begin; begin < std::min(ahead.end, size_);
+         begin += AheadWindow::kRequestBytes)
+      parts.push_back({begin, std::min({begin + AheadWindow::kRequestBytes, ahead.end, size_})});
     for (const ByteRange& part : parts) segments_.ask({&part, 1}, true);
   }
 

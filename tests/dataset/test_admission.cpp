@@ -149,7 +149,8 @@ TEST(Admission, DecodesWhoseSourceHangsHoldUpNobody) {
 // whose place was given away.
 TEST(Admission, LargeReadsAreBoundedByTheirBytesAlsoWhereTheyHang) {
   constexpr std::uint64_t kBytes = 2000;
-  Admission pool(16, {.small = 1000, .hangs_after = std::chrono::milliseconds(20), .most_given = 3 * kBytes});
+  Admission pool(16,
+                 {.small = 1000, .hangs_after = std::chrono::milliseconds(20), .most_released = 3 * kBytes});
   HangingSource source;
   std::vector<std::jthread> threads;
   for (int i = 0; i < 8; ++i)

@@ -153,7 +153,7 @@ TEST(SparseSections, EndWithAChecksumOrNot) {
 // The position of each value according to the chunk: linear element -> ordinal.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const dataset::SparseChunk& chunk) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
-  for (const auto& s : chunk.stretches())
+  for (const auto& s : chunk.runs())
     for (std::uint64_t k = 0; k < s.length; ++k) out.emplace_back(s.linear + k, s.ordinal + k);
   return out;
 }
@@ -198,7 +198,7 @@ TEST(SparseChunk, NothingSelectedHasNoValues) {
   encoded.selection = ByteBuilder().u32(0).u32(1).u64(0);  // none
   const auto chunk = chunk_of(encoded, 0);
   ASSERT_TRUE(chunk) << chunk.error().text();
-  EXPECT_TRUE(chunk->stretches().empty());
+  EXPECT_TRUE(chunk->runs().empty());
 }
 
 struct SelectionLie {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "chunked/read_strategy.h"
-#include "core/readahead.h"
+#include "core/unit_readahead.h"
 #include "memory_dataset.h"
 
 namespace h5mount::test {

@@ -34,21 +34,21 @@ Admission& Admission::decodes() {
   return *decodes;
 }
 
-// A far source gives up a request that is not answered. Its readers' places are given away before that, so
+// A far source gives up a request that is not answered. Its readers' places are released before that, so
 // that one source which hangs does not hold up others.
 Admission& Admission::fetches() {
   constexpr unsigned kRequests = 16;
   static auto* const fetches = new Admission(kRequests, {.small = kSmallFetch,
                                                          .hangs_after = std::chrono::seconds(2),
                                                          .least_rate = 4U << 20,
-                                                         .most_given = kFetchBytes});
+                                                         .most_released = kFetchBytes});
   return *fetches;
 }
 
 void Admission::allow(unsigned leases) {
   const MutexLock lock(mutex_);
   if (leases <= leases_) return;
-  kept_.reserve(leases);
+  idle_.reserve(leases);
   free_ += leases - std::exchange(leases_, leases);
   small_.wake_next();
 }
@@ -63,7 +63,7 @@ void Admission::wait_for_place(const DecodeMemory& memory, Line line, MutexLock&
   FairTurns& turns = large ? large_ : small_;
   if (large) note_long_work();
   if (!fits(memory) || turns.longest_wait() > kPatience) {
-    look_for_hanging();
+    watch_for_hanging();
     FairTurns::Turn turn{memory.owner};
     if (line == Line::First)
       turns.join_first(turn);
@@ -79,7 +79,7 @@ void Admission::wait_for_place(const DecodeMemory& memory, Line line, MutexLock&
   turns.wake_next();  // there may be a place for the next one too
 }
 
-void Admission::give_place(const DecodeMemory& memory) {
+void Admission::release_place(const DecodeMemory& memory) {
   if (is_large(memory))
     in_flight_ -= memory.bytes;
   else
@@ -87,46 +87,46 @@ void Admission::give_place(const DecodeMemory& memory) {
   (is_large(memory) ? large_ : small_).wake_next();
 }
 
-std::unique_ptr<DecodeScratch> Admission::take(const DecodeMemory& memory) {
+std::unique_ptr<DecodeScratch> Admission::acquire(const DecodeMemory& memory) {
   MutexLock lock(mutex_);
   // Nothing after the wait may fail, or a place would be lost.
   leased_.reserve(leased_.size() + small_.waiting() + large_.waiting() + 1);
   std::unique_ptr<DecodeScratch> scratch;
-  if (is_large(memory) || kept_.empty()) {
+  if (is_large(memory) || idle_.empty()) {
     scratch = std::make_unique<DecodeScratch>();
   } else {
-    scratch = std::move(kept_.back());
-    kept_.pop_back();
+    scratch = std::move(idle_.back());
+    idle_.pop_back();
   }
   wait_for_place(memory, Line::Owners, lock);
   scratch->memory_ = memory;
   scratch->pool_ = this;
-  scratch->place_given_ = false;
+  scratch->place_released_ = false;
   leased_.push_back(scratch.get());
   return scratch;
 }
 
-void Admission::give(std::unique_ptr<DecodeScratch> scratch) {
+void Admission::release(std::unique_ptr<DecodeScratch> scratch) {
   const bool large = is_large(scratch->memory_);
   if (!large) scratch->trim(kKeepBytes);
   const MutexLock lock(mutex_);
   std::erase(leased_, scratch.get());
-  if (scratch->place_given_) {
-    if (large) given_ -= scratch->memory_.bytes;
+  if (scratch->place_released_) {
+    if (large) released_ -= scratch->memory_.bytes;
     return;
   }
-  give_place(scratch->memory_);
-  if (!large && kept_.size() < leases_) kept_.push_back(std::move(scratch));
+  release_place(scratch->memory_);
+  if (!large && idle_.size() < leases_) idle_.push_back(std::move(scratch));
 }
 
 // Makes the watchdog look at the running decodes while others wait.
-void Admission::look_for_hanging() {
+void Admission::watch_for_hanging() {
   if (check_) return check_->wake();
   try {
     check_.emplace(bounds_.hangs_after, [this](Watchdog::Clock::time_point) {
       const MutexLock lock(mutex_);
       if (small_.waiting() + large_.waiting() == 0) return false;
-      give_places_of_hanging();
+      release_places_of_hanging();
       return true;
     });
   } catch (const std::exception&) {  // no thread, or no memory for one: the next one that waits tries again
@@ -142,22 +142,23 @@ bool Admission::hangs(const DecodeScratch& scratch, std::int64_t now) const {
   return since != 0 && since <= now - may_take.count();
 }
 
-void Admission::give_places_of_hanging() {
+void Admission::release_places_of_hanging() {
   const std::int64_t now = nanoseconds_now();
   for (DecodeScratch* const scratch : leased_) {
     const std::uint64_t bytes = is_large(scratch->memory_) ? scratch->memory_.bytes : 0;
-    if (scratch->place_given_ || bytes > bounds_.most_given - given_ || !hangs(*scratch, now)) continue;
-    scratch->place_given_ = true;
-    given_ += bytes;
-    give_place(scratch->memory_);
+    if (scratch->place_released_ || bytes > bounds_.most_released - released_ || !hangs(*scratch, now))
+      continue;
+    scratch->place_released_ = true;
+    released_ += bytes;
+    release_place(scratch->memory_);
   }
 }
 
-void Admission::take_place_again(DecodeScratch& scratch) {
+void Admission::acquire_place_again(DecodeScratch& scratch) {
   MutexLock lock(mutex_);
   wait_for_place(scratch.memory_, Line::First, lock);
-  scratch.place_given_ = false;
-  if (is_large(scratch.memory_)) given_ -= scratch.memory_.bytes;
+  scratch.place_released_ = false;
+  if (is_large(scratch.memory_)) released_ -= scratch.memory_.bytes;
 }
 
 Status DecodeScratch::read(const io::ByteSource& source, std::uint64_t address, MutableByteSpan out) {
@@ -171,8 +172,8 @@ Status DecodeScratch::read(const io::ByteSource& source, std::uint64_t address, 
     const Reading reading{reading_since_};
     done = noted_read(source.read_at(address, out));
   }
-  // If the place is given away just after this check, one decode more than allowed runs.
-  if (place_given_.load()) pool_->take_place_again(*this);
+  // If the place is released just after this check, one decode more than allowed runs.
+  if (place_released_.load()) pool_->acquire_place_again(*this);
   return done;
 }
 

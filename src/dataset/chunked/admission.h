@@ -1,12 +1,12 @@
 // Admission: places for work on chunks, and the memory for it: buffers for stored bytes and for the steps
 // between filters. Decodes have places of their own, and so have reads of far sources (chunk_decode.h).
-// What needs little memory are admitted by number; others by their bytes, so that a few large chunks
+// Small ones are admitted by their number; others by their bytes, so that a few large chunks
 // cannot take all memory, and small chunks never wait for large ones. Datasets whose decodes wait take turns:
 // one with many slow chunks holds up another for one of them. A thread that runs may pass those that have
 // waited for a short time only.
 //
 // The holder of a lease only reads and decodes: it never waits for another one. If it waits for a source for
-// long, its place is given to the next decode, and it waits for a place again before it goes on: a source
+// long, its place is released for the next decode, and it waits for a place again before it goes on: a source
 // that hangs delays only those that need it.
 #pragma once
 
@@ -52,7 +52,7 @@ class DecodeScratch {
   Admission* pool_ = nullptr;
   DecodeMemory memory_;
   std::atomic<std::int64_t> reading_since_ = 0;  // nanoseconds of the steady clock; 0: not reading
-  std::atomic<bool> place_given_ = false;        // changed with the pool's mutex held
+  std::atomic<bool> place_released_ = false;     // changed with the pool's mutex held
 };
 
 class Admission {
@@ -71,17 +71,17 @@ class Admission {
 
   struct Bounds {
     std::uint64_t small = kSmall;  // work that needs at most this many bytes is admitted by number
-    // How long a source may take to answer until its reader's place is given to another decode: so long, and
-    // the time that its bytes take at this rate, in bytes a second.
+    // How long a source may take to answer until its reader's place is released for another decode: so long,
+    // and the time that its bytes take at this rate, in bytes a second.
     std::chrono::milliseconds hangs_after{500};
     std::uint64_t least_rate = UINT64_MAX;
-    // The bytes of large work whose place is given away, so that slow sources do not take all memory.
-    std::uint64_t most_given = UINT64_MAX;
+    // The bytes of large work whose place is released, so that slow sources do not take all memory.
+    std::uint64_t most_released = UINT64_MAX;
   };
   explicit Admission(unsigned small_decodes) : Admission(small_decodes, Bounds()) {}
   Admission(unsigned small_decodes, const Bounds& bounds)
       : bounds_(bounds), leases_(small_decodes), free_(small_decodes) {
-    kept_.reserve(leases_);
+    idle_.reserve(leases_);
   }
 
   // Raises the number of small decodes that may run together to `leases`, if it is lower.
@@ -90,8 +90,8 @@ class Admission {
   class Lease {
    public:
     explicit Lease(Admission& pool, const DecodeMemory& memory = {})
-        : pool_(pool), scratch_(pool.take(memory)) {}
-    ~Lease() { pool_.give(std::move(scratch_)); }
+        : pool_(pool), scratch_(pool.acquire(memory)) {}
+    ~Lease() { pool_.release(std::move(scratch_)); }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     DecodeScratch& operator*() { return *scratch_; }
@@ -109,14 +109,14 @@ class Admission {
 
  private:
   friend class DecodeScratch;
-  std::unique_ptr<DecodeScratch> take(const DecodeMemory& memory);
-  void give(std::unique_ptr<DecodeScratch> scratch);
+  std::unique_ptr<DecodeScratch> acquire(const DecodeMemory& memory);
+  void release(std::unique_ptr<DecodeScratch> scratch);
   enum class Line : std::uint8_t { Owners, First };
   void wait_for_place(const DecodeMemory& memory, Line line, MutexLock& lock) H5_REQUIRES(mutex_);
-  void take_place_again(DecodeScratch& scratch);
-  void give_place(const DecodeMemory& memory) H5_REQUIRES(mutex_);
-  void look_for_hanging() H5_REQUIRES(mutex_);
-  void give_places_of_hanging() H5_REQUIRES(mutex_);
+  void acquire_place_again(DecodeScratch& scratch);
+  void release_place(const DecodeMemory& memory) H5_REQUIRES(mutex_);
+  void watch_for_hanging() H5_REQUIRES(mutex_);
+  void release_places_of_hanging() H5_REQUIRES(mutex_);
   bool fits(const DecodeMemory& memory) const H5_REQUIRES(mutex_);
   bool is_large(const DecodeMemory& memory) const { return memory.bytes > bounds_.small; }
   bool hangs(const DecodeScratch& scratch, std::int64_t now) const;
@@ -126,12 +126,12 @@ class Admission {
   FairTurns small_ H5_GUARDED_BY(mutex_), large_ H5_GUARDED_BY(mutex_);
   unsigned leases_ H5_GUARDED_BY(mutex_);
   unsigned free_ H5_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<DecodeScratch>> kept_ H5_GUARDED_BY(mutex_);  // with room for one per lease
+  std::vector<std::unique_ptr<DecodeScratch>> idle_ H5_GUARDED_BY(mutex_);  // with room for one per lease
   std::vector<DecodeScratch*> leased_ H5_GUARDED_BY(mutex_);
   std::uint64_t in_flight_ H5_GUARDED_BY(mutex_) = 0;  // bytes of the large decodes that run
   std::uint64_t most_in_flight_ H5_GUARDED_BY(mutex_) = 0;
-  std::uint64_t given_ H5_GUARDED_BY(mutex_) = 0;  // bytes of the large decodes whose place is given away
-  std::optional<Watchdog::Check> check_;           // exists once a decode has waited
+  std::uint64_t released_ H5_GUARDED_BY(mutex_) = 0;  // bytes of the large decodes whose place is released
+  std::optional<Watchdog::Check> check_;              // exists once a decode has waited
 };
 
 }  // namespace h5mount::dataset

@@ -69,33 +69,27 @@ std::optional<std::uint64_t> AllocationMap::stored_bytes_known() const {
   return (*map)->stored_bytes;
 }
 
-Result<std::uint64_t> AllocationMap::find_data(std::uint64_t offset, RequestBudget& budget) const {
+Result<WrittenRun> AllocationMap::written_run(std::uint64_t offset, RequestBudget& budget) const {
   if (offset >= plan_.image_bytes()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
   H5_ASSIGN(const auto map, walked(budget));
   const std::uint64_t row_block = plan_.row_block_at(offset);
   const auto after = std::ranges::upper_bound(map->allocated, row_block, {}, &Interval::first);
-  if (after != map->allocated.begin() && std::prev(after)->second > row_block) return offset;
-  if (after == map->allocated.end()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
-  return plan_.row_block_offset(after->first);
+  if (after != map->allocated.begin() && std::prev(after)->second > row_block)
+    return WrittenRun{plan_.row_block_offset(std::prev(after)->second), true};
+  return WrittenRun{
+      after == map->allocated.end() ? plan_.image_bytes() : plan_.row_block_offset(after->first), false};
+}
+
+Result<std::uint64_t> AllocationMap::find_data(std::uint64_t offset, RequestBudget& budget) const {
+  H5_ASSIGN(const WrittenRun run, written_run(offset, budget));
+  if (run.written) return offset;
+  if (run.end == plan_.image_bytes()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
+  return run.end;
 }
 
 Result<std::uint64_t> AllocationMap::find_hole(std::uint64_t offset, RequestBudget& budget) const {
-  if (offset >= plan_.image_bytes()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
-  H5_ASSIGN(const auto map, walked(budget));
-  const std::uint64_t row_block = plan_.row_block_at(offset);
-  const auto after = std::ranges::upper_bound(map->allocated, row_block, {}, &Interval::first);
-  if (after == map->allocated.begin() || std::prev(after)->second <= row_block) return offset;
-  const std::uint64_t hole = std::prev(after)->second;
-  return hole >= plan_.row_block_count() ? plan_.image_bytes() : plan_.row_block_offset(hole);
-}
-
-Result<WrittenRun> AllocationMap::written_run(std::uint64_t offset, RequestBudget& budget) const {
-  const auto data = find_data(offset, budget);
-  if (!data && data.error().code() == ErrorCode::NotFound) return WrittenRun{plan_.image_bytes(), false};
-  H5_TRY(data);
-  if (*data > offset) return WrittenRun{*data, false};
-  H5_ASSIGN(const std::uint64_t hole, find_hole(offset, budget));
-  return WrittenRun{hole, true};
+  H5_ASSIGN(const WrittenRun run, written_run(offset, budget));
+  return run.written ? run.end : offset;
 }
 
 }  // namespace h5mount::dataset

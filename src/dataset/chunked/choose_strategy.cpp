@@ -13,6 +13,21 @@ StrategyKind choose_for_linear_chunks(const ChunkPlan& plan, bool sequential) {
   return plan.chunk_bytes() < kTinyChunk ? StrategyKind::SmallRowBlocks : StrategyKind::Chunks;
 }
 
+// Nothing was ever written.
+class FillStrategy final : public ReadStrategy {
+ public:
+  explicit FillStrategy(ChunkedBlocksPtr blocks) : blocks_(std::move(blocks)) {}
+
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget&) const override {
+    if (blocks_->growth() != nullptr) blocks_->growth()->note_published({offset, offset + length});
+    blocks_->store().fill().append(offset, length, out);
+    return {};
+  }
+
+ private:
+  ChunkedBlocksPtr blocks_;
+};
+
 }  // namespace
 
 StrategyKind choose_strategy(const StrategyFacts& facts, Access access) {
@@ -48,7 +63,7 @@ StrategyKind choose_tail_strategy(const ChunkPlan& plan) {
 ReadStrategyPtr make_strategy(StrategyKind kind, ChunkedBlocksPtr blocks) {
   switch (kind) {
     case StrategyKind::Fill:
-      return make_fill_strategy(std::move(blocks));
+      return std::make_shared<const FillStrategy>(std::move(blocks));
     case StrategyKind::Direct:
       return make_direct_strategy(std::move(blocks));
     case StrategyKind::Chunks:

@@ -1,7 +1,7 @@
 // ChunkDecode: one thread's work on chunks of one source, in two stages: their stored bytes are fetched,
 // which waits for the source, and decoded, which takes memory and a processor.
 //
-// Of a local file both have one place (Admission::decodes), taken when the work begins: reads are short, and
+// For a local file both have one place (Admission::decodes), taken when the work begins: reads are short, and
 // the bytes are read into the memory where they are decoded from. Of a far one each stage has its own: bytes
 // are fetched with a place of Admission::fetches; the place for decoding is taken when they have come, and is
 // given back before others are waited for. So as many requests are in flight as there are places for them,

@@ -5,7 +5,7 @@ namespace h5mount::dataset {
 ChunkSequence::ChunkSequence(ChunkedBlocksPtr blocks)
     : ChunkUnits(std::move(blocks)),
       readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(), blocks_->plan().chunk_bytes(),
-                 blocks_->plan().chunk_count(), blocks_->store().most_told(1)) {}
+                 blocks_->plan().chunk_count(), blocks_->store().most_announced(1)) {}
 
 void ChunkSequence::chunk_read(std::uint64_t chunk) const {
   if (last_.exchange(chunk, std::memory_order_relaxed) == chunk || chunk > kMaxChunk) return;

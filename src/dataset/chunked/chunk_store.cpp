@@ -6,6 +6,7 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/metadata/filter_pipeline.h"
@@ -100,10 +101,11 @@ std::uint64_t ChunkStore::will_read(std::span<const chunk::ChunkRecord> records)
 std::uint64_t ChunkStore::will_read(std::uint64_t first, std::uint64_t count) const {
   if (!far() || first >= plan_.chunk_count()) return 0;
   constexpr std::uint64_t kFindAhead = 256;
-  const std::uint64_t told = std::min({count, plan_.chunk_count() - first, kMaxTold});
-  const chunk::ChunkIndex::Run run{first, std::min(kMaxTold, told + std::max(told, kFindAhead))};
+  const std::uint64_t announced = std::min({count, plan_.chunk_count() - first, kMaxAnnounced});
+  const chunk::ChunkIndex::Run run{first,
+                                   std::min(kMaxAnnounced, announced + std::max(announced, kFindAhead))};
   index_->will_find({&run, 1});
-  std::vector<chunk::ChunkRecord> records(static_cast<std::size_t>(told));
+  std::vector<chunk::ChunkRecord> records(static_cast<std::size_t>(announced));
   return find_run(first, records) ? will_read(records) : 0;
 }
 
@@ -129,6 +131,16 @@ bool ChunkStore::stored_plain(std::uint64_t chunk, const chunk::ChunkRecord& rec
   const std::uint32_t all = filter_count_ >= 32 ? ~0U : (1U << filter_count_) - 1;
   if ((record.filter_mask & all) == all) return true;
   return partial_unfiltered_ && plan_.is_edge(chunk);
+}
+
+Status ChunkStore::append_stored(std::uint64_t chunk, const chunk::ChunkRecord& record, std::uint64_t offset,
+                                 std::uint64_t length, Pieces& out) const {
+  if (out.add_mapped(*source_, record.address + offset, length)) return {};
+  auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
+  if (Status read = noted_read(source_->read_at(record.address + offset, block->bytes())); !read)
+    return fail(located(read.error(), chunk, &record));
+  out.add(block->bytes(), block);
+  return {};
 }
 
 Status ChunkStore::check_stored(const chunk::ChunkRecord& record) const {

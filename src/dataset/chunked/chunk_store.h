@@ -69,20 +69,23 @@ class ChunkStore {
   // Tells a far source which chunks will be decoded soon; does nothing for others. Returns their stored
   // bytes.
   std::uint64_t will_read(std::span<const chunk::ChunkRecord> records) const;
-  // The same for the chunks first, first + 1, …, at most kMaxTold of them: looks up their records.
+  // The same for the chunks first, first + 1, …, at most kMaxAnnounced of them: looks up their records.
   std::uint64_t will_read(std::uint64_t first, std::uint64_t count) const;
-  static constexpr std::uint64_t kMaxTold = 1U << 16;
+  static constexpr std::uint64_t kMaxAnnounced = 1U << 16;
   // The same for some chunks, in any order.
   void will_read_some(std::vector<std::uint64_t> chunks) const;
   // How many units of so many chunks may be told at once; 0: the source is not far.
-  std::uint64_t most_told(std::uint64_t chunks_of_unit) const {
-    return far() ? std::max<std::uint64_t>(1, kMaxTold / std::max<std::uint64_t>(1, chunks_of_unit)) : 0;
+  std::uint64_t most_announced(std::uint64_t chunks_of_unit) const {
+    return far() ? std::max<std::uint64_t>(1, kMaxAnnounced / std::max<std::uint64_t>(1, chunks_of_unit)) : 0;
   }
   bool far() const { return source_->far(); }
 
   // True if the stored bytes are the decoded ones: chunk_bytes at record.address of `source`.
   bool stored_plain(std::uint64_t chunk, const chunk::ChunkRecord& record) const;
   const io::ByteSource& source() const { return *source_; }
+  // Appends stored bytes of a chunk: the file's own pages if they are mapped.
+  Status append_stored(std::uint64_t chunk, const chunk::ChunkRecord& record, std::uint64_t offset,
+                       std::uint64_t length, Pieces& out) const;
   const std::shared_ptr<Counters>& counters() const { return counters_; }
 
   // Adds the chunk's location to the error: its coordinates, those of its first element and, if its record is

@@ -26,7 +26,7 @@ class ChunkStrategy final : public ReadStrategy,
       : ChunkUnits(std::move(blocks)),
         readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(),
                    blocks_->plan().full_row_block_bytes(), blocks_->plan().row_block_count(),
-                   blocks_->store().most_told(1)) {}
+                   blocks_->store().most_announced(1)) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget& budget) const override;
 
@@ -46,7 +46,6 @@ class ChunkStrategy final : public ReadStrategy,
   Result<Part> sound_part(const WantedPart& wanted, const Error& damage, RequestBudget& budget) const;
   void load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts,
                 RequestBudget& budget) const;
-  void tell_source(const std::vector<WantedPart>& chunks, const std::vector<std::size_t>& missing) const;
   bool decode_in_parts(std::uint64_t chunk) const;
 
   Readahead readahead_;
@@ -103,14 +102,6 @@ Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted, RequestBu
   return Part{*std::move(block), 0};
 }
 
-// Tells a far source of all chunks before the first of them is waited for.
-void ChunkStrategy::tell_source(const std::vector<WantedPart>& chunks,
-                                const std::vector<std::size_t>& missing) const {
-  std::vector<std::uint64_t> numbers;
-  for (const std::size_t i : missing) numbers.push_back(chunks[i].chunk);
-  blocks_->store().will_read_some(std::move(numbers));
-}
-
 // Chunks that are in the cache are taken in this thread: a reader down a column of tiles finds those of its
 // last rows there.
 void ChunkStrategy::load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts,
@@ -122,7 +113,10 @@ void ChunkStrategy::load_all(const std::vector<WantedPart>& chunks, std::vector<
     else
       missing.push_back(i);
   }
-  if (blocks_->store().far()) tell_source(chunks, missing);
+  // A far source is asked for all chunks before the first of them is waited for.
+  std::vector<std::uint64_t> numbers;
+  for (const std::size_t i : missing) numbers.push_back(chunks[i].chunk);
+  blocks_->store().will_read_some(std::move(numbers));
   if (missing.size() == 1)
     parts[missing[0]] = load(chunks[missing[0]], budget);
   else

@@ -1,7 +1,7 @@
 // ChunkUnits: chunks as units of read-ahead, each decoded into the block cache under its own key.
 #pragma once
 
-#include "../core/readahead.h"
+#include "../core/unit_readahead.h"
 #include "chunked_blocks.h"
 
 namespace h5mount::dataset {

@@ -1,6 +1,9 @@
 #include "chunked_blocks.h"
 
 #include <algorithm>
+#include <atomic>
+
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::dataset {
 
@@ -50,6 +53,20 @@ Result<cache::BlockPtr> ChunkedBlocks::chunk_block(std::uint64_t chunk, RequestB
   };
   return cache_->get_or_load(chunk_key(chunk), static_cast<std::size_t>(plan().chunk_bytes()), decode,
                              budget);
+}
+
+Status ChunkedBlocks::run_jobs(std::uint64_t count, const std::function<Status(std::uint64_t)>& job) const {
+  Mutex mutex;
+  Status failure;
+  std::atomic<bool> failed{false};
+  workers_->for_each_index(static_cast<std::size_t>(count), [&](std::size_t i) {
+    if (failed.load(std::memory_order_relaxed)) return;
+    Status done = job(i);
+    if (done) return;
+    const MutexLock lock(mutex);
+    if (!failed.exchange(true)) failure = std::move(done);
+  });
+  return failure;
 }
 
 cache::BlockPtr ChunkedBlocks::cached_chunk(std::uint64_t chunk) const {

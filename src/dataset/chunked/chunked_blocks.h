@@ -3,6 +3,7 @@
 // change belongs to this reader alone (growth.h). Threads: any.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "../core/growth.h"
@@ -40,6 +41,8 @@ class ChunkedBlocks {
 
   // The whole decoded chunk, through the cache.
   Result<cache::BlockPtr> chunk_block(std::uint64_t chunk, RequestBudget& budget) const;
+  // Runs job(0) … job(count - 1) on the workers. After a failure, which is returned, no more are begun.
+  Status run_jobs(std::uint64_t count, const std::function<Status(std::uint64_t)>& job) const;
   // The chunk's block if it is in the cache, made by this reader or by one of an earlier snapshot; else null.
   cache::BlockPtr cached_chunk(std::uint64_t chunk) const;
 

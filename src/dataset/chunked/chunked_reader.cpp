@@ -46,8 +46,9 @@ const ReadStrategy& ChunkedReader::strategy_for(bool sequential, std::uint64_t l
   return *by_access_[static_cast<std::size_t>(access)];
 }
 
-// Who begins with a large request at the front of a far dataset is on its way through it: each request that
-// it is not read ahead of waits for a round trip. Units are those of the strategy that then serves it.
+// A reader that begins with a large request at the front of a far dataset is on its way through it: each
+// request that it is not read ahead of waits for a round trip. Units are those of the strategy that then
+// serves it.
 bool ChunkedReader::goes_through(const ReadStrategy& strategy, std::uint64_t offset,
                                  std::uint64_t length) const {
   constexpr std::uint64_t kLarge = 1U << 20;
@@ -82,8 +83,7 @@ Status ChunkedReader::read_with(const ReadStrategy& strategy, std::uint64_t offs
 }
 
 Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
-  if (!range_within(offset, out.size(), size()))
-    return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
+  H5_TRY(check_inside(offset, out.size()));
   const ReadStrategy* strategy = &strategy_for(false, out.size());
   // Only the kernel may read the file's own pages.
   if (strategy == strategies_[static_cast<std::size_t>(StrategyKind::Direct)].get())

@@ -57,7 +57,7 @@ class WantedChunks {
     before_ = run;
   }
 
-  std::vector<WantedChunk> take() { return std::move(wanted_); }
+  std::vector<WantedChunk>& chunks() { return wanted_; }
 
  private:
   void choose(std::uint64_t chunk) {
@@ -88,12 +88,6 @@ class WantedChunks {
   std::uint64_t distance_ = 0;  // bytes from the run before the last one to the last one
   ChunkPlan::Steps steps_;      // steps that are still to come
 };
-
-std::vector<WantedChunk> chunks_of(const ChunkPlan& plan, std::span<const ByteRun> runs) {
-  WantedChunks wanted(plan);
-  for (const ByteRun& run : runs) wanted.add(run);
-  return wanted.take();
-}
 
 // Copies from a chunk that is stored unfiltered; `address` is the chunk's.
 class PlainCopies {
@@ -171,12 +165,6 @@ std::uint64_t spanned_bytes(const std::vector<WantedChunk>& wanted) {
   return bytes;
 }
 
-void tell_source(const ChunkStore& store, const std::vector<WantedChunk>& wanted) {
-  std::vector<std::uint64_t> chunks;
-  for (const WantedChunk& chunk : wanted) chunks.push_back(chunk.chunk);
-  store.will_read_some(std::move(chunks));
-}
-
 // In a followed file every block goes through the cache, which records the blocks that may still change.
 Status copy_chunk(const ChunkedBlocks& blocks, const WantedChunk& wanted, MutableByteSpan out,
                   RequestBudget& budget) {
@@ -201,17 +189,18 @@ Status ChunkedReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan o
                                 RequestBudget& budget) const {
   if (runs.size() == 1) return read_into(runs[0].offset, out, budget);
   if (blocks_->store().unallocated()) return DatasetReader::read_runs(runs, out, budget);
-  const std::vector<WantedChunk> wanted = chunks_of(blocks_->plan(), runs);
+  WantedChunks collected(blocks_->plan());
+  for (const ByteRun& run : runs) collected.add(run);
+  const std::vector<WantedChunk>& wanted = collected.chunks();
   if (!blocks_->store().filtered() && spanned_bytes(wanted) <= kNoWorkers) {
     for (const WantedChunk& chunk : wanted) H5_TRY(copy_chunk(*blocks_, chunk, out, budget));
     return {};
   }
-  if (blocks_->store().far()) tell_source(blocks_->store(), wanted);
-  std::vector<Status> done(wanted.size());
-  blocks_->workers()->for_each_index(
-      wanted.size(), [&](std::size_t i) { done[i] = copy_chunk(*blocks_, wanted[i], out, budget); });
-  for (Status& status : done) H5_TRY(std::move(status));
-  return {};
+  std::vector<std::uint64_t> chunks;
+  for (const WantedChunk& chunk : wanted) chunks.push_back(chunk.chunk);
+  blocks_->store().will_read_some(std::move(chunks));
+  return blocks_->run_jobs(wanted.size(),
+                           [&](std::uint64_t i) { return copy_chunk(*blocks_, wanted[i], out, budget); });
 }
 
 }  // namespace h5mount::dataset

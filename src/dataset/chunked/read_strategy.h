@@ -7,7 +7,7 @@
 // - RowBlocks: sequential reads; consecutive row blocks are decoded by all workers directly into image order
 // and cached as one stripe; the next stripes are read ahead, those before the reader's position are dropped.
 // - SmallRowBlocks: random reads of tiny chunks; as RowBlocks with small stripes, without read-ahead.
-// - Spill: row blocks that exceed the cache; decoded once to a file (spilled_row_blocks.h).
+// - Spill: row blocks that exceed the cache; decoded once to a file (spill_strategy.cpp).
 //
 // To add one: a file, a factory here, a case in make_strategy and one in choose_strategy. Threads: any
 // function from any thread; no lock is held while reading or decoding.
@@ -43,7 +43,6 @@ class ReadStrategy {
 };
 using ReadStrategyPtr = std::shared_ptr<const ReadStrategy>;
 
-ReadStrategyPtr make_fill_strategy(ChunkedBlocksPtr blocks);
 ReadStrategyPtr make_direct_strategy(ChunkedBlocksPtr blocks);
 ReadStrategyPtr make_chunk_strategy(ChunkedBlocksPtr blocks);
 ReadStrategyPtr make_row_block_strategy(ChunkedBlocksPtr blocks);

@@ -4,14 +4,13 @@
 //           |------- stripe 0 ------|-- stripe 1 ...     (as many row blocks as kMaxStripe holds, at least
 //           one)
 #include <algorithm>
-#include <atomic>
 #include <unordered_set>
 
 #include "h5mount/base/streaming_copy.h"
 #include "h5mount/base/thread_annotations.h"
 #include "read_strategy.h"
 
-#include "../core/readahead.h"
+#include "../core/unit_readahead.h"
 
 namespace h5mount::dataset {
 namespace {
@@ -36,7 +35,7 @@ class RowBlockStrategy final : public ReadStrategy,
         tail_(std::move(tail)),
         readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(),
                    per_stripe_ * plan_.full_row_block_bytes(), stripe_count_,
-                   blocks_->store().most_told(per_stripe_ * plan_.chunks_per_row_block())) {}
+                   blocks_->store().most_announced(per_stripe_ * plan_.chunks_per_row_block())) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget& budget) const override;
   bool decodes_neighbours() const override { return true; }
@@ -138,19 +137,11 @@ Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out
   const std::uint64_t by_threads = divide_up(count, std::uint64_t{2} * (blocks_->workers()->threads() + 1));
   const std::uint64_t per_job = std::min(count, std::clamp<std::uint64_t>(by_threads, 1, by_bytes));
   blocks_->store().will_read(first_chunk, count);
-  Mutex mutex;
-  Status first_failure;
-  std::atomic<bool> failed{false};
-  blocks_->workers()->for_each_index(static_cast<std::size_t>(divide_up(count, per_job)), [&](std::size_t i) {
-    if (failed.load(std::memory_order_relaxed)) return;
+  return blocks_->run_jobs(divide_up(count, per_job), [&](std::uint64_t i) -> Status {
     const std::uint64_t begin = i * per_job, end = std::min(begin + per_job, count);
-    Status decoded = budget.spend((end - begin) * plan_.chunk_bytes());
-    if (decoded) decoded = decode_chunks({first_chunk + begin, end - begin}, stripe_offset, out);
-    if (decoded) return;
-    const MutexLock lock(mutex);
-    if (!failed.exchange(true)) first_failure = std::move(decoded);
+    H5_TRY(budget.spend((end - begin) * plan_.chunk_bytes()));
+    return decode_chunks({first_chunk + begin, end - begin}, stripe_offset, out);
   });
-  return first_failure;
 }
 
 Status RowBlockStrategy::decode_chunks(Chunks chunks, std::uint64_t stripe_offset,

@@ -1,7 +1,6 @@
 #include "h5mount/dataset/stored_chunks.h"
 
 #include "chunked_reader.h"
-#include "h5mount/base/momentary.h"
 #include "h5mount/base/structures.h"
 
 namespace h5mount::dataset {
@@ -26,12 +25,7 @@ Status ChunkedReader::read_stored(std::uint64_t chunk, std::uint64_t offset, std
   if (!record.allocated() || !range_within(offset, length, record.stored_size))
     return fail(Error(ErrorCode::OutOfRange, structures::kChunk, "stored_size", chunk).with_found(offset));
   if (blocks_->growth() != nullptr) (void)blocks_->chunk_key(chunk);  // records that it is published
-  if (out.add_mapped(store.source(), record.address + offset, length)) return {};
-  auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
-  if (Status read = noted_read(store.source().read_at(record.address + offset, block->bytes())); !read)
-    return fail(store.located(read.error(), chunk, &record));
-  out.add(block->bytes(), block);
-  return {};
+  return store.append_stored(chunk, record, offset, length, out);
 }
 
 Status ChunkedReader::verify_stored(std::uint64_t chunk) const {

@@ -40,12 +40,6 @@ class ConvertedReader final : public DatasetReader {
     return out.empty() ? Status() : convert(offset, out, {nullptr, budget});
   }
 
-  Result<std::uint64_t> storage_bytes(RequestBudget& budget) const override {
-    return base_->storage_bytes(budget);
-  }
-  std::optional<std::uint64_t> storage_bytes_known() const override { return base_->storage_bytes_known(); }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget&) const override { return offset; }
-  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget&) const override { return size(); }
   Result<WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const override {
     const std::uint64_t element = offset / shown_;
     H5_ASSIGN(const WrittenRun run, base_->written_run(element * stored_, budget));

@@ -26,15 +26,16 @@ bool extended_float(const format::Datatype& t) {
          t.exponent_size == 15 && t.mantissa_size == 64 && t.mantissa_location == 0 &&
          t.normalization != format::MantissaNormalization::Implied;
 }
-bool plain_float(const format::Datatype& t) {
-  return t.cls == format::DatatypeClass::Float && t.order != format::ByteOrder::Vax && t.size <= 8 &&
+bool double_fits(const format::Datatype& t) {
+  return t.cls == format::DatatypeClass::Float && t.order != format::ByteOrder::Vax && t.size <= 16 &&
          t.mantissa_size <= 52 && t.exponent_size <= 11 && t.exponent_size > 0;
 }
-
-// One in more bytes than it needs: it is converted to others only.
+bool plain_float(const format::Datatype& t) {
+  return t.size <= 8 && double_fits(t);
+}
+// Such a float in more bytes than it needs is converted to others only.
 bool wide_float(const format::Datatype& t) {
-  return t.cls == format::DatatypeClass::Float && t.order != format::ByteOrder::Vax && t.size > 8 &&
-         t.size <= 16 && t.mantissa_size <= 52 && t.exponent_size <= 11 && t.exponent_size > 0;
+  return t.size > 8 && double_fits(t);
 }
 
 template <class Bits = std::uint64_t>
@@ -57,11 +58,7 @@ void store_bits(const format::Datatype& t, std::uint64_t bits, std::byte* at) {
 template <class Bits>
 void swap_each(std::size_t count, const std::byte* in, std::byte* out) {
   for (std::size_t i = 0; i < count; ++i) {
-    Bits bits;
-    std::memcpy(&bits, in + i * sizeof bits, sizeof bits);
-    if constexpr (sizeof bits == 2) bits = __builtin_bswap16(bits);
-    if constexpr (sizeof bits == 4) bits = __builtin_bswap32(bits);
-    if constexpr (sizeof bits == 8) bits = __builtin_bswap64(bits);
+    const Bits bits = load_be<Bits>(in + i * sizeof(Bits));
     std::memcpy(out + i * sizeof bits, &bits, sizeof bits);
   }
 }
@@ -177,6 +174,14 @@ void convert_bits(const format::Datatype& f, const format::Datatype& t, const st
   store_bits(t, bits, out);
 }
 
+// Whether two floats have their parts at the same places.
+bool same_float(const format::Datatype& f, const format::Datatype& t) {
+  return f.sign_location == t.sign_location && f.exponent_location == t.exponent_location &&
+         f.exponent_size == t.exponent_size && f.mantissa_location == t.mantissa_location &&
+         f.mantissa_size == t.mantissa_size && f.exponent_bias == t.exponent_bias &&
+         f.normalization == t.normalization;
+}
+
 bool same_bits(const format::Datatype& f, const format::Datatype& t) {
   return f.bit_precision == t.bit_precision && f.low_pad == t.low_pad && f.high_pad == t.high_pad;
 }
@@ -192,11 +197,7 @@ bool differ_by_order(const format::Datatype& f, const format::Datatype& t) {
                         (f.order == format::ByteOrder::Big && t.order == format::ByteOrder::Little);
   if (!opposite || f.cls != t.cls || f.size != t.size || f.bit_offset != 0 || t.bit_offset != 0) return false;
   if (f.cls == format::DatatypeClass::Bitfield) return same_bits(f, t);
-  if (f.cls != format::DatatypeClass::Float) return true;
-  return f.sign_location == t.sign_location && f.exponent_location == t.exponent_location &&
-         f.exponent_size == t.exponent_size && f.mantissa_location == t.mantissa_location &&
-         f.mantissa_size == t.mantissa_size && f.exponent_bias == t.exponent_bias &&
-         f.normalization == t.normalization;
+  return f.cls != format::DatatypeClass::Float || same_float(f, t);
 }
 
 bool is_nan(const format::Datatype& t, std::uint64_t bits) {
@@ -271,10 +272,7 @@ bool same_datatype(const format::Datatype& a, const format::Datatype& b) {
              a.bit_precision == b.bit_precision && a.is_signed == b.is_signed;
     case format::DatatypeClass::Float:
       return a.order == b.order && a.bit_offset == b.bit_offset && a.bit_precision == b.bit_precision &&
-             a.sign_location == b.sign_location && a.exponent_location == b.exponent_location &&
-             a.exponent_size == b.exponent_size && a.mantissa_location == b.mantissa_location &&
-             a.mantissa_size == b.mantissa_size && a.exponent_bias == b.exponent_bias &&
-             a.normalization == b.normalization;
+             same_float(a, b);
     case format::DatatypeClass::String:
       return a.padding == b.padding;
     case format::DatatypeClass::Enum:

@@ -129,8 +129,7 @@ class PartReader final : public DatasetReader {
   }
 
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
-    if (!range_within(offset, out.size(), size()))
-      return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
+    H5_TRY(check_inside(offset, out.size()));
     std::vector<ByteRun> runs;
     while (!out.empty()) {
       runs.clear();
@@ -142,18 +141,11 @@ class PartReader final : public DatasetReader {
     return {};
   }
 
-  Result<std::uint64_t> storage_bytes(RequestBudget&) const override { return size(); }
-  std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget&) const override {
-    if (offset >= size()) return fail({ErrorCode::NotFound, "no data after this offset"});
-    return offset;
-  }
-  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget&) const override { return size(); }
   Result<WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const override {
     const std::uint64_t item = map_.item(), element = offset / item, at = map_.offset_of(element);
     H5_ASSIGN(const WrittenRun run, base_->written_run(at, budget));
     if (run.end < at + item) return WrittenRun{(element + 1) * item, true};
-    // Of a written run the element that it ends in belongs to it, of an unwritten one not.
+    // The element that a run ends in belongs to it if the run is written.
     const std::uint64_t before = run.written ? run.end + item - 1 : run.end;
     const std::uint64_t end = std::max(first_behind(map_, size() / item, before), element + 1);
     return WrittenRun{end * item, run.written};

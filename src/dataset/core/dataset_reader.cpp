@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "h5mount/base/checked.h"
 #include "h5mount/cache/block_cache.h"
 
 namespace h5mount::dataset {
@@ -13,6 +14,21 @@ Status DatasetReader::read(std::uint64_t offset, std::uint64_t length, ReadAcces
   H5_TRY(read_into(offset, block->bytes(), access.budget));
   out.add(block->bytes(), block);
   return {};
+}
+
+Status DatasetReader::check_inside(std::uint64_t offset, std::uint64_t length) const {
+  if (range_within(offset, length, size())) return {};
+  return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(length));
+}
+
+Result<std::uint64_t> DatasetReader::find_data(std::uint64_t offset, RequestBudget&) const {
+  if (offset < size()) return offset;
+  return fail({ErrorCode::NotFound, "no data after this offset"});
+}
+
+Result<std::uint64_t> DatasetReader::find_hole(std::uint64_t offset, RequestBudget& budget) const {
+  H5_TRY(DatasetReader::find_data(offset, budget));
+  return size();
 }
 
 Status DatasetReader::read_chunk(std::uint64_t, std::uint64_t, std::uint64_t, Pieces&, RequestBudget&) const {

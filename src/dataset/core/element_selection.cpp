@@ -10,7 +10,7 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::size_t kMaxStretches = 4U << 20;  // held in memory for one irregular selection
+constexpr std::size_t kMaxSelectedRuns = 4U << 20;  // held in memory for one irregular selection
 
 Error invalid(std::string_view field, std::uint64_t found, std::string why) {
   return Error(ErrorCode::InvalidValue, "Selection", field, ~std::uint64_t{0})
@@ -92,11 +92,11 @@ Status ElementSelection::make_points(const format::Selection& s) {
         return fail(invalid("points", s.points[at + i], "outside the extent"));
       linear = linear * dims_[i] + s.points[at + i];
     }
-    if (by_linear_.size() >= kMaxStretches)
+    if (by_linear_.size() >= kMaxSelectedRuns)
       return fail(Error(ErrorCode::LimitExceeded, "a selection of too many points"));
     by_linear_.push_back({linear, 1, count_++});
   }
-  std::ranges::stable_sort(by_linear_, {}, &Stretch::linear);
+  std::ranges::stable_sort(by_linear_, {}, &Run::linear);
   by_ordinal_.resize(by_linear_.size());
   std::iota(by_ordinal_.begin(), by_ordinal_.end(), std::size_t{0});
   std::ranges::sort(by_ordinal_, {}, [&](std::size_t i) { return by_linear_[i].ordinal; });
@@ -115,26 +115,26 @@ Status ElementSelection::make_blocks(const format::Selection& s) {
     do {
       for (std::size_t i = 0; i + 1 < rank; ++i) c[i] = start[i] + row[i];
       const std::uint64_t linear = row_major_number(c, dims_);
-      if (by_linear_.size() >= kMaxStretches)
-        return fail(Error(ErrorCode::LimitExceeded, "a selection of too many stretches"));
+      if (by_linear_.size() >= kMaxSelectedRuns)
+        return fail(Error(ErrorCode::LimitExceeded, "a selection of too many runs"));
       by_linear_.push_back({linear, end[rank - 1] - start[rank - 1] + 1, 0});
     } while (next_row_major(row, [&](std::size_t i) { return end[i] - start[i] + 1; }));
   }
   // Makes the union of the blocks in row-major order, whatever their own order is; overlaps count once.
-  std::ranges::sort(by_linear_, {}, &Stretch::linear);
+  std::ranges::sort(by_linear_, {}, &Run::linear);
   std::size_t kept = 0;
-  for (const Stretch& next : by_linear_) {
+  for (const Run& next : by_linear_) {
     if (kept > 0 && next.linear <= by_linear_[kept - 1].linear + by_linear_[kept - 1].length) {
-      Stretch& last = by_linear_[kept - 1];
+      Run& last = by_linear_[kept - 1];
       last.length = std::max(last.length, next.linear + next.length - last.linear);
     } else {
       by_linear_[kept++] = next;
     }
   }
   by_linear_.resize(kept);
-  for (Stretch& stretch : by_linear_) {
-    stretch.ordinal = count_;
-    count_ += stretch.length;
+  for (Run& run : by_linear_) {
+    run.ordinal = count_;
+    count_ += run.length;
   }
   by_ordinal_.resize(kept);
   std::iota(by_ordinal_.begin(), by_ordinal_.end(), std::size_t{0});

@@ -1,6 +1,6 @@
 // ElementSelection: a dataspace selection over a known extent, as a sequence of elements: the n-th selected
 // element of a virtual dataset is the n-th of its source. Both directions are computed on demand: from a
-// range of the row-major extent to ordinals, and from ordinals to such ranges (stretches). Immutable;
+// range of the row-major extent to ordinals, and from ordinals to such ranges (runs). Immutable;
 // threads: any.
 #pragma once
 
@@ -23,7 +23,7 @@ class ElementSelection {
     std::uint64_t slices;
   };
   // `dims` is the extent in elements. Fails with InvalidValue if elements lie outside the extent, and with
-  // LimitExceeded if an irregular selection has too many stretches. An unlimited selection needs a clip.
+  // LimitExceeded if an irregular selection has too many runs. An unlimited selection needs a clip.
   static Result<ElementSelection> make(const format::Selection& selection,
                                        std::span<const std::uint64_t> dims, std::optional<Clip> clip = {});
 
@@ -31,12 +31,12 @@ class ElementSelection {
   // A linear range [begin, end) outside of which nothing is selected.
   void bounds(std::uint64_t& begin, std::uint64_t& end) const;
 
-  // Visits the stretches of selected elements within the linear range [begin, end), ascending: visit(linear,
+  // Visits the runs of selected elements within the linear range [begin, end), ascending: visit(linear,
   // length, ordinal) -> bool.
   template <class Visit>
   bool for_each_in_range(std::uint64_t begin, std::uint64_t end, Visit visit) const;
 
-  // Visits the stretches of the elements with ordinals [begin, end): visit(linear, length) -> bool, in
+  // Visits the runs of the elements with ordinals [begin, end): visit(linear, length) -> bool, in
   // ordinal order.
   template <class Visit>
   bool for_each_ordinal(std::uint64_t begin, std::uint64_t end, Visit visit) const;
@@ -60,7 +60,7 @@ class ElementSelection {
       return stride == block ? length - p : std::min(length - p, block - p % block);
     }
   };
-  struct Stretch {
+  struct Run {
     std::uint64_t linear, length, ordinal;
   };
 
@@ -76,7 +76,7 @@ class ElementSelection {
   std::uint64_t count_ = 0;
   bool product_ = false;
   std::vector<Axis> axes_;               // only of regular selections
-  std::vector<Stretch> by_linear_;       // only of irregular selections
+  std::vector<Run> by_linear_;           // only of irregular selections
   std::vector<std::size_t> by_ordinal_;  // by_linear_'s indices, sorted by ordinal
 };
 
@@ -85,7 +85,7 @@ bool ElementSelection::for_each_in_range(std::uint64_t begin, std::uint64_t end,
   if (count_ == 0 || begin >= end) return true;
   if (!product_) {
     auto it = std::upper_bound(by_linear_.begin(), by_linear_.end(), begin,
-                               [](std::uint64_t at, const Stretch& s) { return at < s.linear; });
+                               [](std::uint64_t at, const Run& s) { return at < s.linear; });
     if (it != by_linear_.begin()) --it;
     for (; it != by_linear_.end() && it->linear < end; ++it) {
       const std::uint64_t from = std::max(begin, it->linear), to = std::min(end, it->linear + it->length);
@@ -121,7 +121,7 @@ bool ElementSelection::for_each_ordinal(std::uint64_t begin, std::uint64_t end, 
                                [&](std::uint64_t at, std::size_t i) { return at < by_linear_[i].ordinal; });
     if (it != by_ordinal_.begin()) --it;
     for (; it != by_ordinal_.end() && begin < end; ++it) {
-      const Stretch& s = by_linear_[*it];
+      const Run& s = by_linear_[*it];
       const std::uint64_t skip = begin - s.ordinal;
       const std::uint64_t n = std::min(s.length - skip, end - begin);
       if (!visit(s.linear + skip, n)) return false;

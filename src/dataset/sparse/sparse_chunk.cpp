@@ -12,7 +12,7 @@ namespace h5mount::dataset {
 namespace {
 
 struct BlockHeader {
-  std::uint64_t stretch_count;
+  std::uint64_t run_count;
   std::uint64_t value_bytes;
 };
 
@@ -82,9 +82,8 @@ Result<ByteSpan> without_checksum(ByteSpan section, std::uint64_t offset, std::s
 SparseChunk::SparseChunk(cache::BlockPtr block) : block_(std::move(block)) {
   const std::byte* at = block_->bytes().data();
   const auto header = load_le<BlockHeader>(at);
-  stretches_ = {reinterpret_cast<const Stretch*>(at + sizeof header),
-                static_cast<std::size_t>(header.stretch_count)};
-  values_ = block_->bytes().subspan(sizeof header + stretches_.size_bytes(),
+  runs_ = {reinterpret_cast<const Run*>(at + sizeof header), static_cast<std::size_t>(header.run_count)};
+  values_ = block_->bytes().subspan(sizeof header + runs_.size_bytes(),
                                     static_cast<std::size_t>(header.value_bytes));
 }
 
@@ -112,7 +111,7 @@ Result<std::shared_ptr<cache::Block>> SparseChunk::make_block(ByteSpan encoded, 
                     .with_detail("section 1 does not hold one value for each selected element"));
   // If the encoded extent is smaller than the chunk, its rows are shorter than the chunk's.
   const bool same_rows = std::ranges::equal(extent, chunk_dims);
-  std::vector<Stretch> stretches;
+  std::vector<Run> runs;
   bool too_many = false;
   std::uint64_t total = 1;
   for (const std::uint64_t d : extent) total *= d;
@@ -125,23 +124,23 @@ Result<std::shared_ptr<cache::Block>> SparseChunk::make_block(ByteSpan encoded, 
         row_major_place(linear, extent, place);
         at = row_major_number(place, chunk_dims);
       }
-      if (!stretches.empty() && stretches.back().linear == at)
-        stretches.pop_back();  // a point is listed twice: the later value counts
-      if (stretches.size() >= values.size() / element_size + 1) return too_many = true, false;
-      stretches.push_back({at, part, ordinal});
+      if (!runs.empty() && runs.back().linear == at)
+        runs.pop_back();  // a point is listed twice: the later value counts
+      if (runs.size() >= values.size() / element_size + 1) return too_many = true, false;
+      runs.push_back({at, part, ordinal});
       linear += part, ordinal += part, n -= part;
     }
     return true;
   };
   selected.for_each_in_range(0, total, add);
-  if (too_many) return fail(Error(ErrorCode::Internal, "more stretches than elements"));
-  const BlockHeader header{stretches.size(), values.size()};
-  const std::size_t stretch_bytes = stretches.size() * sizeof(Stretch);
-  auto block = std::make_shared<cache::Block>(sizeof header + stretch_bytes + values.size());
+  if (too_many) return fail(Error(ErrorCode::Internal, "more runs than elements"));
+  const BlockHeader header{runs.size(), values.size()};
+  const std::size_t run_bytes = runs.size() * sizeof(Run);
+  auto block = std::make_shared<cache::Block>(sizeof header + run_bytes + values.size());
   std::byte* out = block->bytes().data();
   std::memcpy(out, &header, sizeof header);
-  if (stretch_bytes > 0) std::memcpy(out + sizeof header, stretches.data(), stretch_bytes);
-  if (!values.empty()) std::memcpy(out + sizeof header + stretch_bytes, values.data(), values.size());
+  if (run_bytes > 0) std::memcpy(out + sizeof header, runs.data(), run_bytes);
+  if (!values.empty()) std::memcpy(out + sizeof header + run_bytes, values.data(), values.size());
   return block;
 }
 

@@ -3,7 +3,7 @@
 //
 //   chunk in the file     | section 0: encoded selection, checksum | section 1: values |
 //
-// The decoded chunk is one flat block that the cache can charge: the stretches of defined elements, sorted by
+// The decoded chunk is one flat block that the cache can charge: the runs of defined elements, sorted by
 // their place in the chunk, and the values in the order of the selection.
 #pragma once
 
@@ -36,14 +36,14 @@ Result<ByteSpan> without_checksum(ByteSpan section, std::uint64_t offset, std::s
 // A view of the flat block.
 class SparseChunk {
  public:
-  struct Stretch {
+  struct Run {
     std::uint64_t linear;   // element number in the dense chunk, row-major
     std::uint64_t length;   // elements
     std::uint64_t ordinal;  // ordinal of the first element's value
   };
 
   explicit SparseChunk(cache::BlockPtr block);
-  std::span<const Stretch> stretches() const { return stretches_; }
+  std::span<const Run> runs() const { return runs_; }
   ByteSpan values() const { return values_; }
 
   // `selection` is section 0 without filters, with its checksum if it is `checksummed`; `values` is section 1
@@ -56,7 +56,7 @@ class SparseChunk {
 
  private:
   cache::BlockPtr block_;
-  std::span<const Stretch> stretches_;
+  std::span<const Run> runs_;
   ByteSpan values_;
 };
 

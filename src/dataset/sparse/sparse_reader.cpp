@@ -54,8 +54,7 @@ void SparseReader::make_unit(std::uint64_t row_block) const {
 }
 
 Status SparseReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
-  if (!range_within(offset, out.size(), size()))
-    return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
+  H5_TRY(check_inside(offset, out.size()));
   H5_ASSIGN(const Blocks blocks, blocks_of(offset, out.size(), budget));
   assemble(blocks, offset, out);
   return {};
@@ -87,10 +86,10 @@ void SparseReader::assemble(const Blocks& blocks, std::uint64_t offset, MutableB
         const cache::BlockPtr& block = blocks.at(chunk);
         if (!block) return true;
         const SparseChunk sparse(block);
-        const auto stretches = sparse.stretches();
-        auto it = std::ranges::upper_bound(stretches, at / e, {}, &SparseChunk::Stretch::linear);
-        if (it != stretches.begin()) --it;
-        for (; it != stretches.end() && it->linear * e < at + bytes; ++it) {
+        const auto runs = sparse.runs();
+        auto it = std::ranges::upper_bound(runs, at / e, {}, &SparseChunk::Run::linear);
+        if (it != runs.begin()) --it;
+        for (; it != runs.end() && it->linear * e < at + bytes; ++it) {
           const std::uint64_t begin = std::max(at, it->linear * e);
           const std::uint64_t end = std::min(at + bytes, (it->linear + it->length) * e);
           if (begin < end)

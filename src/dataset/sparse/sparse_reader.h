@@ -6,7 +6,7 @@
 
 #include "../chunked/allocation_map.h"
 #include "../core/fill_pattern.h"
-#include "../core/readahead.h"
+#include "../core/unit_readahead.h"
 #include "sparse_list.h"
 #include "sparse_store.h"
 

@@ -78,7 +78,7 @@ Status SparseStore::for_each_element(std::uint64_t chunk, RequestBudget& budget,
   const std::uint64_t e = plan_.element_size();
   std::uint64_t scaled[limits::kMaxRank], at[limits::kMaxRank];
   plan_.scaled_of(chunk, std::span(scaled, rank));
-  for (const SparseChunk::Stretch& s : sparse.stretches()) {
+  for (const SparseChunk::Run& s : sparse.runs()) {
     for (std::uint64_t k = 0; k < s.length; ++k) {
       row_major_place(s.linear + k, chunk_dims_, at);
       bool inside = true;

@@ -233,8 +233,7 @@ void VirtualReader::make_unit(std::uint64_t unit) const {
 }
 
 Status VirtualReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
-  if (!range_within(offset, out.size(), size()))
-    return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
+  H5_TRY(check_inside(offset, out.size()));
   const std::uint64_t e = description().element_size;
   const std::uint64_t first = offset / e, last = divide_up(offset + out.size(), e);
   if (first * e == offset && last * e == offset + out.size())
@@ -394,17 +393,8 @@ NamedSources VirtualReader::named_sources(std::size_t most, RequestBudget& budge
   return out;
 }
 
-Result<std::uint64_t> VirtualReader::find_data(std::uint64_t offset, RequestBudget&) const {
-  if (offset >= size()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
-  return offset;
-}
-
-Result<std::uint64_t> VirtualReader::find_hole(std::uint64_t offset, RequestBudget&) const {
-  if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
-  return size();
-}
-
-// What no mapping covers is unwritten. Of what one covers only its source could tell, which is not asked.
+// Elements that no mapping covers are unwritten. Whether others are only their source knows, which is not
+// asked.
 Result<WrittenRun> VirtualReader::written_run(std::uint64_t offset, RequestBudget& budget) const {
   const std::uint64_t e = description().element_size, at = offset / e;
   H5_TRY(budget.spend(mappings_.entries().size()));

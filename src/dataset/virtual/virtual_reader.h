@@ -17,7 +17,7 @@
 #include "../convert/type_conversion.h"
 #include "../core/element_selection.h"
 #include "../core/fill_pattern.h"
-#include "../core/readahead.h"
+#include "../core/unit_readahead.h"
 #include "h5mount/dataset/open_dataset.h"
 #include "h5mount/format/virtual_mapping.h"
 #include "virtual_nesting.h"
@@ -39,10 +39,7 @@ class VirtualReader final : public DatasetReader,
   Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override;
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override;
   // The view itself holds no raw data.
-  Result<std::uint64_t> storage_bytes(RequestBudget&) const override { return 0; }
   std::optional<std::uint64_t> storage_bytes_known() const override { return 0; }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override;
-  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget& budget) const override;
   Result<WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const override;
   // The error of a source that cannot be opened although it determines the extent of an unlimited view: the
   // extent is then the header's.

@@ -28,10 +28,6 @@ class ChunkImage final : public dataset::DatasetReader {
               dataset::Pieces& out) const override;
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override;
 
-  Result<std::uint64_t> storage_bytes(RequestBudget&) const override { return size(); }
-  std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
-  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget&) const override { return offset; }
-  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget&) const override { return size(); }
   std::optional<Error> problem() const override { return dataset_->problem(); }
 
  private:

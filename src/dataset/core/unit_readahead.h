@@ -33,12 +33,12 @@ class ReadaheadUnits {
 
 class Readahead {
  public:
-  // `unit_bytes`: image bytes of a whole unit. `most_told`: so many units of a far source are told before
-  // they are made, further ahead than they are made, so that it has enough requests under way; 0: it is not
-  // far.
+  // `unit_bytes`: image bytes of a whole unit. `most_announced`: so many units of a far source are asked for
+  // before they are made, further ahead than they are made, so that it has enough requests under way; 0: it
+  // is not far.
   Readahead(const std::shared_ptr<cache::BlockCache>& cache, std::shared_ptr<cache::WorkerPool> workers,
             std::shared_ptr<Counters> counters, std::uint64_t unit_bytes, std::uint64_t unit_count,
-            std::uint64_t most_told = 0);
+            std::uint64_t most_announced = 0);
 
   // To be called after a forward reader received bytes up to unit `current`: submits the units after it that
   // this reader has not claimed yet. Jobs keep `units` alive; a job for a unit that the reader has passed
@@ -48,15 +48,15 @@ class Readahead {
                ReadPattern& pattern, std::uint64_t next = 0) const;
 
  private:
-  std::pair<std::uint64_t, std::uint64_t> claim_told(ReadPattern::Told& told, std::uint64_t next) const;
-  void tell(const ReadaheadUnits& units, std::uint64_t next, ReadPattern::Told& told) const;
+  ByteRange claim_ahead(ReadPattern::Announced& announced, std::uint64_t next) const;
+  void announce(const ReadaheadUnits& units, std::uint64_t next, ReadPattern::Announced& announced) const;
 
   std::shared_ptr<cache::WorkerPool> workers_;
   std::shared_ptr<Counters> counters_;
   std::uint64_t unit_count_;
   std::uint64_t unit_bytes_;
-  std::uint64_t depth_ = 0;      // units made ahead; 0: a unit exceeds the budget
-  std::uint64_t most_told_ = 0;  // units told ahead; 0: the source is not far
+  std::uint64_t depth_ = 0;           // units made ahead; 0: a unit exceeds the budget
+  std::uint64_t most_announced_ = 0;  // units asked for ahead; 0: the source is not far
 };
 
 }  // namespace h5mount::dataset
