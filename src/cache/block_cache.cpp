@@ -8,9 +8,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "h5mount/base/hash.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
-#include "h5mount/base/mix_bits.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/base/thread_annotations.h"
 #include "heap_trim.h"
@@ -24,7 +24,7 @@ constexpr std::size_t kEntryOverhead = 256;  // map node, list node, pending sta
 
 struct KeyHash {
   std::size_t operator()(const BlockKey& key) const {
-    return mix_bits(mix_bits(mix_bits(0, key.owner), key.kind), key.index);
+    return mix_bits({key.owner, key.kind, key.index});
   }
 };
 

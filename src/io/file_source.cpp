@@ -16,8 +16,8 @@
 
 #include "descriptor_pool.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/base/hash.h"
 #include "h5mount/base/long_work.h"
-#include "h5mount/base/mix_bits.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/io/read_target.h"
 
@@ -48,8 +48,7 @@ class Mapping {
 };
 
 std::uint64_t mix_text(std::uint64_t digest, std::string_view bytes) {
-  for (const char byte : bytes) digest = mix_bits(digest, static_cast<unsigned char>(byte));
-  return mix_bits(digest, bytes.size());
+  return mix_bits({digest, fnv1a(bytes), bytes.size()});
 }
 
 // Digest of all extended attributes except those that the kernel derives from the bytes (IMA, EVM).
@@ -133,7 +132,7 @@ class FileSource final : public ByteSource, private SourceState {
     const std::int64_t modified = nanoseconds(st.st_mtim);
     return SourceStamp{.size = size(),
                        .modified = modified,
-                       .sum = mix_bits(mix_bits(0, device_), inode_) + static_cast<std::uint64_t>(modified),
+                       .sum = mix_bits({device_, inode_}) + static_cast<std::uint64_t>(modified),
                        .changed = static_cast<std::uint64_t>(state.changed),
                        .attributes = state.attributes,
                        .replaced = state.replaced};
@@ -198,9 +197,9 @@ class FileSource final : public ByteSource, private SourceState {
   };
   InodeState describe(int fd, const struct stat& st) const {
     const NameOwner owner = owner_of_name();
-    std::uint64_t digest =
-        mix_bits(mix_bits(st.st_mode, st.st_nlink), std::uint64_t{st.st_uid} << 32 | st.st_gid);
-    digest = mix_bits(mix_bits(digest, static_cast<std::uint64_t>(owner)), xattr_digest(fd));
+    const std::uint64_t digest =
+        mix_bits({st.st_mode, st.st_nlink, std::uint64_t{st.st_uid} << 32 | st.st_gid,
+                  static_cast<std::uint64_t>(owner), xattr_digest(fd)});
     return {nanoseconds(st.st_ctim), digest, opened_by_name_ && owner == NameOwner::Another};
   }
   InodeState inode_state(int fd, const struct stat& st) {

@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "confined_open.h"
-#include "h5mount/base/mix_bits.h"
+#include "h5mount/base/hash.h"
 #include "h5mount/io/descriptors.h"
 #include "h5mount/object/resolve_path.h"
 
@@ -24,8 +24,7 @@ constexpr std::chrono::milliseconds kKeptOpen{300};
 constexpr unsigned kMaxLinks = 40;  // as in Linux
 
 std::uint64_t digest(std::initializer_list<std::uint64_t> values) {
-  std::uint64_t out = 1;
-  for (const std::uint64_t value : values) out = mix_bits(out, value);
+  const std::uint64_t out = mix_bits(values);
   return out == 0 ? 1 : out;
 }
 
