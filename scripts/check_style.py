@@ -86,8 +86,8 @@ MAY_USE_FOLDERS = {
         "chunks": ["mend", "find"],
     },
     "view": {
-        "table": [],
-        "parquet": ["table"],
+        "table": [""],
+        "parquet": ["", "table"],
         "zarr": [""],
     },
     "cli": {

@@ -12,156 +12,79 @@ namespace h5mount {
 
 struct Error::Info {
   ErrorCode code;
-  std::string_view structure;
-  std::string_view field;
+  std::string_view structure = {}, field = {};
   std::uint64_t offset = std::numeric_limits<std::uint64_t>::max();
-  std::optional<std::uint64_t> expected;
-  std::optional<std::uint64_t> found;
-  std::string detail;
-  std::vector<std::string> places;
+  std::optional<std::uint64_t> expected = {}, found = {};
+  std::string detail = {};
+  std::vector<std::string> places = {};
   int system_errno = 0;
 };
 
-std::string_view error_code_name(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::Truncated:
-      return "truncated";
-    case ErrorCode::BadSignature:
-      return "bad signature";
-    case ErrorCode::UnsupportedVersion:
-      return "unsupported version";
-    case ErrorCode::UnsupportedFeature:
-      return "unsupported";
-    case ErrorCode::ChecksumMismatch:
-      return "checksum mismatch";
-    case ErrorCode::InvalidValue:
-      return "invalid value";
-    case ErrorCode::OutOfRange:
-      return "out of range";
-    case ErrorCode::LimitExceeded:
-      return "limit exceeded";
-    case ErrorCode::Cycle:
-      return "cycle";
-    case ErrorCode::FilterFailed:
-      return "filter failed";
-    case ErrorCode::Io:
-      return "read error";
-    case ErrorCode::NotFound:
-      return "not found";
-    case ErrorCode::AccessDenied:
-      return "access denied";
-    case ErrorCode::TooLarge:
-      return "too large";
-    case ErrorCode::Stale:
-      return "stale";
-    case ErrorCode::Interrupted:
-      return "interrupted";
-    case ErrorCode::TimedOut:
-      return "timed out";
-    case ErrorCode::BudgetExceeded:
-      return "too much work";
-    case ErrorCode::OutOfMemory:
-      return "out of memory";
-    case ErrorCode::TooMuchMemory:
-      return "too much memory";
-    case ErrorCode::Internal:
-      return "internal error";
-  }
-  return "unknown";
-}
-
-bool is_about_bytes(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::Truncated:
-    case ErrorCode::BadSignature:
-    case ErrorCode::UnsupportedVersion:
-    case ErrorCode::ChecksumMismatch:
-    case ErrorCode::InvalidValue:
-    case ErrorCode::OutOfRange:
-    case ErrorCode::LimitExceeded:
-    case ErrorCode::Cycle:
-    case ErrorCode::FilterFailed:
-      return true;
-    case ErrorCode::UnsupportedFeature:
-    case ErrorCode::Io:
-    case ErrorCode::NotFound:
-    case ErrorCode::AccessDenied:
-    case ErrorCode::TooLarge:
-    case ErrorCode::Stale:
-    case ErrorCode::Interrupted:
-    case ErrorCode::TimedOut:
-    case ErrorCode::BudgetExceeded:
-    case ErrorCode::OutOfMemory:
-    case ErrorCode::TooMuchMemory:
-    case ErrorCode::Internal:
-      return false;
-  }
-  return false;
-}
-
-int to_errno(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::Truncated:
-    case ErrorCode::BadSignature:
-    case ErrorCode::ChecksumMismatch:
-    case ErrorCode::InvalidValue:
-    case ErrorCode::OutOfRange:
-    case ErrorCode::LimitExceeded:
-    case ErrorCode::Cycle:
-    case ErrorCode::FilterFailed:
-    case ErrorCode::Io:
-    case ErrorCode::Internal:
-      return EIO;
-    case ErrorCode::UnsupportedVersion:
-    case ErrorCode::UnsupportedFeature:
-      return EOPNOTSUPP;
-    case ErrorCode::NotFound:
-      return ENOENT;
-    case ErrorCode::AccessDenied:
-      return EACCES;
-    case ErrorCode::TooLarge:
-    case ErrorCode::BudgetExceeded:
-      return EFBIG;
-    case ErrorCode::Stale:
-      return ESTALE;
-    case ErrorCode::Interrupted:
-      return EINTR;
-    case ErrorCode::TimedOut:
-      return ETIMEDOUT;
-    case ErrorCode::OutOfMemory:
-    case ErrorCode::TooMuchMemory:
-      return ENOMEM;
-  }
-  return EIO;
-}
-
-Error::Error(ErrorCode code, std::string_view structure, std::string_view field, std::uint64_t offset)
-    : info_(std::make_shared<const Info>(Info{.code = code,
-                                              .structure = structure,
-                                              .field = field,
-                                              .offset = offset,
-                                              .expected = {},
-                                              .found = {},
-                                              .detail = {},
-                                              .places = {}})) {}
-
-Error::Error(ErrorCode code, std::string message)
-    : info_(std::make_shared<const Info>(Info{.code = code,
-                                              .structure = {},
-                                              .field = {},
-                                              .expected = {},
-                                              .found = {},
-                                              .detail = std::move(message),
-                                              .places = {}})) {}
-
 namespace {
+
+struct CodeFacts {
+  std::string_view name;
+  int error;         // errno
+  bool about_bytes;  // see is_about_bytes
+};
+
+// In the order of the codes.
+constexpr CodeFacts kCodes[] = {
+    {"truncated", EIO, true},
+    {"bad signature", EIO, true},
+    {"unsupported version", EOPNOTSUPP, true},
+    {"unsupported", EOPNOTSUPP, false},
+    {"checksum mismatch", EIO, true},
+    {"invalid value", EIO, true},
+    {"out of range", EIO, true},
+    {"limit exceeded", EIO, true},
+    {"cycle", EIO, true},
+    {"filter failed", EIO, true},
+    {"read error", EIO, false},
+    {"not found", ENOENT, false},
+    {"access denied", EACCES, false},
+    {"too large", EFBIG, false},
+    {"stale", ESTALE, false},
+    {"interrupted", EINTR, false},
+    {"timed out", ETIMEDOUT, false},
+    {"too much work", EFBIG, false},
+    {"out of memory", ENOMEM, false},
+    {"too much memory", ENOMEM, false},
+    {"internal error", EIO, false},
+};
+static_assert(std::size(kCodes) == static_cast<std::size_t>(ErrorCode::Internal) + 1);
+
+const CodeFacts& facts_of(ErrorCode code) {
+  return kCodes[static_cast<std::size_t>(code)];
+}
+
 template <class Info, class Change>
 std::shared_ptr<const Info> changed(const Info& info, Change change) {
   auto copy = std::make_shared<Info>(info);
   change(*copy);
   return copy;
 }
+
 }  // namespace
+
+std::string_view error_code_name(ErrorCode code) {
+  return facts_of(code).name;
+}
+
+bool is_about_bytes(ErrorCode code) {
+  return facts_of(code).about_bytes;
+}
+
+int to_errno(ErrorCode code) {
+  return facts_of(code).error;
+}
+
+Error::Error(ErrorCode code, std::string_view structure, std::string_view field, std::uint64_t offset)
+    : info_(std::make_shared<const Info>(
+          Info{.code = code, .structure = structure, .field = field, .offset = offset})) {}
+
+Error::Error(ErrorCode code, std::string message)
+    : info_(std::make_shared<const Info>(Info{.code = code, .detail = std::move(message)})) {}
 
 Error Error::with_expected(std::uint64_t value) const {
   return Error(changed(*info_, [&](Info& i) { i.expected = value; }));
@@ -214,14 +137,12 @@ std::string Error::text() const {
     if (i.offset != std::numeric_limits<std::uint64_t>::max()) out += fmt::format(" at {:#x}", i.offset);
     out += ": ";
     out += error_code_name(i.code);
-    if (i.found) out += fmt::format(": {:#x}", *i.found);
-    if (i.expected) out += fmt::format(", expected {:#x}", *i.expected);
-    if (!i.detail.empty()) out += fmt::format(", {}", i.detail);
   } else {
     out = i.detail.empty() ? std::string(error_code_name(i.code)) : i.detail;
-    if (i.found) out += fmt::format(": {:#x}", *i.found);
-    if (i.expected) out += fmt::format(", expected {:#x}", *i.expected);
   }
+  if (i.found) out += fmt::format(": {:#x}", *i.found);
+  if (i.expected) out += fmt::format(", expected {:#x}", *i.expected);
+  if (!i.structure.empty() && !i.detail.empty()) out += fmt::format(", {}", i.detail);
   for (const auto& place : i.places) out += fmt::format("; in {}", place);
   return out;
 }

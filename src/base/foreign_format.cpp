@@ -75,13 +75,10 @@ constexpr ForeignFormat kDocuments[] = {
     {0, "[{"sv, "JSON text, perhaps a server's error message in place of the file: see what it says"},
 };
 
-bool matches(const ForeignFormat& format, std::string_view head) {
-  return head.size() >= format.offset && head.substr(format.offset).starts_with(format.magic);
-}
-
 std::optional<std::string> matched(std::span<const ForeignFormat> table, std::string_view head) {
-  const auto found =
-      std::ranges::find_if(table, [&](const ForeignFormat& format) { return matches(format, head); });
+  const auto found = std::ranges::find_if(table, [&](const ForeignFormat& format) {
+    return head.size() >= format.offset && head.substr(format.offset).starts_with(format.magic);
+  });
   return found == table.end() ? std::nullopt : std::optional<std::string>(found->what);
 }
 

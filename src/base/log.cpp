@@ -6,15 +6,16 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <deque>
 #include <functional>
-#include <mutex>
 #include <new>
+#include <unordered_set>
 
 #include <fmt/chrono.h>
 
 #include "h5mount/base/log_notes.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/utf8.h"
-#include "kept_lines.h"
 
 namespace h5mount {
 namespace {
@@ -26,9 +27,74 @@ constexpr std::size_t kMaxLineBytes = 4096;
 std::atomic<LogLevel> g_level{LogLevel::Warning};
 std::atomic<bool> g_syslog{false};
 
+// The last lines of the log. Threads: any.
+class RecentLines {
+ public:
+  void add(std::time_t when, std::string line) {  // `line` ends with its newline
+    const MutexLock lock(mutex_);
+    const std::uint64_t begin = extent_.end;
+    extent_.end += line.size();
+    extent_.last = when;
+    lines_.push_back({begin, std::move(line)});
+    if (lines_.size() > kMaxLines) lines_.pop_front();
+    extent_.begin = lines_.front().begin;
+  }
+  KeptLog extent() const {
+    const MutexLock lock(mutex_);
+    return extent_;
+  }
+  std::optional<std::string> read(std::uint64_t offset, std::size_t length) const {
+    const MutexLock lock(mutex_);
+    if (offset < extent_.begin) return std::nullopt;
+    std::string out;
+    if (offset >= extent_.end) return out;
+    auto line = std::prev(std::ranges::upper_bound(lines_, offset, {}, &Line::begin));
+    auto skipped = static_cast<std::size_t>(offset - line->begin);
+    for (; line != lines_.end() && out.size() < length; ++line, skipped = 0)
+      out += std::string_view(line->text).substr(skipped, length - out.size());
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t kMaxLines = 1000;
+  struct Line {
+    std::uint64_t begin;
+    std::string text;
+  };
+
+  mutable Mutex mutex_;
+  std::deque<Line> lines_ H5_GUARDED_BY(mutex_);
+  KeptLog extent_ H5_GUARDED_BY(mutex_);
+};
+
+// A bounded set of causes that were logged already, the oldest dropped first. Threads: any.
+class SeenCauses {
+ public:
+  bool add(std::uint64_t cause) {  // false if it is already present
+    const MutexLock lock(mutex_);
+    if (!seen_.insert(cause).second) return false;
+    order_.push_back(cause);
+    if (order_.size() > kMaxCauses) {
+      seen_.erase(order_.front());
+      order_.pop_front();
+    }
+    return true;
+  }
+  void remove(std::uint64_t cause) {
+    const MutexLock lock(mutex_);
+    if (seen_.erase(cause) != 0) std::erase(order_, cause);
+  }
+
+ private:
+  static constexpr std::size_t kMaxCauses = 4096;
+  Mutex mutex_;
+  std::unordered_set<std::uint64_t> seen_ H5_GUARDED_BY(mutex_);
+  std::deque<std::uint64_t> order_ H5_GUARDED_BY(mutex_);
+};
+
 // The data of the log are never destroyed: threads that outlive `main` still write to it.
-KeptLines& kept_lines() {
-  static auto* const lines = new KeptLines;
+RecentLines& recent_lines() {
+  static auto* const lines = new RecentLines;
   return *lines;
 }
 
@@ -44,7 +110,7 @@ std::string_view level_name(LogLevel level) {
 // `line` is already escaped.
 void keep(LogLevel level, const std::string& line) {
   const std::time_t now = std::time(nullptr);
-  kept_lines().add(now, fmt::format("{:%FT%TZ} {}: {}\n", fmt::gmtime(now), level_name(level), line));
+  recent_lines().add(now, fmt::format("{:%FT%TZ} {}: {}\n", fmt::gmtime(now), level_name(level), line));
 }
 
 void emit(LogLevel level, const std::string& line) {
@@ -138,11 +204,11 @@ bool log_once(LogLevel level, std::string_view text, std::uint64_t state, std::s
 }
 
 KeptLog kept_log() {
-  return kept_lines().extent();
+  return recent_lines().extent();
 }
 
 std::optional<std::string> read_kept_log(std::uint64_t offset, std::size_t length) {
-  return kept_lines().read(offset, length);
+  return recent_lines().read(offset, length);
 }
 
 std::string escape_for_log(std::string_view text) {

@@ -27,6 +27,22 @@ std::string encode_path(std::string_view path) {
   return encode_component(path, "/");
 }
 
+std::string without_dot_segments(std::string_view path) {
+  std::string out;
+  for (std::size_t begin = 1; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view segment = path.substr(begin, end - begin);
+    const bool last = end == path.size();
+    if (segment == "..") out.resize(out.empty() ? 0 : out.rfind('/'));
+    if (segment != "." && segment != "..")
+      out.append("/").append(segment);
+    else if (last)
+      out += '/';
+    begin = end + 1;
+  }
+  return out;
+}
+
 std::string decode_percent(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -36,6 +52,11 @@ std::string decode_percent(std::string_view text) {
     if (byte) i += 2;
   }
   return out;
+}
+
+const std::string* find_parameter(const Fields& fields, std::string_view name) {
+  const auto found = std::ranges::find(fields, name, &Fields::value_type::first);
+  return found == fields.end() ? nullptr : &found->second;
 }
 
 Fields decode_query(std::string_view query) {

@@ -1,5 +1,9 @@
 #include "h5mount/base/utf8.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace h5mount {
 
 std::size_t utf8_length(std::string_view bytes) {
@@ -20,6 +24,19 @@ std::size_t utf8_length(std::string_view bytes) {
     return continues(1) && continues(2) && continues(3) && !overlong && !beyond ? 4 : 0;
   }
   return 0;
+}
+
+std::string escape_invalid_utf8(std::string_view text, const char* form) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t bytes = utf8_length(text);
+    if (bytes > 0)
+      out += text.substr(0, bytes);
+    else
+      out += fmt::format(fmt::runtime(form), static_cast<unsigned char>(text[0]));
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  return out;
 }
 
 bool is_utf8(std::string_view text) {

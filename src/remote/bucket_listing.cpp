@@ -1,4 +1,5 @@
-#include "bucket_listing.h"
+// Pages of a bucket's keys.
+#include "client.h"
 
 #include <algorithm>
 #include <ctime>
@@ -7,7 +8,6 @@
 #include "aws/listing_xml.h"
 #include "h5mount/base/log.h"
 #include "transport/answer.h"
-#include "transport/tries.h"
 
 namespace h5mount::remote {
 namespace {

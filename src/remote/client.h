@@ -60,4 +60,7 @@ struct ClientParts {
   CredentialKeeper credentials;
 };
 
+// As described at Client::list. It waits, so it is not called in the thread of the transfers.
+Result<ListedPage> list_bucket(ClientParts& client, const Url& prefix, const ListQuery& query);
+
 }  // namespace h5mount::remote

@@ -6,7 +6,6 @@
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
 #include "transport/answer.h"
-#include "transport/tries.h"
 
 namespace h5mount::remote {
 namespace {
@@ -25,7 +24,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
         urgent_(urgent),
         done_(std::move(done)) {}
 
-  // What it throws ends the fetch: somebody waits for it.
+  // An exception from it ends the fetch, as somebody waits for that.
   void attempt() noexcept {
     guarded([this] { try_once(); });
   }

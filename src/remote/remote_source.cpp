@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <array>
 
-#include "bucket_listing.h"
 #include "h5mount/base/ahead_window.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/io/read_target.h"
 #include "object_identity.h"
 #include "segments.h"
-#include "transport/late_curl.h"
 #include "transport/wait_for.h"
 
 namespace h5mount::remote {
@@ -18,7 +16,7 @@ constexpr std::chrono::seconds kLookEvery{10};
 constexpr std::uint64_t kBlockBytes = 64U << 10;
 constexpr std::size_t kMaxPiece = 16U << 20;
 constexpr std::uint64_t kMaxFollowed = 8U << 20;
-// What is little is part of a structure: what lies beside it is often wanted next.
+// A short range is part of a structure: the bytes beside it are often wanted next.
 constexpr std::uint64_t kMaxWindow = 1U << 20;
 
 std::shared_ptr<DiskObject> on_disk(const FarObject& object) {
@@ -57,7 +55,7 @@ class ForwardReaders {
     ByteRange advance(ByteRange range) {
       if (range.end <= last) return {0, 0};
       last = range.end;
-      // A reader that reads much at once is on its way through data.
+      // A reader of much at once is on its way through data.
       const std::uint64_t length = range.end - range.begin;
       const std::uint64_t grown =
           length > kBlockBytes ? std::max(ahead.window, length) * 4 : ahead.window * 2;
@@ -151,7 +149,7 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     // A large piece is itself as many requests as are worth having under way, and fills the memory for them.
     const bool large = range.end - range.begin > kMaxFollowed;
     ByteRange ahead = large || found == Segments::Found::There ? ByteRange{0, 0} : readers_.next(wanted);
-    // What follows a block that is missing comes with it, in one request.
+    // The bytes behind a missing block come with it, in one request.
     if (little && found == Segments::Found::Missing && ahead.begin == wanted.end &&
         ahead.end - wanted.begin <= kMaxWindow)
       wanted.end = std::exchange(ahead, {0, 0}).end;

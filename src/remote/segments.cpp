@@ -16,7 +16,7 @@ constexpr std::uint64_t kMaxRequest = 8U << 20;
 // slow. But pieces are not so small that they take no longer to come than to be asked for.
 constexpr std::uint64_t kLeastPiece = 2U << 20;
 
-// Who asked for a segment ahead has lost interest in it.
+// The reader that a segment was fetched ahead for does not want it any more.
 constexpr std::chrono::seconds kForgottenAfter{5};
 // Requests from this length on are for data. What they may hold leaves room for structures, which are little
 // and read by everybody.
@@ -112,12 +112,7 @@ void Segments::add(std::uint64_t begin, const Bytes& bytes) {
   drop_oldest(client_, ClientParts::kMaxKeptBytes, true);
 }
 
-// Adds the bytes of a range that are on the disk, except those that have come meanwhile or are being fetched.
-void Segments::load(ByteRange range) {
-  if (!disk_) return;
-  disk_->read(range, [this](std::uint64_t begin, const std::string& bytes) { add_loaded(begin, bytes); });
-}
-
+// Adds bytes that were on the disk, except those that have come meanwhile or are being fetched.
 void Segments::add_loaded(std::uint64_t begin, const std::string& bytes) {
   const MutexLock lock(client_.mutex);
   for (const ByteRange& hole : missing_in({begin, begin + bytes.size()})) {
@@ -248,11 +243,12 @@ void Segments::Covered::release() {
   drop_oldest(client_, ClientParts::kMaxKeptBytes, true);
 }
 
-// What is there is held before room is made for what is missing.
+// Segments that are there are held before room is made for those that are missing.
 Segments::Covered Segments::cover(ByteRange range, ByteRange wanted) {
   Covered out(client_);
   std::vector<SegmentPtr> made;
-  if (disk_ && !has(range)) load(wanted);
+  if (disk_ && !has(range))
+    disk_->read(wanted, [this](std::uint64_t begin, const std::string& bytes) { add_loaded(begin, bytes); });
   {
     const MutexLock lock(client_.mutex);
     const Missing missing = is_there(range) ? Missing{} : missing_in(wanted);
@@ -297,8 +293,8 @@ void Segments::ask(std::span<const ByteRange> ranges, bool ahead) {
   start(made, false);
 }
 
-// What was read to its end is the first to be dropped, as most readers of data go forward. Blocks of
-// structures, and what is read again after that, are kept as long as they are used.
+// A segment that was read to its end is the first to be dropped, as most readers of data go forward. Blocks
+// of structures, and what is read again after that, are kept as long as they are used.
 void Segments::note_read(ClientParts& client, const SegmentPtr& segment, std::uint64_t bytes) {
   const std::uint64_t length = segment->end - segment->begin;
   const bool spent = length > kBlock && segment->read < length && bytes >= length - segment->read;

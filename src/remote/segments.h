@@ -42,7 +42,7 @@ class Segments {
     ClientParts& client_;
     std::vector<SegmentPtr> parts_;
   };
-  // Those that cover the range; where anything is missing, what is missing of `wanted`, which contains it,
+  // The segments that cover the range; if any is missing, the missing part of `wanted`, which contains it,
   // comes from the disk cache, or is asked for in requests of at most kMaxRequest.
   Covered cover(ByteRange range, ByteRange wanted);
   // Asks for what is missing of the ranges, neighbours in one request, as long as the bound allows without
@@ -67,7 +67,6 @@ class Segments {
   static void take(const FarObject& object, DiskObject* disk, const SegmentPtr& segment,
                    Result<std::string> bytes);
   void hold(const std::vector<SegmentPtr>& more, Covered& in) H5_REQUIRES(client_.mutex);
-  void load(ByteRange range);
   void add_loaded(std::uint64_t begin, const std::string& bytes);
   static void note_read(ClientParts& client, const SegmentPtr& segment, std::uint64_t bytes)
       H5_REQUIRES(client.mutex);

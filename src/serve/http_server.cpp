@@ -11,7 +11,6 @@
 #include "h5mount/base/watchdog.h"
 #include "h5mount/serve/listener.h"
 #include "http/exchange.h"
-#include "http/late_microhttpd.h"
 #include "s3/s3_site.h"
 #include "site/site.h"
 

@@ -53,10 +53,7 @@ Result<Claim> read_header_claim(const Request& request, std::string_view authori
     part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
     parts.emplace_back(split_at(part, '='));
   }
-  const auto part_named = [&](std::string_view name) {
-    const auto found = std::ranges::find(parts, name, &Fields::value_type::first);
-    return found == parts.end() ? std::string() : found->second;
-  };
+  const auto part_named = [&](std::string_view name) { return text_or_empty(find_parameter(parts, name)); };
   Claim out;
   out.signature = part_named("Signature");
   out.session_token = text_or_empty(find_field(request.headers, "x-amz-security-token"));

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include "h5mount/filter/filter.h"
+#include "h5mount/text/json_writer.h"
 #include "h5mount/text/value_text.h"
+#include "number_text.h"
 
 namespace h5mount::text {
 
@@ -38,13 +40,7 @@ void append_integer_type(const format::Datatype& type, bool inside, std::string&
 }
 
 bool is_numpy_float(const format::Datatype& t) {
-  const unsigned exponent = t.size == 2 ? 5 : t.size == 4 ? 8 : t.size == 8 ? 11 : 0;
-  if (exponent == 0 || t.order == format::ByteOrder::Vax || !uses_all_bits(t)) return false;
-  const unsigned mantissa = 8 * t.size - 1 - exponent;
-  return t.exponent_size == exponent && t.mantissa_size == mantissa && t.mantissa_location == 0 &&
-         t.exponent_location == mantissa && t.sign_location == 8 * t.size - 1 &&
-         t.exponent_bias == (1U << (exponent - 1)) - 1 &&
-         t.normalization == format::MantissaNormalization::Implied;
+  return uses_all_bits(t) && (is_ieee(t, 2, 5, 10) || is_ieee(t, 4, 8, 23) || is_ieee(t, 8, 11, 52));
 }
 
 // float(<f4,precision=20,offset=7,sign=26,exponent=20+6,mantissa=7+13,bias=31,leading=implied): the numbers
@@ -123,10 +119,7 @@ void append_compound_type(const format::Datatype& type, std::string& out) {
 void append_array_type(const format::Datatype& type, std::string& out) {
   out += "array(";
   append_type(*type.base, out);
-  out += ",[";
-  for (std::size_t i = 0; i < type.dims.size(); ++i)
-    out += fmt::format("{}{}", i > 0 ? "," : "", type.dims[i]);
-  out += "])";
+  out += fmt::format(",[{}])", fmt::join(type.dims, ","));
 }
 
 void append_opaque_type(const format::Datatype& type, std::string& out) {
@@ -204,19 +197,16 @@ void append_type(const format::Datatype& type, std::string& out) {
   }
 }
 
-void append_filters(const std::vector<format::FilterDescription>& filters, std::string& out) {
-  out.push_back('[');
-  for (std::size_t i = 0; i < filters.size(); ++i) {
-    const format::FilterDescription& filter = filters[i];
-    if (i > 0) out.push_back(',');
-    out += fmt::format("{{\"id\":{},\"name\":", filter.id);
-    append_json_string(filter_name(filter), out);
-    out += ",\"values\":[";
-    for (std::size_t v = 0; v < filter.client_data.size(); ++v)
-      out += fmt::format("{}{}", v > 0 ? "," : "", filter.client_data[v]);
-    out += "]}";
-  }
-  out.push_back(']');
+void write_filters(const std::vector<format::FilterDescription>& filters, JsonWriter& json) {
+  json.begin_array();
+  for (const format::FilterDescription& filter : filters)
+    json.begin_object()
+        .member("id", filter.id)
+        .member("name", filter_name(filter))
+        .key("values")
+        .array(filter.client_data)
+        .end_object();
+  json.end_array();
 }
 
 }  // namespace
@@ -235,18 +225,18 @@ std::string datatype_text(const format::Datatype& type) {
 
 std::string filters_text(const format::FilterPipelineMessage& pipeline) {
   std::string out;
+  JsonWriter json(out);
   if (pipeline.sections.empty()) {
-    append_filters(pipeline.filters, out);
+    write_filters(pipeline.filters, json);
     return out;
   }
-  out.push_back('[');
-  for (std::size_t i = 0; i < pipeline.sections.size(); ++i) {
-    if (i > 0) out.push_back(',');
-    out += fmt::format("{{\"section\":{},\"filters\":", pipeline.sections[i].number);
-    append_filters(pipeline.sections[i].filters, out);
-    out.push_back('}');
+  json.begin_array();
+  for (const auto& section : pipeline.sections) {
+    json.begin_object().member("section", section.number).key("filters");
+    write_filters(section.filters, json);
+    json.end_object();
   }
-  out.push_back(']');
+  json.end_array();
   return out;
 }
 

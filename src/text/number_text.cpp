@@ -5,15 +5,45 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "big_number.h"
-#include "element_bits.h"
 #include "h5mount/base/text.h"
 #include "h5mount/text/shortest_float.h"
 
 namespace h5mount::text {
 
 namespace {
+
+// The element's bytes in little-endian order. VAX order keeps the bytes of each 16-bit word and reverses the
+// order of the words.
+std::vector<std::byte> little_endian_bytes(ByteSpan element, format::ByteOrder order) {
+  std::vector<std::byte> out(element.begin(), element.end());
+  const std::size_t size = out.size();
+  if (order == format::ByteOrder::Big) {
+    for (std::size_t i = 0; i < size; ++i) out[i] = element[size - 1 - i];
+  } else if (order == format::ByteOrder::Vax) {
+    for (std::size_t i = 0; i + 1 < size; i += 2) {
+      out[i] = element[size - 2 - i];
+      out[i + 1] = element[size - 1 - i];
+    }
+  }
+  return out;
+}
+
+// `count` bits from bit `first` on, as little-endian bytes; the caller keeps the range within `bytes`.
+std::vector<std::byte> bit_range(ByteSpan bytes, std::size_t first, std::size_t count) {
+  std::vector<std::byte> out((count + 7) / 8);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t at = first / 8 + i;
+    unsigned value = std::to_integer<unsigned>(bytes[at]) >> first % 8;
+    if (first % 8 != 0 && at + 1 < bytes.size())
+      value |= std::to_integer<unsigned>(bytes[at + 1]) << (8 - first % 8);
+    out[i] = static_cast<std::byte>(value);
+  }
+  if (count % 8 != 0) out.back() &= static_cast<std::byte>((1U << count % 8) - 1);
+  return out;
+}
 
 // The limit for integers: the time grows with the square of the number of digits. The precision field has 16
 // bits; only a type that states no precision can be wider.
@@ -24,13 +54,6 @@ void append_number(Number value, std::string& out) {
   char buffer[48];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   out.append(buffer, end);
-}
-
-// The bytes of an ordinary little- or big-endian number of up to 8 bytes.
-std::uint64_t load_number(const format::Datatype& type, ByteSpan element) {
-  std::uint64_t value = load_le_width(element.data(), element.size());
-  if (type.order == format::ByteOrder::Big) value = __builtin_bswap64(value) >> (64 - 8 * element.size());
-  return value;
 }
 
 void append_small_integer(std::uint64_t value, unsigned precision, bool is_signed, std::string& out) {
@@ -66,14 +89,6 @@ void append_native(Float value, std::string& out) {
   }
   char buffer[kFloatTextRoom];
   out.append(buffer, write_float(value, buffer));
-}
-
-bool is_ieee(const format::Datatype& t, unsigned size, unsigned exponent, unsigned mantissa) {
-  return t.size == size && t.order != format::ByteOrder::Vax && t.bit_offset == 0 &&
-         t.exponent_size == exponent && t.mantissa_size == mantissa && t.mantissa_location == 0 &&
-         t.exponent_location == mantissa && t.sign_location == 8 * size - 1 &&
-         t.exponent_bias == (1U << (exponent - 1)) - 1 &&
-         t.normalization == format::MantissaNormalization::Implied;
 }
 
 // A finite number other than zero: mantissa * 2^exponent.
@@ -269,12 +284,26 @@ bool is_within(const format::Datatype& type, unsigned exponent, unsigned mantiss
          (std::int64_t{1} << type.exponent_size) - 2 - own_bias <= bias && own_bias <= bias;
 }
 
-// The number that is stored, where a double holds every number of its type.
+}  // namespace
+
+bool is_ieee(const format::Datatype& t, unsigned size, unsigned exponent, unsigned mantissa) {
+  return t.size == size && t.order != format::ByteOrder::Vax && t.bit_offset == 0 &&
+         t.exponent_size == exponent && t.mantissa_size == mantissa && t.mantissa_location == 0 &&
+         t.exponent_location == mantissa && t.sign_location == 8 * size - 1 &&
+         t.exponent_bias == (1U << (exponent - 1)) - 1 &&
+         t.normalization == format::MantissaNormalization::Implied;
+}
+
+std::uint64_t stored_bits(const format::Datatype& type, const std::byte* element) {
+  const std::uint64_t bits = load_le_width(element, type.size);
+  return type.order == format::ByteOrder::Big ? __builtin_bswap64(bits) >> (64 - 8 * type.size) : bits;
+}
+
 std::optional<double> double_of(const format::Datatype& type, ByteSpan element) {
   const bool plain = type.size <= 8 && type.order != format::ByteOrder::Vax &&
                      type.normalization == format::MantissaNormalization::Implied;
   if (!plain || !is_within(type, 11, 52)) return std::nullopt;
-  const auto field = [bits = load_number(type, element)](unsigned location, unsigned size) {
+  const auto field = [bits = stored_bits(type, element.data())](unsigned location, unsigned size) {
     return bits >> location & ((std::uint64_t{1} << size) - 1);
   };
   const std::uint64_t exponent = field(type.exponent_location, type.exponent_size);
@@ -291,14 +320,13 @@ std::optional<double> double_of(const format::Datatype& type, ByteSpan element) 
   return field(type.sign_location, 1) != 0 ? -value : value;
 }
 
-}  // namespace
-
 void append_integer(const format::Datatype& type, ByteSpan element, std::string& out) {
   const bool is_signed = type.is_signed || type.cls == format::DatatypeClass::Time;
   if (type.bit_precision == 0 && type.size > kWidestBytes) return append_hex_string(element, out);
   const unsigned precision = type.bit_precision == 0 ? 8 * type.size : type.bit_precision;
   if (type.size <= 8 && type.order != format::ByteOrder::Vax)
-    return append_small_integer(load_number(type, element) >> type.bit_offset, precision, is_signed, out);
+    return append_small_integer(stored_bits(type, element.data()) >> type.bit_offset, precision, is_signed,
+                                out);
   const auto bits = bit_range(little_endian_bytes(element, type.order), type.bit_offset, precision);
   if (precision <= 64)
     return append_small_integer(load_le_width(bits.data(), bits.size()), precision, is_signed, out);
@@ -322,9 +350,11 @@ std::uint64_t number_steps(const format::Datatype& type) {
 }
 
 void append_float(const format::Datatype& type, ByteSpan element, std::string& out) {
-  if (is_ieee(type, 8, 11, 52)) return append_native(std::bit_cast<double>(load_number(type, element)), out);
+  if (is_ieee(type, 8, 11, 52))
+    return append_native(std::bit_cast<double>(stored_bits(type, element.data())), out);
   if (is_ieee(type, 4, 8, 23))
-    return append_native(std::bit_cast<float>(static_cast<std::uint32_t>(load_number(type, element))), out);
+    return append_native(std::bit_cast<float>(static_cast<std::uint32_t>(stored_bits(type, element.data()))),
+                         out);
   append_any_float(type, element, out);
 }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "h5mount/text/json_writer.h"
 #include "value_writer.h"
 
 namespace h5mount::text {
@@ -24,72 +25,56 @@ bool is_empty_address(std::uint64_t address) {
   return address == 0 || address == format::kUndefinedAddress;
 }
 
-void write_object(ValueWriter& writer, std::uint64_t address) {
-  const auto path = writer.context.path_of ? writer.context.path_of(address) : std::nullopt;
-  if (path)
-    append_json_string(*path, writer.out);
-  else
-    writer.out += fmt::format("\"0x{:x}\"", address);
+std::string name_of(const ValueWriter& writer, std::uint64_t address) {
+  auto path = writer.context.path_of ? writer.context.path_of(address) : std::nullopt;
+  return path ? *std::move(path) : fmt::format("0x{:x}", address);
 }
 
-void write_numbers(std::span<const std::uint64_t> numbers, std::string& out) {
-  out.push_back('[');
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (i > 0) out.push_back(',');
-    if (numbers[i] == format::kUnlimited)
-      out += "null";
-    else
-      out += fmt::format("{}", numbers[i]);
+void write_numbers(std::span<const std::uint64_t> numbers, JsonWriter& json) {
+  json.begin_array();
+  for (const std::uint64_t number : numbers)
+    number == format::kUnlimited ? json.value(nullptr) : json.value(number);
+  json.end_array();
+}
+
+void write_points(const format::Selection& s, JsonWriter& json) {
+  json.begin_object().key("points").begin_array();
+  for (std::size_t i = 0; i < s.points.size(); i += s.rank)
+    write_numbers(std::span(s.points).subspan(i, s.rank), json);
+  json.end_array().end_object();
+}
+
+void write_blocks(const format::Selection& s, JsonWriter& json) {
+  json.begin_object().key("blocks").begin_array();
+  for (std::size_t i = 0; i < s.blocks.size(); i += 2 * std::size_t{s.rank}) {
+    json.begin_array();
+    write_numbers(std::span(s.blocks).subspan(i, s.rank), json);
+    write_numbers(std::span(s.blocks).subspan(i + s.rank, s.rank), json);
+    json.end_array();
   }
-  out.push_back(']');
+  json.end_array().end_object();
 }
 
-void write_points(const format::Selection& s, std::string& out) {
-  const std::span<const std::uint64_t> points(s.points);
-  out += "{\"points\":[";
-  for (std::size_t i = 0; i < points.size(); i += s.rank) {
-    if (i > 0) out.push_back(',');
-    write_numbers(points.subspan(i, s.rank), out);
-  }
-  out += "]}";
-}
-
-void write_blocks(const format::Selection& s, std::string& out) {
-  const std::span<const std::uint64_t> blocks(s.blocks);
-  out += "{\"blocks\":[";
-  for (std::size_t i = 0; i < blocks.size(); i += 2 * std::size_t{s.rank}) {
-    out += i > 0 ? ",[" : "[";
-    write_numbers(blocks.subspan(i, s.rank), out);
-    out.push_back(',');
-    write_numbers(blocks.subspan(i + s.rank, s.rank), out);
-    out.push_back(']');
-  }
-  out += "]}";
-}
-
-void write_selection(const format::Selection& s, std::string& out) {
+void write_selection(const format::Selection& s, JsonWriter& json) {
   switch (s.kind) {
     case format::Selection::Kind::None:
-      out += "\"none\"";
+      json.value("none");
       return;
     case format::Selection::Kind::All:
-      out += "\"all\"";
+      json.value("all");
       return;
     case format::Selection::Kind::Points:
-      return write_points(s, out);
+      return write_points(s, json);
     case format::Selection::Kind::Hyperslab:
       break;
   }
-  if (!s.regular) return write_blocks(s, out);
-  out += "{\"start\":";
-  write_numbers(s.start, out);
-  out += ",\"stride\":";
-  write_numbers(s.stride, out);
-  out += ",\"count\":";
-  write_numbers(s.count, out);
-  out += ",\"block\":";
-  write_numbers(s.block, out);
-  out.push_back('}');
+  if (!s.regular) return write_blocks(s, json);
+  json.begin_object();
+  write_numbers(s.start, json.key("start"));
+  write_numbers(s.stride, json.key("stride"));
+  write_numbers(s.count, json.key("count"));
+  write_numbers(s.block, json.key("block"));
+  json.end_object();
 }
 
 Status write_old_object(ValueWriter& writer, ByteSpan element) {
@@ -99,7 +84,7 @@ Status write_old_object(ValueWriter& writer, ByteSpan element) {
   if (is_empty_address(address))
     writer.out += "null";
   else
-    write_object(writer, address);
+    append_json_string(name_of(writer, address), writer.out);
   return {};
 }
 
@@ -113,11 +98,10 @@ Status write_old_region(ValueWriter& writer, ByteSpan element) {
   format::Cursor heap(object->bytes(), 0, "RegionReferenceHeapObject", writer.sizes());
   const std::uint64_t address = heap.address("object_address");
   H5_ASSIGN(const format::Selection selection, format::decode_selection(heap));
-  writer.out += "{\"object\":";
-  write_object(writer, address);
-  writer.out += ",\"selection\":";
-  write_selection(selection, writer.out);
-  writer.out.push_back('}');
+  JsonWriter json(writer.out);
+  json.begin_object().member("object", name_of(writer, address)).key("selection");
+  write_selection(selection, json);
+  json.end_object();
   return {};
 }
 
@@ -156,26 +140,20 @@ Result<Target> decode_target(format::Cursor& cursor, format::ReferenceKind kind,
 }
 
 void write_target(ValueWriter& writer, const Target& target) {
-  if (!target.file && !target.selection && !target.attribute) return write_object(writer, target.address);
-  writer.out.push_back('{');
-  if (target.file) {
-    writer.out += "\"file\":";
-    append_json_string(*target.file, writer.out);
-    // Paths of another file are unknown here.
-    writer.out += fmt::format(",\"object\":\"0x{:x}\"", target.address);
-  } else {
-    writer.out += "\"object\":";
-    write_object(writer, target.address);
+  // Paths of another file are unknown here.
+  const std::string name =
+      target.file ? fmt::format("0x{:x}", target.address) : name_of(writer, target.address);
+  JsonWriter json(writer.out);
+  if (!target.file && !target.selection && !target.attribute) {
+    json.value(name);
+    return;
   }
-  if (target.selection) {
-    writer.out += ",\"selection\":";
-    write_selection(*target.selection, writer.out);
-  }
-  if (target.attribute) {
-    writer.out += ",\"attribute\":";
-    append_json_string(*target.attribute, writer.out);
-  }
-  writer.out.push_back('}');
+  json.begin_object();
+  if (target.file) json.member("file", *target.file);
+  json.member("object", name);
+  if (target.selection) write_selection(*target.selection, json.key("selection"));
+  if (target.attribute) json.member("attribute", *target.attribute);
+  json.end_object();
 }
 
 Status write_new(ValueWriter& writer, ByteSpan element) {

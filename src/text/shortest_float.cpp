@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "h5mount/base/mechanism.h"
+#include "h5mount/text/integer_text.h"
 
 namespace h5mount::text {
 
@@ -51,17 +52,6 @@ char* write_by_to_chars(Float value, char* out) {
 
 #if FMT_VERSION >= 90000 && FMT_VERSION < 120000
 
-// Writes eight decimal digits, computed two, four and then eight at a time in one word.
-void write_eight_digits(std::uint32_t value, char* out) {
-  const std::uint64_t fours = value / 10'000 | std::uint64_t{value % 10'000} << 32;
-  const std::uint64_t hundreds = (fours * 10'486 >> 20) & 0x7f'0000'007f;  // fours / 100
-  const std::uint64_t twos = ((fours - 100 * hundreds) << 16) + hundreds;
-  const std::uint64_t tens = (twos * 103 >> 10) & 0x000f'000f'000f'000f;  // twos / 10
-  std::uint64_t digits = (tens + ((twos - 10 * tens) << 8)) | 0x3030'3030'3030'3030;
-  if constexpr (std::endian::native == std::endian::big) digits = std::byteswap(digits);
-  std::memcpy(out, &digits, sizeof digits);
-}
-
 const bool kFast = is_on(Mechanism::ShortestFloat);
 
 // libfmt converts by the Dragonbox algorithm, but has no public function that returns the digits alone.
@@ -75,8 +65,8 @@ char* write(Float value, char* out) {
   char padded[kEnd + kCopied];  // the digits, zeros before them, and what is copied behind them
   std::memset(padded, '0', sizeof padded);
   padded[7] = static_cast<char>('0' + number / kEight / kEight);
-  write_eight_digits(static_cast<std::uint32_t>(number / kEight % kEight), padded + 8);
-  write_eight_digits(static_cast<std::uint32_t>(number % kEight), padded + 16);
+  integer_text::write_next(number / kEight % kEight, padded + 8);
+  integer_text::write_next(number % kEight, padded + 16);
   const int digits = fmt::detail::count_digits(number), point = digits + decimal.exponent;
   const char* const first = padded + kEnd - digits;
   // Copying always the same length is cheaper than copying the exact one.

@@ -104,10 +104,6 @@ TextBounds element(const format::Datatype& type) {
   return {0, kUnbounded};
 }
 
-bool is_variable_string(const format::Datatype& type) {
-  return type.cls == format::DatatypeClass::VariableLength && type.variable_string;
-}
-
 // Each element starts with its length in bytes.
 TextBounds variable_strings(const format::Datatype& type, const format::Dataspace& space, ByteSpan data) {
   const bool bare = space.kind == format::DataspaceKind::Scalar;
@@ -126,7 +122,7 @@ TextBounds variable_strings(const format::Datatype& type, const format::Dataspac
 TextBounds value_text_bounds(const format::Datatype& type, const format::Dataspace& space, ByteSpan data) {
   constexpr TextBounds kNull{4, 4};
   if (space.kind == format::DataspaceKind::Null) return kNull;
-  if (is_variable_string(type)) return variable_strings(type, space, data);
+  if (type.variable_string) return variable_strings(type, space, data);
   if (space.kind == format::DataspaceKind::Scalar && type.cls == format::DatatypeClass::String)
     return {0, type.size};
   return nested(element(type), space.element_count().value_or(kUnbounded), space.rank());

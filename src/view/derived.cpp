@@ -1,6 +1,7 @@
 #include "h5mount/view/derived.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "h5mount/dataset/dataset_part.h"
 #include "selection_text.h"
@@ -9,14 +10,18 @@ namespace h5mount::view {
 
 namespace {
 
-class PartDerivation : public Derivation {
+class PartDerivation final : public Derivation {
  public:
+  // The part of a dataset in its present state.
+  using PartOf = std::function<Result<dataset::DatasetPart>(const object::DatasetDescription& dataset)>;
+  explicit PartDerivation(PartOf part_of) : part_of_(std::move(part_of)) {}
+
   Result<object::DatasetDescription> describe(const object::DatasetDescription& dataset) const override {
-    H5_ASSIGN(const dataset::DatasetPart part, part_of(dataset));
+    H5_ASSIGN(const dataset::DatasetPart part, part_of_(dataset));
     return dataset::describe_part(dataset, part);
   }
   Result<DatasetReaderPtr> open(DatasetReaderPtr dataset) const override {
-    H5_ASSIGN(dataset::DatasetPart part, part_of(dataset->description()));
+    H5_ASSIGN(dataset::DatasetPart part, part_of_(dataset->description()));
     return dataset::open_part(std::move(dataset), std::move(part));
   }
   std::vector<dataset::ByteRange> stale_since(const dataset::DatasetReader& part,
@@ -26,49 +31,30 @@ class PartDerivation : public Derivation {
   }
 
  private:
-  // The part of a dataset in its present state.
-  virtual Result<dataset::DatasetPart> part_of(const object::DatasetDescription& dataset) const = 0;
-};
-
-class SelectionDerivation final : public PartDerivation {
- public:
-  explicit SelectionDerivation(std::string text) : text_(std::move(text)) {}
-
- private:
-  Result<dataset::DatasetPart> part_of(const object::DatasetDescription& dataset) const override {
-    return parse_selection(text_, dataset);
-  }
-
-  std::string text_;
-};
-
-class MemberDerivation final : public PartDerivation {
- public:
-  explicit MemberDerivation(std::vector<std::string> path) : path_(std::move(path)) {}
-
- private:
-  Result<dataset::DatasetPart> part_of(const object::DatasetDescription& dataset) const override {
-    dataset::DatasetPart part = dataset::whole_dataset(dataset);
-    for (const std::string& name : path_) {
-      const auto member = std::ranges::find(part.type->members, name, &format::CompoundMember::name);
-      if (member == part.type->members.end()) return fail({ErrorCode::NotFound, "no such member"});
-      part.element_offset += member->offset;
-      part.type = member->type;
-    }
-    return part;
-  }
-
-  std::vector<std::string> path_;
+  const PartOf part_of_;
 };
 
 }  // namespace
 
 DerivationPtr derive_selection(std::string text) {
-  return std::make_shared<SelectionDerivation>(std::move(text));
+  return std::make_shared<PartDerivation>(
+      [text = std::move(text)](const object::DatasetDescription& dataset) {
+        return parse_selection(text, dataset);
+      });
 }
 
 DerivationPtr derive_member(std::vector<std::string> path) {
-  return std::make_shared<MemberDerivation>(std::move(path));
+  return std::make_shared<PartDerivation>(
+      [path = std::move(path)](const object::DatasetDescription& dataset) -> Result<dataset::DatasetPart> {
+        dataset::DatasetPart part = dataset::whole_dataset(dataset);
+        for (const std::string& name : path) {
+          const auto member = std::ranges::find(part.type->members, name, &format::CompoundMember::name);
+          if (member == part.type->members.end()) return fail({ErrorCode::NotFound, "no such member"});
+          part.element_offset += member->offset;
+          part.type = member->type;
+        }
+        return part;
+      });
 }
 
 }  // namespace h5mount::view

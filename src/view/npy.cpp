@@ -8,8 +8,6 @@
 //
 // The header is padded to a multiple of a page, so that the data can be mapped and its pages are those of the
 // dataset, moved by whole pages. It reserves digits for dimensions that may grow, so growth never moves data.
-#include "npy.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include "h5mount/base/checked.h"
 #include "numpy_strings.h"
 #include "numpy_type.h"
+#include "views.h"
 
 namespace h5mount::view {
 
@@ -63,7 +62,7 @@ Result<std::string> npy_header(const object::DatasetDescription& dataset) {
   const std::uint64_t length = bytes - prefix;
   std::string header("\x93NUMPY", 6);
   header += prefix == 10 ? std::string("\x01\x00", 2) : std::string("\x02\x00", 2);
-  for (std::size_t i = 0; i < prefix - 8; ++i) header += static_cast<char>(length >> (8 * i) & 0xFF);
+  append_le(length, prefix - 8, header);
   header += text;
   header.append(static_cast<std::size_t>(bytes) - header.size() - 1, ' ');
   header += '\n';
@@ -126,24 +125,30 @@ class NpyFile final : public ComputedFile {
   std::shared_ptr<const NumpyStrings> strings_;  // null: elements are handed on as they are stored
 };
 
-}  // namespace
-
-Result<std::optional<std::string>> npy_unfit(const object::DatasetDescription& dataset, RequestBudget&) {
+Result<Reason> npy_unfit(const object::DatasetDescription& dataset, RequestBudget&) {
   const auto header = npy_header(dataset);
   if (header || header.error().code() == ErrorCode::TooLarge) return std::nullopt;
   return header.error().text();
 }
 
-Result<std::optional<std::uint64_t>> npy_size(const object::DatasetDescription& dataset, RequestBudget&) {
+Result<KnownSize> npy_size(const object::DatasetDescription& dataset, RequestBudget&) {
   const auto header = npy_header(dataset);
   if (!header) return std::nullopt;
   return header->size() + dataset.image_bytes;
 }
 
-Result<ComputedFilePtr> make_npy(Source source, const ComputedFile*, std::span<const dataset::ByteRange>,
-                                 RequestBudget&) {
+Result<ComputedFilePtr> make_npy(Source source, const Earlier&, RequestBudget&) {
   H5_ASSIGN(std::string header, npy_header(source.reader->description()));
   return std::make_shared<NpyFile>(std::move(header), std::move(source.reader));
 }
+
+}  // namespace
+
+constinit const View kNpyView{.directory = "npy",
+                              .suffix = ".npy",
+                              .unfit = npy_unfit,
+                              .size = npy_size,
+                              .make = make_npy,
+                              .summary = "a dataset for numpy.load, also with mmap_mode='r'"};
 
 }  // namespace h5mount::view

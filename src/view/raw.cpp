@@ -1,6 +1,7 @@
-#include "raw.h"
-
+// The elements as stored, or as text if their type has no byte form (text_lines.h), for parts of datasets.
+// The file's own tree shows whole datasets.
 #include "h5mount/view/text_lines.h"
+#include "views.h"
 
 namespace h5mount::view {
 
@@ -31,22 +32,23 @@ class RawFile final : public ComputedFile {
   DatasetReaderPtr reader_;
 };
 
-}  // namespace
-
-Result<std::optional<std::string>> raw_unfit(const object::DatasetDescription&, RequestBudget&) {
-  return std::nullopt;
-}
-
-Result<std::optional<std::uint64_t>> raw_size(const object::DatasetDescription& dataset, RequestBudget&) {
+Result<KnownSize> raw_size(const object::DatasetDescription& dataset, RequestBudget&) {
   if (dataset.image_bytes > 0 && is_shown_as_text(*dataset.type)) return std::nullopt;
   return dataset.image_bytes;
 }
 
-Result<ComputedFilePtr> make_raw(Source source, const ComputedFile* before,
-                                 std::span<const dataset::ByteRange> stale, RequestBudget& budget) {
+Result<ComputedFilePtr> make_raw(Source source, const Earlier& before, RequestBudget& budget) {
   if (!is_shown_as_text(*source.reader->description().type))
     return std::make_shared<RawFile>(std::move(source.reader));
-  return make_element_lines(std::move(source), before, stale, budget);
+  return make_element_lines(std::move(source), before, budget);
+}
+
+}  // namespace
+
+constinit const View kRawView{.size = raw_size, .make = make_raw};
+
+ComputedFilePtr show_as_stored(DatasetReaderPtr reader) {
+  return std::make_shared<RawFile>(std::move(reader));
 }
 
 }  // namespace h5mount::view

@@ -1,75 +1,13 @@
+#include "views.h"
+
+#include <algorithm>
 #include <array>
 
-#include "h5mount/view/view.h"
 #include "h5mount/view/zarr.h"
-#include "npy.h"
-#include "parquet/parquet.h"
-#include "raw.h"
-#include "table/table_views.h"
-#include "table/text_lines.h"
-#include "tiff.h"
 
 namespace h5mount::view {
 
 namespace {
-
-constexpr std::array kViews = {
-    View{.directory = "npy",
-         .suffix = ".npy",
-         .unfit = npy_unfit,
-         .size = npy_size,
-         .make = make_npy,
-         .summary = "a dataset for numpy.load, also with mmap_mode='r'"},
-    View{.directory = "csv",
-         .suffix = ".csv",
-         .unfit = table_unfit,
-         .size = measured_size,
-         .make = make_csv,
-         .of_groups = true,
-         .media_type = "text/csv; charset=utf-8",
-         .summary = "tables with a header row: datasets of one or two dimensions, and groups of equally long "
-                    "datasets of one dimension"},
-    View{.directory = "tsv",
-         .suffix = ".tsv",
-         .unfit = table_unfit,
-         .size = measured_size,
-         .make = make_tsv,
-         .of_groups = true,
-         .media_type = "text/tab-separated-values; charset=utf-8",
-         .summary = "tables with a header row and tabs"},
-    View{.directory = "ndjson",
-         .suffix = ".ndjson",
-         .unfit = table_unfit,
-         .size = ndjson_size,
-         .make = make_ndjson,
-         .of_groups = true,
-         .media_type = "application/x-ndjson",
-         .summary = "tables, a JSON object a row"},
-    View{.directory = "parquet",
-         .suffix = ".parquet",
-         .unfit = parquet_unfit,
-         .size = parquet_size,
-         .make = make_parquet,
-         .of_groups = true,
-         .media_type = "application/vnd.apache.parquet",
-         .summary = "tables for DuckDB, Polars, pandas"},
-    View{.directory = "tiff",
-         .suffix = ".tif",
-         .unfit = tiff_unfit,
-         .size = tiff_size,
-         .make = make_tiff,
-         .media_type = "image/tiff",
-         .summary = "images and stacks of images (pages), with RGB(A) and palettes"},
-    View{.directory = "text",
-         .suffix = "",
-         .unfit = text_unfit,
-         .size = text_size,
-         .make = make_text,
-         .media_type = "text/plain; charset=utf-8",
-         .summary = "any dataset as text, an element or a row of the last dimension a line"},
-};
-
-constexpr View kRaw{.directory = "", .suffix = "", .unfit = raw_unfit, .size = raw_size, .make = make_raw};
 
 constexpr std::array kZarrStores = {
     ZarrStore{"plain.zarr", ZarrEncoding::Plain,
@@ -82,8 +20,26 @@ constexpr std::array kZarrStores = {
 
 }  // namespace
 
+std::vector<dataset::ByteRange> ComputedFile::stale_since(const ComputedFile&,
+                                                          std::span<const dataset::ByteRange>) const {
+  return {{0, format::kUnlimited}};
+}
+
+Result<std::uint64_t> ComputedFile::find_hole(std::uint64_t, RequestBudget&) const {
+  return size();
+}
+
+void add_text(const std::shared_ptr<const std::string>& text, std::uint64_t offset, std::uint64_t length,
+              dataset::Pieces& out) {
+  if (offset >= text->size()) return;
+  const auto begin = static_cast<std::size_t>(offset);
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(length, text->size() - begin));
+  out.add(as_bytes(*text).subspan(begin, count), text);
+}
+
 std::span<const View> views() {
-  return kViews;
+  static const std::array all{kNpyView, kCsvView, kTsvView, kNdjsonView, kParquetView, kTiffView, kTextView};
+  return all;
 }
 
 std::span<const ZarrStore> zarr_stores() {
@@ -91,9 +47,9 @@ std::span<const ZarrStore> zarr_stores() {
 }
 
 const View& view_by_suffix(std::string_view shown) {
-  for (const View& view : kViews)
+  for (const View& view : views())
     if (!view.suffix.empty() && shown.ends_with(view.suffix)) return view;
-  return kRaw;
+  return kRawView;
 }
 
 }  // namespace h5mount::view

@@ -207,7 +207,7 @@ TEST(TiffView, AnInterruptedRequestMakesNoGrayImage) {
   RequestBudget budget(RequestBudget::unbounded());
   budget.interrupt();
   const auto made =
-      view::view_by_suffix(".tif").make(images().source(images().reader("indexed")), nullptr, {}, budget);
+      view::view_by_suffix(".tif").make(images().source(images().reader("indexed")), {}, budget);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code(), ErrorCode::Interrupted);
 }

@@ -42,7 +42,7 @@ class ViewFile {
     const auto unfit = view.unfit(reader->description(), Unbounded());
     EXPECT_TRUE(unfit && !*unfit) << (unfit ? unfit->value_or("") : unfit.error().text());
     const auto promised = view.size(reader->description(), Unbounded());
-    auto made = view.make(source(std::move(reader)), nullptr, {}, Unbounded());
+    auto made = view.make(source(std::move(reader)), {}, Unbounded());
     if (!made) throw std::runtime_error(made.error().text());
     EXPECT_TRUE(promised) << promised.error().text();
     if (promised && *promised) EXPECT_EQ(**promised, (*made)->size()) << "what stat says before it is opened";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace h5mount {
@@ -11,6 +12,8 @@ namespace h5mount {
 // nothing above U+10FFFF. 0 for an empty string, or if it begins with no such sequence.
 std::size_t utf8_length(std::string_view bytes);
 
+// The text, in which each byte that begins no such sequence is its number in a form as "\\x{:02x}".
+std::string escape_invalid_utf8(std::string_view text, const char* form);
 // Whether the whole text is well-formed.
 bool is_utf8(std::string_view text);
 

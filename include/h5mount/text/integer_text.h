@@ -32,7 +32,6 @@ inline std::uint64_t digits_of(std::uint64_t value) {
 }
 
 inline void store_eight(std::uint64_t characters, char* out) {
-  if constexpr (std::endian::native == std::endian::big) characters = __builtin_bswap64(characters);
   std::memcpy(out, &characters, sizeof characters);
 }
 

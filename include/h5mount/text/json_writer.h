@@ -43,6 +43,11 @@ class JsonWriter {
     out_ += json;
     return *this;
   }
+  JsonWriter& array(const auto& values) {
+    begin_array();
+    for (const auto& one : values) value(one);
+    return end_array();
+  }
   const std::string& text() const { return out_; }
   // For a value that the caller appends to the text itself.
   std::string& next() {

@@ -3,7 +3,7 @@
 // the shortest decimal of a float is another number to a reader of doubles; larger ones have an exponent if
 // they would show more digits than needed. Digits of floats are half the work of a table's text: this takes
 // two thirds of the time of std::to_chars. Of fmt's internal functions only those are used that versions 9 to
-// 11 share, and no other source uses any. and no other source uses any; `join` is in fmt/ranges.h in all of
+// 11 share, and no other source uses any; `join` is in fmt/ranges.h in all of
 // them. Threads: any.
 #pragma once
 

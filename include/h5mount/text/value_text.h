@@ -51,6 +51,10 @@ bool is_boolean(const format::Datatype& type);
 // `i`, which h5py reads as complex. Null for all other types.
 const format::Datatype* complex_part(const format::Datatype& type);
 
+// The bits of a number of at most 8 bytes, of either usual byte order.
+std::uint64_t stored_bits(const format::Datatype& type, const std::byte* element);
+// The number that is stored, where a double holds every number of its floating-point type.
+std::optional<double> double_of(const format::Datatype& type, ByteSpan element);
 // Appends one element (type.size bytes at `element`) as JSON, without a newline; a reference that leads
 // nowhere is null. Fails if the heap object of a variable-length part cannot be read.
 Status append_json(const format::Datatype& type, ByteSpan element, const ValueContext& context,

@@ -6,9 +6,8 @@
 //      dataset and is immutable. `read` appends slices in order: text of its own (add_text), and pieces of
 //      the dataset, which DatasetReader::read appends without a copy. What `read` looks at itself it takes
 //      from DatasetReader::read_into: pieces that are `kernel_only` must not be touched.
-//   2. three functions beside it, those of struct View, and one entry of the table in src/view/views.cpp,
-//   with
-//      its media type and its summary.
+//   2. a constant of struct View beside it, with its functions, media type and summary; its name in
+//      src/view/views.h, and in the table of src/view/views.cpp.
 //   3. a line in docs/promise.md and its test, and one in docs/man/h5mount-views.7.md.
 // The module `tree` does the rest: the directory under /.h5 that mirrors the file's own tree, links, names,
 // stat, following a file that grows, and the kernel's pages.
@@ -73,22 +72,30 @@ struct Source {
   object::OpenedFilePtr file;            // the dataset's file, for other objects in it
 };
 
+// The same file of the dataset's previous state, and the bytes of the dataset's image that may have changed
+// since, as for ComputedFile::stale_since. Null: there was none.
+struct Earlier {
+  const ComputedFile* file = nullptr;
+  std::span<const dataset::ByteRange> stale = {};
+};
+
+using Reason = std::optional<std::string>;
+using KnownSize = std::optional<std::uint64_t>;
+
 struct View {
-  std::string_view directory;  // its name under /.h5; empty: only slices and fields show it
-  std::string_view suffix;     // the end of its files' names
+  std::string_view directory = {};  // its name under /.h5; empty: only slices and fields show it
+  std::string_view suffix = {};     // the end of its files' names
 
   // Why the view cannot show a dataset, as a short phrase; nullopt if it can. Like `size` it is charged to
   // `budget`, whose errors are the only ones: a type can name more columns than the file has bytes.
-  Result<std::optional<std::string>> (*unfit)(const object::DatasetDescription& dataset,
-                                              RequestBudget& budget);
+  Result<Reason> (*unfit)(const object::DatasetDescription& dataset, RequestBudget& budget) =
+      [](const object::DatasetDescription&, RequestBudget&) -> Result<Reason> { return std::nullopt; };
   // The exact size if shape and type determine it; nullopt if `make` must determine it.
-  Result<std::optional<std::uint64_t>> (*size)(const object::DatasetDescription& dataset,
-                                               RequestBudget& budget);
-  // Makes the file. `before`: the same view of the dataset's previous state, or null. A view whose size needs
-  // a pass over the data makes that pass here, and continues from `before` as far as that is still valid;
-  // `stale` as for ComputedFile::stale_since.
-  Result<ComputedFilePtr> (*make)(Source source, const ComputedFile* before,
-                                  std::span<const dataset::ByteRange> stale, RequestBudget& budget);
+  Result<KnownSize> (*size)(const object::DatasetDescription& dataset, RequestBudget& budget) =
+      [](const object::DatasetDescription&, RequestBudget&) -> Result<KnownSize> { return std::nullopt; };
+  // Makes the file. A view whose size needs a pass over the data makes that pass here, and continues from
+  // `before` as far as that is still valid.
+  Result<ComputedFilePtr> (*make)(Source source, const Earlier& before, RequestBudget& budget) = nullptr;
 
   // Whether the view also shows groups of equally long one-dimensional datasets, as joined datasets
   // (dataset/joined_datasets.h).
@@ -106,6 +113,10 @@ std::span<const View> views();
 // with an empty suffix, which shows the elements as stored, or as text if their type has no byte form.
 const View& view_by_suffix(std::string_view shown);
 
+// Appends the lowest bytes of a number, the lowest one first.
+inline void append_le(std::uint64_t value, std::size_t bytes, std::string& out) {
+  out.append(reinterpret_cast<const char*>(&value), bytes);
+}
 // Appends the bytes [offset, offset + length) of a text, cut at its end; `out` keeps the text alive.
 void add_text(const std::shared_ptr<const std::string>& text, std::uint64_t offset, std::uint64_t length,
               dataset::Pieces& out);

@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "../transport/answer.h"
-#include "../transport/tries.h"
 
 namespace h5mount::remote {
 namespace {
@@ -15,6 +14,12 @@ constexpr std::size_t kMaxIssuedText = 64U << 10;
 
 Error no_credentials(const std::string& why) {
   return {ErrorCode::Io, "no S3 credentials: " + why};
+}
+
+// The answer of a source of credentials; an error if it has none.
+Result<std::optional<Issued>> sound(std::optional<Issued> issued, const std::string& from) {
+  if (!issued) return fail(no_credentials("what " + from + " is not what AWS defines"));
+  return issued;
 }
 
 }  // namespace
@@ -128,11 +133,8 @@ Result<std::optional<Issued>> CredentialChain::of_program(const std::string& pro
   if (!programs_.contains(profile)) H5_TRY(start_program(profile));
   const auto printed = programs_[profile]->run(time_left());
   if (!printed) return fail(no_credentials("profile " + profile + ": " + printed.error().text()));
-  auto issued = credentials_of_json(*printed, "SessionToken");
-  if (!issued)
-    return fail(
-        no_credentials("what credential_process of profile " + profile + " prints is not what AWS defines"));
-  return issued;
+  return sound(credentials_of_json(*printed, "SessionToken"),
+               "credential_process of profile " + profile + " prints");
 }
 
 Result<std::optional<Issued>> CredentialChain::of_web_identity(Transfers& transfers, const std::string& file,
@@ -153,8 +155,7 @@ Result<std::optional<Issued>> CredentialChain::ask_sts(Transfers& transfers, Fie
   H5_ASSIGN(const Url at, parse_url(first_of({aws_environment("AWS_ENDPOINT_URL_STS"), amazon})));
   form.emplace_back("Version", "2011-06-15");
   std::erase_if(form, [](const auto& field) { return field.second.empty(); });
-  if (std::ranges::find(form, "RoleSessionName", &Fields::value_type::first) == form.end())
-    form.emplace_back("RoleSessionName", "h5mount");
+  if (find_parameter(form, "RoleSessionName") == nullptr) form.emplace_back("RoleSessionName", "h5mount");
   HttpRequest request;
   request.url = at.sent();
   request.method = "POST";
@@ -165,9 +166,7 @@ Result<std::optional<Issued>> CredentialChain::ask_sts(Transfers& transfers, Fie
     request.headers.insert(request.headers.end(), fields.begin(), fields.end());
   }
   H5_ASSIGN(const std::string answer, ask(transfers, std::move(request), "STS", kMaxTries));
-  auto issued = credentials_of_xml(answer);
-  if (!issued) return fail(no_credentials("what STS answers is not what AWS defines"));
-  return issued;
+  return sound(credentials_of_xml(answer), "STS answers");
 }
 
 // Asks the container's service. A URL in the environment is used only if it is https, or if its address is
@@ -192,9 +191,7 @@ Result<std::optional<Issued>> CredentialChain::of_container(Transfers& transfers
   if (!token.empty()) request.headers.emplace_back("Authorization", token);
   H5_ASSIGN(const std::string answer,
             ask(transfers, std::move(request), "the container's service", kMaxTries));
-  auto issued = credentials_of_json(answer, "Token");
-  if (!issued) return fail(no_credentials("what the container's service answers is not what AWS defines"));
-  return issued;
+  return sound(credentials_of_json(answer, "Token"), "the container's service answers");
 }
 
 // Asks EC2's metadata service, version 2, which needs a token. This comes last, by one short try, as most
@@ -221,9 +218,7 @@ Result<std::optional<Issued>> CredentialChain::of_ec2(Transfers& transfers) cons
   const auto roles = get({});
   if (!roles || roles->empty()) return std::nullopt;  // the machine has no role
   H5_ASSIGN(const std::string answer, get(encode_path(roles->substr(0, roles->find('\n')))));
-  auto issued = credentials_of_json(answer, "Token");
-  if (!issued) return fail(no_credentials("what EC2's metadata service answers is not what AWS defines"));
-  return issued;
+  return sound(credentials_of_json(answer, "Token"), "EC2's metadata service answers");
 }
 
 // Follows no redirect: the request may contain a secret, and so does the answer.

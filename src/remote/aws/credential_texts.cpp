@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "h5mount/sign/sha256.h"
-#include "iso_time.h"
 #include "xml_reader.h"
 
 namespace h5mount::remote {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "h5mount/base/uri.h"
-#include "iso_time.h"
 #include "xml_reader.h"
 
 namespace h5mount::remote {

@@ -94,9 +94,7 @@ std::vector<PartFile> list_parts(int directory) {
 
 Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string& directory, std::uint64_t most_bytes) {
   if (!sign::has_sha256())
-    return fail({ErrorCode::UnsupportedFeature,
-                 "this h5mount has no libcrypto, which disk_cache= "
-                 "needs"});
+    return fail({ErrorCode::UnsupportedFeature, "this h5mount has no libcrypto, which disk_cache= needs"});
   // ~/.cache may not exist yet; any other error shows in the next line.
   (void)::mkdir(directory.substr(0, directory.rfind('/')).c_str(), 0700);
   H5_ASSIGN(UniqueFd fd, open_own_directory(directory));

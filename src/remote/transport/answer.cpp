@@ -1,6 +1,8 @@
 #include "answer.h"
 
-#include <charconv>
+#include <algorithm>
+#include <random>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,47 +18,34 @@ std::string text_of(const HttpAnswer& answer, std::string_view name) {
   return found == nullptr ? std::string() : *found;
 }
 
-std::optional<std::uint64_t> take_number(std::string_view& text) {
-  std::uint64_t out = 0;
-  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (trouble != std::errc() || end == text.data()) return {};
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return out;
-}
-
-bool take(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  return true;
-}
-
-// Names of range units and of content codings are compared without case (RFC 9110, 14.1 and 8.4.1).
-bool take_word(std::string_view& text, std::string_view word) {
-  if (!starts_ignoring_case(text, word)) return false;
-  text.remove_prefix(word.size());
-  return true;
-}
-
 struct ContentRange {
   std::uint64_t begin, end, length;
 };
 
+// What follows the unit, whose name is compared without case (RFC 9110, 14.1), is before and behind the
+// slash.
+std::optional<std::pair<std::string_view, std::optional<std::uint64_t>>> parts_of_range(
+    std::string_view text) {
+  const auto [unit, range] = split_at(text, ' ');
+  if (!equals_ignoring_case(unit, "bytes")) return {};
+  const auto [bytes, length] = split_at(range, '/');
+  return std::pair(bytes, parse_whole<std::uint64_t>(length));
+}
+
 // Reads, for example, "bytes 0-1048575/73400320".
 std::optional<ContentRange> parse_content_range(std::string_view text) {
-  if (!take_word(text, "bytes ")) return {};
-  const auto first = take_number(text);
-  if (!first || !take(text, "-")) return {};
-  const auto last = take_number(text);
-  if (!last || !take(text, "/")) return {};
-  const auto length = take_number(text);
-  if (!length || !text.empty() || *last < *first || *last >= *length) return {};
-  return ContentRange{*first, *last + 1, *length};
+  const auto parts = parts_of_range(text);
+  if (!parts || !parts->second) return {};
+  const auto [first_text, last_text] = split_at(parts->first, '-');
+  const auto first = parse_whole<std::uint64_t>(first_text), last = parse_whole<std::uint64_t>(last_text);
+  if (!first || !last || *last < *first || *last >= *parts->second) return {};
+  return ContentRange{*first, *last + 1, *parts->second};
 }
 
 // Reads, for example, "bytes */73400320".
 std::optional<std::uint64_t> length_of_unsatisfied(std::string_view text) {
-  if (!take_word(text, "bytes ") || !take(text, "*/")) return {};
-  return take_number(text);
+  const auto parts = parts_of_range(text);
+  return parts && parts->first == "*" ? parts->second : std::nullopt;
 }
 
 Judged again(std::string why) {
@@ -121,7 +110,27 @@ Judged judge_unsatisfied(const Wanted& wanted, const HttpAnswer& answer) {
   return again("416: no such range");
 }
 
+constexpr std::chrono::milliseconds kFirstPause{250}, kLongestPause{5'000};
+
+std::chrono::milliseconds jittered(std::chrono::milliseconds pause) {
+  thread_local std::minstd_rand generator{std::random_device{}()};
+  return std::chrono::milliseconds(
+      std::uniform_int_distribution<std::int64_t>(pause.count() / 2, pause.count())(generator));
+}
+
+// The pause that the server asks for, in seconds as most servers write it; dates are ignored.
+std::chrono::milliseconds retry_after(const HttpAnswer& answer) {
+  const std::string* const text = answer.field("retry-after");
+  const auto seconds = text == nullptr ? std::nullopt : parse_whole<unsigned>(*text);
+  return std::chrono::seconds(std::min(seconds.value_or(0), 3600U));
+}
+
 }  // namespace
+
+std::chrono::milliseconds pause_before(unsigned tries, const HttpAnswer& answer) {
+  return std::max(jittered(std::min(kFirstPause * (1 << std::min(tries, 10U)), kLongestPause)),
+                  retry_after(answer));
+}
 
 Judged judge_failure(long status, const HttpAnswer& answer) {
   switch (status) {

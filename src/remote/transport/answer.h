@@ -2,6 +2,7 @@
 // answer.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -43,5 +44,10 @@ struct Judged {
 // Judges an answer by status and fields alone.
 Judged judge_failure(long status, const HttpAnswer& answer);  // for any status but 200 and 206
 Judged judge(const Wanted& wanted, long status, const HttpAnswer& answer);
+
+inline constexpr unsigned kMaxTries = 4;
+// The pause after `tries` tries, the last of which got `answer`: it grows, has jitter, and is at least as
+// long as the server asks for.
+std::chrono::milliseconds pause_before(unsigned tries, const HttpAnswer& answer);
 
 }  // namespace h5mount::remote

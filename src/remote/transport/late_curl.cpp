@@ -1,8 +1,7 @@
-#include "late_curl.h"
+// libcurl, loaded when the first URL is opened.
+#include "transfers.h"
 
 #ifdef H5MOUNT_LIBCURL  // its soname; else it is linked
-
-#include <curl/curl.h>
 
 #include <cstdarg>
 

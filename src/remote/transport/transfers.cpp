@@ -29,9 +29,7 @@ struct GlobalCurl {
 }  // namespace
 
 const std::string* HttpAnswer::field(std::string_view name) const {
-  for (const auto& [other, value] : fields)
-    if (other == name) return &value;
-  return nullptr;
+  return find_parameter(fields, name);
 }
 
 // Without memory for it: a shorter word, which needs none.
@@ -57,7 +55,7 @@ struct Transfers::Transfer {
     if (handle != nullptr) curl_easy_cleanup(handle);
   }
 
-  // Of the whole body, as far as it is known and wanted.
+  // The length of the whole body, as far as it is known and wanted.
   std::size_t body_bytes() const {
     curl_off_t length = 0;
     curl_easy_getinfo(handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);

@@ -18,10 +18,14 @@
 #include <vector>
 
 #include "h5mount/base/bytes.h"
+#include "h5mount/base/error.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/uri.h"
 
 namespace h5mount::remote {
+
+// Loads libcurl, which comes before every use of it. Errors: UnsupportedFeature. Threads: any.
+Status load_libcurl();
 
 using Clock = std::chrono::steady_clock;
 

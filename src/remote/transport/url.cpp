@@ -95,23 +95,6 @@ std::string_view scheme_of(std::string_view reference) {
   return sound ? scheme : std::string_view();
 }
 
-std::string without_dots(std::string_view path) {
-  std::vector<std::string_view> parts;
-  std::string_view rest = path;
-  bool directory = false;
-  while (!rest.empty()) {
-    rest.remove_prefix(1);  // the '/'
-    const std::string_view part = rest.substr(0, rest.find('/'));
-    rest.remove_prefix(part.size());
-    directory = part == "." || part == "..";
-    if (part == ".." && !parts.empty()) parts.pop_back();
-    if (!directory) parts.push_back(part);
-  }
-  std::string out;
-  for (const std::string_view part : parts) out += '/' + std::string(part);
-  return out.empty() || directory ? out + '/' : out;
-}
-
 }  // namespace
 
 std::string Url::origin() const {
@@ -176,7 +159,7 @@ Result<Url> resolve(const Url& base, std::string_view reference) {
     whole = path;
   else if (!whole.starts_with('/'))
     whole = path.substr(0, path.rfind('/') + 1) + whole;
-  out.target = without_dots(whole) + given.substr(query);
+  out.target = without_dot_segments(whole) + given.substr(query);
   return out;
 }
 

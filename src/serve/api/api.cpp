@@ -57,21 +57,14 @@ Error refused(std::string message) {
 }
 
 Answer api_greeting() {
-  Answer out;
-  out.add("Content-Type", "text/plain; charset=utf-8");
-  out.add("Cache-Control", "no-store");
-  out.body = make_text_body("ok");
-  return out;
+  return uncached_answer("text/plain; charset=utf-8", make_text_body("ok"));
 }
 
 Answer api_refusal(unsigned status, std::string_view message) {
-  Answer out;
   std::string text;
   text::JsonWriter(text).begin_object().member("message", message).end_object();
+  Answer out = uncached_answer("application/json", make_text_body(std::move(text)));
   out.status = status;
-  out.add("Content-Type", "application/json");
-  out.add("Cache-Control", "no-store");
-  out.body = make_text_body(std::move(text));
   return out;
 }
 
@@ -185,17 +178,13 @@ std::optional<Answer> not_modified(const ApiRequest& request, bool own) {
 
 // Short JSON is compressed if the client accepts that.
 Answer described(const ApiRequest& request, BodyPtr body, std::string_view type, bool own) {
-  const bool text = type == "application/json";
+  if (type == "application/json")
+    return listing_answer(request.request, std::move(body), true, version_tag(request, own), request.work);
+  if (auto instead = not_modified(request, own)) return *std::move(instead);
   Answer out;
-  if (text) {
-    out = listing_answer(request.request, std::move(body), true, version_tag(request, own), request.work);
-  } else if (auto instead = not_modified(request, own)) {
-    return *std::move(instead);
-  } else {
-    add_validators({version_tag(request, own), std::nullopt, false}, out);
-    out.add("Content-Type", std::string(type));
-    out.body = std::move(body);
-  }
+  add_validators({version_tag(request, own), std::nullopt, false}, out);
+  out.add("Content-Type", std::string(type));
+  out.body = std::move(body);
   return out;
 }
 
@@ -208,11 +197,7 @@ Result<Answer> answer_version(const ApiRequest& request) {
       .member("opened", request.snapshot->opening)
       .member("followed", request.snapshot->tree->follows(request.root))
       .end_object();
-  Answer out;
-  out.add("Content-Type", "application/json");
-  out.add("Cache-Control", "no-store");
-  out.body = make_text_body(std::move(text));
-  return out;
+  return uncached_answer("application/json", make_text_body(std::move(text)));
 }
 
 }  // namespace h5mount::serve

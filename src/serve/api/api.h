@@ -64,7 +64,7 @@ Result<Entity> find_entity(const ApiRequest& request, const tree::FileObjectPtr&
 Result<tree::FileObjectPtr> follow_shown(const Snapshot& snapshot, const tree::FileObject& group,
                                          const format::Link& link, RequestBudget& budget);
 // Whether a link whose target cannot be had, with that error, is described as a link. What fails for a moment
-// fails the request: clients keep what they are told.
+// fails the request: clients keep answers.
 bool is_shown_as_link(const Error& error);
 // Fails if the files that the object was read from have changed meanwhile.
 Status confirm_unchanged(const tree::FileObject& object);

@@ -41,7 +41,7 @@ class AttributesBody final : public GradualBody {
     }
     value_.emplace(ElementText::Form::Json, std::move(array));
     rest_ = attribute.data;
-    // What a value refers to may be damaged too (the heap of its texts).
+    // A value may refer to something damaged (the heap of its texts).
     const std::size_t before = out.size();
     const Status added = add_value(out, work);
     if (added || is_passing(added.error())) return added;

@@ -167,7 +167,7 @@ Result<BodyPtr> view_body(Data data, std::string_view suffix, std::string_view f
   const view::View& view = view::view_by_suffix(suffix);
   H5_ASSIGN(const auto unfit, view.unfit(data.description(), work.budget()));
   if (unfit) return fail(refused(std::string("Unsupported encoding ") + std::string(format) + ": " + *unfit));
-  H5_ASSIGN(view::ComputedFilePtr file, view.make(data.source, nullptr, {}, work.budget()));
+  H5_ASSIGN(view::ComputedFilePtr file, view.make(data.source, {}, work.budget()));
   if (const Error* const damage = file->damage()) data.object->report(data.path, *damage);
   const std::uint64_t begin = elements_only ? file->size() - data.description().image_bytes : 0;
   auto body = std::make_unique<ComputedBody>(std::move(data), std::move(file), begin);

@@ -54,13 +54,7 @@ Status write_dataset(const tree::FileObject& object, JsonWriter& json, RequestBu
   const object::DatasetDescription& dataset = whole ? **whole : parts.description;
   const bool chunked = (whole || parts.layout) && dataset.layout.cls == format::LayoutClass::Chunked;
   json.key("chunks");
-  if (chunked) {
-    json.begin_array();
-    for (const std::uint64_t dim : dataset.layout.chunk_dims) json.value(dim);
-    json.end_array();
-  } else {
-    json.value(nullptr);
-  }
+  chunked ? json.array(dataset.layout.chunk_dims) : json.value(nullptr);
   json.key("filters");
   write_filters(dataset.pipeline, json);
   json.key("shape");
@@ -83,13 +77,7 @@ Status write_datatype(const tree::FileObject& object, JsonWriter& json, RequestB
 }  // namespace
 
 void write_shape(const format::Dataspace& space, JsonWriter& json) {
-  if (space.kind == format::DataspaceKind::Null) {
-    json.value(nullptr);
-    return;
-  }
-  json.begin_array();
-  for (const std::uint64_t dim : space.dims) json.value(dim);
-  json.end_array();
+  space.kind == format::DataspaceKind::Null ? json.value(nullptr) : json.array(space.dims);
 }
 
 Result<NamedAttributes> attributes_of(const tree::FileObject& object, WithValues values,
@@ -105,12 +93,12 @@ Result<NamedAttributes> attributes_of(const tree::FileObject& object, WithValues
     out.list.push_back(attribute);
     return goes_on.has_value();
   };
-  const auto drop_value = [](object::Attribute& attribute) {
-    attribute.data = {};
-    attribute.owner = nullptr;
-  };
-  const auto examine =
-      values == WithValues::No ? std::function<void(object::Attribute&)>(drop_value) : nullptr;
+  std::function<void(object::Attribute&)> examine;
+  if (values == WithValues::No)
+    examine = [](object::Attribute& attribute) {
+      attribute.data = {};
+      attribute.owner = nullptr;
+    };
   const Status done = object::for_each_attribute(*object.snapshot(), object.object(), take, note,
                                                  object::AttributeDetail::Full, examine);
   H5_TRY(std::move(goes_on));

@@ -7,7 +7,7 @@
 namespace h5mount::serve {
 
 Status spend_on_all(const dataset::DatasetReader& reader, RequestBudget& budget) {
-  // Of many runs only the first are looked at: the others count as if they were written.
+  // Only the first of many runs are examined: the others count as if they were written.
   constexpr unsigned kMaxRuns = 4096;
   std::uint64_t bytes = 0, offset = 0;
   for (unsigned i = 0; offset < reader.size() && i < kMaxRuns; ++i) {

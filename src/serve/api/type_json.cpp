@@ -14,10 +14,6 @@ using text::JsonWriter;
 constexpr std::uint64_t kStepsPerType = 500;
 constexpr std::uint32_t kPointer = 8, kSequence = 16, kRegion = 12, kNewReference = 64;
 
-bool is_variable_string(const format::Datatype& type) {
-  return type.cls == DatatypeClass::VariableLength && type.variable_string;
-}
-
 // The size of an element in libhdf5's memory, which has pointers instead of places in the file.
 std::uint64_t memory_size(const format::Datatype& type) {
   switch (type.cls) {
@@ -101,7 +97,7 @@ Status write_dtype(const format::Datatype& type, JsonWriter& json, RequestBudget
 }
 
 int class_number(const format::Datatype& type) {
-  if (is_variable_string(type)) return static_cast<int>(DatatypeClass::String);
+  if (type.variable_string) return static_cast<int>(DatatypeClass::String);
   // Clients of this interface expect complex numbers as compounds.
   if (type.cls == DatatypeClass::Complex) return static_cast<int>(DatatypeClass::Compound);
   return static_cast<int>(type.cls);
@@ -163,7 +159,7 @@ Status write_parts(const format::Datatype& type, JsonWriter& json, RequestBudget
       if (type.cls == DatatypeClass::VariableLength && !type.variable_string)
         return write_base(type, json, budget);
       json.member("cset", static_cast<int>(type.charset)).member("strpad", static_cast<int>(type.padding));
-      json.member("vlen", is_variable_string(type));
+      json.member("vlen", type.variable_string);
       return {};
     case DatatypeClass::Opaque:
       json.member("tag", type.tag);
@@ -175,9 +171,7 @@ Status write_parts(const format::Datatype& type, JsonWriter& json, RequestBudget
       H5_TRY(write_enum_members(type, json, budget));
       return write_base(type, json, budget);
     case DatatypeClass::Array:
-      json.key("dims").begin_array();
-      for (const std::uint32_t dim : type.dims) json.value(dim);
-      json.end_array();
+      json.key("dims").array(type.dims);
       return write_base(type, json, budget);
     default:
       return {};

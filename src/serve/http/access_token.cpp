@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "h5mount/base/text.h"
+#include "h5mount/sign/sha256.h"
 
 namespace h5mount::serve {
 namespace {
@@ -50,21 +51,13 @@ Answer redirect_to(const Target& target, std::string_view query) {
 AccessToken::AccessToken(std::string token, std::uint16_t port)
     : token_(std::move(token)), cookie_(port == 0 ? "h5mount" : fmt::format("h5mount-{}", port)) {}
 
-// Takes the same time for all texts of the same length.
-bool AccessToken::is_token(std::string_view text) const {
-  unsigned difference = text.size() == token_.size() ? 0 : 1;
-  for (std::size_t i = 0; i < text.size(); ++i)
-    difference |= static_cast<unsigned>(text[i] ^ token_[i % token_.size()]);
-  return difference == 0;
-}
-
 bool AccessToken::in_cookie(const Request& request) const {
   std::string_view rest = request.cookie ? std::string_view(*request.cookie) : std::string_view();
   // Several Cookie fields are joined by commas.
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find_first_of(";,"), rest.size());
     const auto [name, value] = split_at(trim(rest.substr(0, end)), '=');
-    if (name == cookie_ && is_token(value)) return true;
+    if (name == cookie_ && sign::equal_secrets(value, token_)) return true;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return false;
@@ -72,18 +65,19 @@ bool AccessToken::in_cookie(const Request& request) const {
 
 bool AccessToken::in_authorization(const Request& request) const {
   if (!request.authorization) return false;
-  if (const auto bearer = credentials(*request.authorization, "Bearer")) return is_token(*bearer);
+  if (const auto bearer = credentials(*request.authorization, "Bearer"))
+    return sign::equal_secrets(*bearer, token_);
   const auto basic = credentials(*request.authorization, "Basic");
   if (!basic) return false;
   const std::string both = from_base64(*basic);
-  return is_token(split_at(both, ':').second);
+  return sign::equal_secrets(split_at(both, ':').second, token_);
 }
 
 std::optional<Answer> AccessToken::answer_instead(const Request& request) const {
   if (token_.empty()) return std::nullopt;
   const Target& target = *request.target;
   const auto said = target.parameters.get(kParameter);
-  const bool in_target = said && is_token(*said);
+  const bool in_target = said && sign::equal_secrets(*said, token_);
   if (in_target || in_cookie(request) || in_authorization(request)) {
     if (!said) return std::nullopt;
     Answer out = redirect_to(target, without_parameter(target.query, kParameter));

@@ -21,7 +21,6 @@ class AccessToken {
   std::optional<Answer> answer_instead(const Request& request) const;
 
  private:
-  bool is_token(std::string_view text) const;
   bool in_cookie(const Request& request) const;
   bool in_authorization(const Request& request) const;
 

@@ -8,7 +8,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{20};
-// Shorter than most clients wait for an answer; they are then told when to come again.
+// Shorter than most clients wait for an answer; the answer then states when to come again.
 constexpr milliseconds kPatience{40'000};
 }  // namespace
 

@@ -8,7 +8,7 @@
 
 namespace h5mount::serve {
 
-// What identifies the state of a representation.
+// The identity of a representation's state.
 struct Validators {
   std::string etag;  // with its quotes, without `W/`; empty if there is none
   std::optional<std::time_t> modified = {};

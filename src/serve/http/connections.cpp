@@ -10,7 +10,7 @@ using std::chrono::steady_clock;
 
 // A client that reuses its connection at once has sent its next request within this time.
 constexpr std::chrono::milliseconds kCrowdedWait{500};
-// Who has just connected sends a request, also where there is little processor.
+// A client that has just connected sends a request, even if the processor has little time for it.
 constexpr std::chrono::milliseconds kFirstWait{5'000};
 
 }  // namespace

@@ -21,6 +21,9 @@
 
 namespace h5mount::serve {
 
+// Loads libmicrohttpd, which comes before every use of it. Errors: UnsupportedFeature. Threads: any.
+Status load_libmicrohttpd();
+
 // Makes the answer to an error that ended the work on an answer, in that answer's form.
 using FailedAnswer = std::function<Answer(const Request&, const Answer& instead_of, const Error&)>;
 

@@ -16,7 +16,7 @@ Result<std::size_t> GradualBody::read(MutableByteSpan out, RequestWork& work) {
   const std::size_t count = std::min(out.size(), pending_.size() - given_);
   std::memcpy(out.data(), pending_.data() + given_, count);
   given_ += count;
-  // What the client has is not held, also where something is left for the next part.
+  // Bytes that the client has are not held, even if something is left for the next part.
   if (2 * given_ >= pending_.size()) {
     pending_ = pending_.substr(given_);
     given_ = 0;

@@ -1,8 +1,7 @@
-#include "late_microhttpd.h"
+// libmicrohttpd, loaded when a server starts.
+#include "exchange.h"
 
 #ifdef H5MOUNT_LIBMICROHTTPD  // its soname; else it is linked
-
-#include <microhttpd.h>
 
 #include <cstdarg>
 

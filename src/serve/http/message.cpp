@@ -73,13 +73,18 @@ Error of_found(const Error& error) {
   return error.code() == ErrorCode::NotFound ? Error(ErrorCode::Io, error.text()) : error;
 }
 
-Answer plain_answer(unsigned status, std::string_view text) {
+Answer uncached_answer(std::string_view type, BodyPtr body) {
   Answer out;
-  out.status = status;
-  out.add("Content-Type", "text/plain; charset=utf-8");
+  out.add("Content-Type", std::string(type));
   out.add("Cache-Control", "no-store");
+  out.body = std::move(body);
+  return out;
+}
+
+Answer plain_answer(unsigned status, std::string_view text) {
+  Answer out = uncached_answer("text/plain; charset=utf-8", make_text_body(escape_for_log(text) + "\n"));
+  out.status = status;
   out.problem = text;
-  out.body = make_text_body(escape_for_log(text) + "\n");
   return out;
 }
 

@@ -49,9 +49,9 @@ struct Answer {
   // answer.
   bool reads_for_head = false;
   // The body is a chunk of a Zarr store: it is made as a whole before the answer begins, so that what fails
-  // is told by the answer (chunk_failure.h).
+  // is stated in the answer (chunk_failure.h).
   bool of_chunk = false;
-  bool of_api = false;       // errors that end the work on it are told as those of the interface
+  bool of_api = false;       // errors that end the work on it are answered as those of the interface
   std::string problem = {};  // the text of an error, not escaped
 
   void add(std::string name, std::string value) { headers.emplace_back(std::move(name), std::move(value)); }
@@ -63,6 +63,8 @@ bool is_held_by_writer(const Error& error);
 // The same error of reading what was found: a file that it names is missing, while there is something here.
 Error of_found(const Error& error);
 
+// An answer that nobody may keep.
+Answer uncached_answer(std::string_view type, BodyPtr body);
 // An answer of one line of text.
 Answer plain_answer(unsigned status, std::string_view text);
 // The answer to an error of the tree; the second form replaces its text.

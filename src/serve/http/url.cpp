@@ -28,8 +28,8 @@ std::vector<std::string> Query::all(std::string_view name) const {
 }
 
 std::optional<std::string> Query::get(std::string_view name) const {
-  const auto found = std::ranges::find(parameters_, name, &Fields::value_type::first);
-  return found == parameters_.end() ? std::nullopt : std::optional(found->second);
+  const std::string* const found = find_parameter(parameters_, name);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 bool Query::is_true(std::string_view name) const {
@@ -70,22 +70,6 @@ std::optional<std::string> decode_path(std::string_view path) {
     if (!byte || *byte == '/' || *byte == '\0') return std::nullopt;
     out += *byte;
     i += 2;
-  }
-  return out;
-}
-
-std::string without_dot_segments(std::string_view path) {
-  std::string out;
-  for (std::size_t begin = 1; begin <= path.size();) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    const std::string_view segment = path.substr(begin, end - begin);
-    const bool last = end == path.size();
-    if (segment == "..") out.resize(out.empty() ? 0 : out.rfind('/'));
-    if (segment != "." && segment != "..")
-      out.append("/").append(segment);
-    else if (last)
-      out += '/';
-    begin = end + 1;
   }
   return out;
 }

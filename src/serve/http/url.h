@@ -44,10 +44,6 @@ std::optional<Target> parse_target(std::string_view target);
 // encoded `/` or NUL, which no name of the tree can, or if it contains a byte that may not stand in a target.
 std::optional<std::string> decode_path(std::string_view path);
 
-// The decoded path without `.` and `..` segments, which are removed as in RFC 3986 section 5.2.4: it cannot
-// leave the root.
-std::string without_dot_segments(std::string_view path);
-
 // The query without the parameters of that name, which are compared decoded.
 std::string without_parameter(std::string_view query, std::string_view name);
 

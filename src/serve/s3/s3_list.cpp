@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxKeys = 1000;
 constexpr std::chrono::milliseconds kPageTime{1000};
-// The size of a file that cannot be read or measured: whoever reads it gets the error, and nobody takes it
+// The size of a file that cannot be read or measured: a reader of it gets the error, and nobody takes it
 // for empty.
 constexpr std::uint64_t kUnknownSize = 1;
 constexpr std::string_view kTokenBegin = "k";  // a token is never empty
@@ -92,7 +92,7 @@ class Page {
   Result<std::string> make() {
     if (query_.most == 0) return text();
     const Status filled = fill();
-    // Keys that were listed before an error are returned; whoever continues from there meets the error.
+    // Keys that were listed before an error are returned; a client that continues from there meets the error.
     if (!filled && count_ == 0) return fail(filled.error());
     truncated_ = truncated_ || !filled;
     H5_TRY(walk_.confirm_unchanged());
@@ -233,11 +233,6 @@ class Page {
 };
 
 }  // namespace
-
-const std::string* find_parameter(const Fields& query, std::string_view name) {
-  const auto found = std::ranges::find(query, name, &Fields::value_type::first);
-  return found == query.end() ? nullptr : &found->second;
-}
 
 Answer list_objects(S3Bucket& bucket, std::shared_ptr<const Snapshot> snapshot, const Fields& query,
                     std::string_view resource, RequestWork& work) {

@@ -20,7 +20,4 @@ struct S3Bucket {
 Answer list_objects(S3Bucket& bucket, std::shared_ptr<const Snapshot> snapshot, const Fields& query,
                     std::string_view resource, RequestWork& work);
 
-// The value of a parameter; null if there is none.
-const std::string* find_parameter(const Fields& query, std::string_view name);
-
 }  // namespace h5mount::serve

@@ -53,12 +53,10 @@ Answer chunk_failure(const Request& request, Answer answer, std::optional<std::u
   // Fetch's own requests carry this field: browsers, Node and Deno take a failure for one, and a body of
   // another size for data.
   if (answer.status < kFirstFailure || request.from_fetch) return answer;
-  Answer out;
-  out.add("Content-Type", "application/octet-stream");
-  out.add("Cache-Control", "no-store");
-  out.add("X-H5mount-Error", field_text(fmt::format("{} {}", answer.status, answer.problem)));
   // GDAL, which names no program, takes an empty file for one that is missing.
-  if (!request.names_program) out.body = make_text_body(size == 1 ? "\xFF\xFF" : "\xFF");
+  BodyPtr body = request.names_program ? nullptr : make_text_body(size == 1 ? "\xFF\xFF" : "\xFF");
+  Answer out = uncached_answer("application/octet-stream", std::move(body));
+  out.add("X-H5mount-Error", field_text(fmt::format("{} {}", answer.status, answer.problem)));
   return out;
 }
 

@@ -1,4 +1,4 @@
-// What a reader of a Zarr store is answered where a chunk cannot be made. A chunk is made as a whole before
+// The answer to a reader of a Zarr store if a chunk cannot be made. A chunk is made as a whole before
 // its head is sent, so that this can still be answered. Several take a failed request for a chunk that was
 // never written, and go on with the fill value, or with whatever was in their memory; what each takes for an
 // error was measured (docs/man/h5mount-serve.1.md, ZARR STORES). Threads: any.

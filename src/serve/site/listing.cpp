@@ -150,7 +150,7 @@ class ListingBody final : public GradualBody {
     if (!begun_) out += text_.begin();
     begun_ = true;
     if (next_ < listing_->size()) {
-      // Clients keep what they are told, so what fails for a moment ends the listing.
+      // Clients keep a listing, so an error that may pass ends it.
       const MomentaryWatch watch;
       const ListedEntry entry = entry_at(next_, work.budget());
       if (watch.met() && !is_held_by_writer(*watch.met())) return fail(*watch.met());

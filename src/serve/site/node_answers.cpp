@@ -92,11 +92,7 @@ class FileAnswer {
   }
 
   Answer streamed(std::shared_ptr<tree::OpenNode> file) const {
-    Answer out;
-    out.add("Content-Type", std::string(type_));
-    out.add("Cache-Control", "no-store");
-    out.body = make_stream_body(request_.snapshot, std::move(file));
-    return out;
+    return uncached_answer(type_, make_stream_body(request_.snapshot, std::move(file)));
   }
 
   Answer ranged(std::shared_ptr<tree::OpenNode> file, std::uint64_t size) const {
@@ -157,13 +153,6 @@ class FileAnswer {
   Validators validators_;
 };
 
-ListingForm listing_form(DirectoryForm form, bool in_file) {
-  return form == DirectoryForm::Json   ? ListingForm::Json
-         : form == DirectoryForm::Html ? ListingForm::Html
-         : in_file                     ? ListingForm::Table
-                                       : ListingForm::Files;
-}
-
 Answer page_of(const NodeRequest& request, const front::FoundNode& found, std::string plain) {
   return page_answer(request.request,
                      {request.root, std::move(plain), request.file.name, request.file.named,
@@ -198,6 +187,13 @@ Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
 }
 
 }  // namespace
+
+ListingForm listing_form(DirectoryForm form, bool in_file) {
+  return form == DirectoryForm::Json   ? ListingForm::Json
+         : form == DirectoryForm::Html ? ListingForm::Html
+         : in_file                     ? ListingForm::Table
+                                       : ListingForm::Files;
+}
 
 DirectoryForm directory_form(const Request& request) {
   const Query& query = request.target->parameters;

@@ -35,5 +35,7 @@ Answer answer_node(const NodeRequest& request, front::FoundNode found);
 // the page, or the table (?plain) without JavaScript.
 enum class DirectoryForm { Json, Page, Html, Table };
 DirectoryForm directory_form(const Request& request);
+// `in_file`: the directory is one of a file, not above files.
+ListingForm listing_form(DirectoryForm form, bool in_file);
 
 }  // namespace h5mount::serve

@@ -25,4 +25,9 @@ Answer page_answer(const Request& request, const PagePlace& place, RequestWork& 
 // in the file's address, or empty. Browsers keep a file of this build without asking again.
 Answer asset_answer(const Request& request, std::string_view name, std::string_view build);
 
+// Makes an error's line of text a page for clients that name text/html: it says what was asked for and leads
+// back. All other answers are returned as they are. `path` is the requested one, decoded; `root` is as in
+// NodeRequest.
+Answer problem_answer(const Request& request, Answer answer, std::string_view path, const std::string& root);
+
 }  // namespace h5mount::serve

@@ -16,14 +16,13 @@
 #include "listing.h"
 #include "node_answers.h"
 #include "page_answers.h"
-#include "problem_page.h"
 
 namespace h5mount::serve {
 namespace {
 
 constexpr std::string_view kMethods = "GET, HEAD, OPTIONS";
 
-// What a page may load: its own script and style, and the data of this server. Other answers are never
+// A page may load its own script and style, and the data of this server. Other answers are never
 // rendered.
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -124,10 +123,7 @@ std::optional<Site::Place> Site::place_of(const std::string& path) {
 
 Answer Site::answer_sources(const Request& request, RequestWork& work) const {
   const DirectoryForm form = directory_form(request);
-  const ListingForm listing = form == DirectoryForm::Json   ? ListingForm::Json
-                              : form == DirectoryForm::Html ? ListingForm::Html
-                                                            : ListingForm::Files;
-  BodyPtr body = make_name_listing(names_, listing);
+  BodyPtr body = make_name_listing(names_, listing_form(form, false));
   auto tag = tag_of_text(body, work);
   if (!tag) return error_answer(tag.error());
   return listing_answer(request, std::move(body), form == DirectoryForm::Json, *std::move(tag), work);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,9 +19,27 @@
 #include "h5mount/front/path_walk.h"
 #include "h5mount/serve/server.h"
 #include "h5mount/tree/file_object.h"
-#include "shared_listings.h"
 
 namespace h5mount::serve {
+
+using ListingPtr = std::shared_ptr<const tree::DirectoryListing>;
+
+// The listings of directories that answers are made from. All clients that list a directory at the same time
+// use one listing, so that all listings together take as much memory as the links of a file.
+class SharedListings {
+ public:
+  // `version` is the file's. The caller must hold a reference to the directory as long as it uses the
+  // listing.
+  Result<ListingPtr> open(tree::Tree& tree, tree::NodeId directory, const std::string& version,
+                          RequestBudget& budget);
+
+ private:
+  using Key = std::pair<tree::NodeId, std::string>;
+  using Once = OnceValue<ListingPtr>;
+
+  Mutex mutex_;
+  std::map<Key, std::weak_ptr<Once>> listings_ H5_GUARDED_BY(mutex_);
+};
 
 // RecentFiles: the files that were answered last, whose nodes are kept, as a kernel does in a mount: what was
 // found and decoded for one request is then there for the next. Threads: any.

@@ -37,7 +37,7 @@ Result<FollowedBytes::StatePtr> FollowedBytes::make(const States::State& state, 
   const ServedFilePtr& file = data_.file();
   H5_ASSIGN(made->file, of_.view->make({made->shown, file->value_environment(file->file()->reread()),
                                         file->context().environment, file->file()},
-                                       before != nullptr ? before->file.get() : nullptr, stale, budget));
+                                       {before != nullptr ? before->file.get() : nullptr, stale}, budget));
   made->image = made->file->image();
   if (const Error* const damage = made->file->damage()) file->report(file->path_of(data_.place()), *damage);
   if (before == nullptr) {

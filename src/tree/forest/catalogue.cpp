@@ -5,6 +5,7 @@
 
 #include "../core/open_files.h"
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/utf8.h"
 #include "h5mount/view/parquet_rows.h"
 #include "h5mount/view/view.h"
 
@@ -136,6 +137,8 @@ const std::vector<ParquetRows::Column>& table_columns() {
 }
 
 Status add_rows(const CatalogueWalk::File& file, ParquetRows& rows) {
+  // Parquet's texts are UTF-8: other bytes are written as JSON writes them.
+  const auto utf8_text = [](std::string_view text) { return escape_invalid_utf8(text, "\\udc{:02x}"); };
   const std::string path = utf8_text(file.path);
   return file.rows.for_each([&](const CatalogueRow& row) {
     const auto text = [](const std::string& bytes) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "h5mount/base/utf8.h"
 #include "h5mount/text/json_writer.h"
 
 namespace h5mount::tree {
@@ -69,19 +68,6 @@ std::string row_line(std::string_view file, const CatalogueRow& row) {
   if (!row.more.empty()) json.raw(row.more);
   json.end_object();
   return out += '\n';
-}
-
-std::string utf8_text(std::string_view bytes) {
-  std::string out;
-  while (!bytes.empty()) {
-    const std::size_t length = utf8_length(bytes);
-    if (length > 0)
-      out += bytes.substr(0, length);
-    else
-      out += fmt::format("\\udc{:02x}", static_cast<unsigned char>(bytes[0]));
-    bytes.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out;
 }
 
 }  // namespace h5mount::tree

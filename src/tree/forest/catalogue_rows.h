@@ -32,7 +32,5 @@ class CatalogueRows {
 
 // A line of metadata.jsonl, with its newline. `file`: its path in the forest.
 std::string row_line(std::string_view file, const CatalogueRow& row);
-// The text in UTF-8: bytes that are not are written as JSON writes them, \udcXX.
-std::string utf8_text(std::string_view bytes);
 
 }  // namespace h5mount::tree

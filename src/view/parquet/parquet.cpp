@@ -1,11 +1,11 @@
-#include "parquet.h"
-
+// Tables as Parquet files.
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "../table/table_file.h"
+#include "../views.h"
 #include "parquet_dictionary.h"
 #include "parquet_strings.h"
 
@@ -15,26 +15,14 @@ namespace {
 
 using Conversion = ParquetColumn::Conversion;
 
-float half_to_float(std::uint16_t half) {
-  const int exponent = half >> 10 & 0x1F;
-  const auto mantissa = static_cast<float>(half & 0x3FF);
-  const float sign = (half & 0x8000) != 0 ? -1.0F : 1.0F;
-  constexpr int kSpecial = 0x1F;
-  if (exponent == kSpecial)
-    return mantissa == 0 ? sign * std::numeric_limits<float>::infinity()
-                         : std::numeric_limits<float>::quiet_NaN();
-  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
-  return sign * std::ldexp(mantissa + 1024, exponent - 25);
-}
-
 std::uint64_t load_value(const ParquetColumn& column, const std::byte* at) {
-  std::uint64_t value = load_le_width(at, column.stored_bytes);
-  if (column.order == format::ByteOrder::Big)
-    value = __builtin_bswap64(value) >> (64 - 8 * column.stored_bytes);
+  const format::Datatype& type = *column.type;
   if (column.conversion == Conversion::HalfFloat)
-    return std::bit_cast<std::uint32_t>(half_to_float(static_cast<std::uint16_t>(value)));
+    return std::bit_cast<std::uint32_t>(
+        static_cast<float>(text::double_of(type, {at, type.size}).value_or(0)));
+  const std::uint64_t value = text::stored_bits(type, at);
   if (column.conversion != Conversion::SignExtend) return value;
-  const unsigned unused = 64 - 8 * column.stored_bytes;
+  const unsigned unused = 64 - 8 * type.size;
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
 }
 
@@ -47,7 +35,7 @@ void append_values(const ParquetColumn& column, ByteSpan rows, std::uint64_t row
   out.resize(start + count * width);
   char* to = out.data() + start;
   const std::byte* row = rows.data();
-  const bool as_stored = column.stored_bytes == width && column.order == format::ByteOrder::Little;
+  const bool as_stored = column.type->size == width && column.type->order == format::ByteOrder::Little;
   for (std::size_t i = 0; i < count; ++i, row += row_bytes) {
     if (column.is_masked(row)) continue;
     levels.set_present(i);
@@ -141,18 +129,14 @@ Result<ParquetLayout> layout_of(const object::DatasetDescription& dataset, Reque
   return ParquetLayout::of(dataset, table, budget);
 }
 
-}  // namespace
-
-Result<std::optional<std::string>> parquet_unfit(const object::DatasetDescription& dataset,
-                                                 RequestBudget& budget) {
+Result<Reason> parquet_unfit(const object::DatasetDescription& dataset, RequestBudget& budget) {
   const auto layout = layout_of(dataset, budget);
   if (layout) return std::nullopt;
   if (layout.error().code() != ErrorCode::UnsupportedFeature) return fail(layout.error());
   return layout.error().text();
 }
 
-Result<std::optional<std::uint64_t>> parquet_size(const object::DatasetDescription& dataset,
-                                                  RequestBudget& budget) {
+Result<KnownSize> parquet_size(const object::DatasetDescription& dataset, RequestBudget& budget) {
   const auto unknown = [](const object::CategoriesPtr& names) { return names && !names->known; };
   if (std::ranges::any_of(dataset.categories, unknown)) return std::nullopt;
   H5_ASSIGN(const ParquetLayout layout, layout_of(dataset, budget));
@@ -160,17 +144,17 @@ Result<std::optional<std::uint64_t>> parquet_size(const object::DatasetDescripti
   return layout.group_offset(layout.groups()) + layout.footer_size();
 }
 
-Result<ComputedFilePtr> make_parquet(Source source, const ComputedFile* before,
-                                     std::span<const dataset::ByteRange> stale, RequestBudget& budget) {
+Result<ComputedFilePtr> make_parquet(Source source, const Earlier& before, RequestBudget& budget) {
   const object::DatasetDescription& dataset = source.reader->description();
   H5_ASSIGN(Table table, table_of(source, budget));
   H5_ASSIGN(ParquetLayout layout, ParquetLayout::of(dataset, table, budget));
   settle_charge(table, static_cast<std::size_t>(layout.most_footer_bytes()));
   if (layout.string_columns() > 0) {
     if (auto problem = source.reader->problem()) return fail(*std::move(problem));
-    const auto* known = dynamic_cast<const ParquetFile*>(before);
-    H5_ASSIGN(layout, measure_parquet_strings(source, table, std::move(layout),
-                                              known != nullptr ? &known->layout() : nullptr, stale, budget));
+    const auto* known = dynamic_cast<const ParquetFile*>(before.file);
+    H5_ASSIGN(layout,
+              measure_parquet_strings(source, table, std::move(layout),
+                                      known != nullptr ? &known->layout() : nullptr, before.stale, budget));
   }
   const std::uint64_t footer = layout.most_footer_bytes();
   H5_TRY(budget.spend(kStepsPerFooterByte * footer));
@@ -179,5 +163,16 @@ Result<ComputedFilePtr> make_parquet(Source source, const ComputedFile* before,
   return std::make_shared<ParquetFile>(std::move(source), std::move(table), std::move(layout),
                                        std::move(charge));
 }
+
+}  // namespace
+
+constinit const View kParquetView{.directory = "parquet",
+                                  .suffix = ".parquet",
+                                  .unfit = parquet_unfit,
+                                  .size = parquet_size,
+                                  .make = make_parquet,
+                                  .of_groups = true,
+                                  .media_type = "application/vnd.apache.parquet",
+                                  .summary = "tables for DuckDB, Polars, pandas"};
 
 }  // namespace h5mount::view

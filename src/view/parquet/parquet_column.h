@@ -26,8 +26,7 @@ struct ParquetColumn {
   std::optional<std::int32_t> converted = {};  // parquet.thrift `ConvertedType`
   std::uint32_t value_bytes = 0;               // in the file; 0 for strings and booleans
   std::uint64_t offset = 0;                    // bytes, within a row of the table
-  std::uint32_t stored_bytes = 0;              // bytes there
-  format::ByteOrder order = format::ByteOrder::Little;
+  format::DatatypePtr type = {};               // of the numbers, bytes or codes there
   enum class Conversion : std::uint8_t { Bytes, SignExtend, ZeroExtend, HalfFloat, Bits, Text, Index };
   Conversion conversion = Conversion::Bytes;
   // JSON object, name to number; null except for enumerations. Columns of one type share it.
@@ -35,9 +34,7 @@ struct ParquetColumn {
   std::shared_ptr<const Cell> text = {};  // of strings, and of references, which are text
   std::size_t string_index = 0;           // index among these columns
   ParquetDictionaryPtr dictionary = {};   // of indices, which have `value_bytes`
-  object::CategoriesPtr categories =
-      {};  // of indices that are codes of the type `code_type`; else they are bytes
-  format::DatatypePtr code_type = {};
+  object::CategoriesPtr categories = {};  // of indices that are codes; else they are bytes
   bool optional = false;  // values may be missing: by a code, by a mask, references to nothing
   std::optional<std::uint64_t> mask = {};  // see Column
   bool is_masked(const std::byte* row) const { return mask && row[*mask] != std::byte{0}; }

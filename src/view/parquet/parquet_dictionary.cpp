@@ -14,17 +14,13 @@ namespace {
 constexpr std::uint64_t kGroup = 8;  // values of a bit-packed run are counted in groups
 constexpr std::size_t kLengthBytes = 4;
 
-void append_u32(std::uint64_t value, std::string& out) {
-  for (std::size_t i = 0; i < kLengthBytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
-}
-
 void append_varint(std::uint64_t value, std::string& out) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
   out += static_cast<char>(value);
 }
 
 void append_name(std::string_view name, ParquetDictionary& to) {
-  append_u32(name.size(), to.page);
+  append_le(name.size(), kLengthBytes, to.page);
   to.page += name;
   ++to.count;
   to.utf8 = to.utf8 && is_utf8(name);
@@ -94,7 +90,7 @@ ParquetLevels::ParquetLevels(const ParquetColumn& column, std::uint64_t rows, st
   if (!column.optional) return;
   const std::string header = run_header(rows);
   const auto groups = static_cast<std::size_t>(divide_up(rows, kGroup));
-  append_u32(header.size() + groups, out);
+  append_le(header.size() + groups, kLengthBytes, out);
   out += header;
   bits_ = out.size();
   out.append(groups, '\0');
@@ -114,7 +110,7 @@ Status append_indices(const ParquetColumn& column, ByteSpan rows, std::uint64_t 
     if (column.is_masked(rows.data() + i * row_bytes)) continue;
     std::uint64_t index = std::to_integer<std::uint64_t>(*at);
     if (column.categories) {
-      H5_ASSIGN(const auto place, category_of(*column.code_type, at, *column.categories));
+      H5_ASSIGN(const auto place, category_of(*column.type, at, *column.categories));
       if (!place) continue;
       index = *place;
     }

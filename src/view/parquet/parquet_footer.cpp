@@ -57,7 +57,7 @@ ParquetGroup ParquetLayout::group(std::uint64_t index) const {
 }
 
 std::string ParquetLayout::page_header(const ParquetColumn& column, std::uint64_t group) const {
-  return parquet_page_header(page_bytes(column, group), rows_of(group),
+  return parquet_page_header(kDataPage, page_bytes(column, group), rows_of(group),
                              column.dictionary ? kRleDictionary : kPlain);
 }
 
@@ -84,19 +84,8 @@ std::uint64_t ParquetLayout::most_footer_bytes() const {
 
 std::string ParquetLayout::dictionary_header(const ParquetColumn& column) {
   if (!column.dictionary) return {};
-  const auto bytes = static_cast<std::int32_t>(column.dictionary->page.size());
-  std::string out;
-  ThriftWriter thrift(out);
-  thrift.begin();
-  thrift.i32(1, kDictionaryPage);
-  thrift.i32(2, bytes);
-  thrift.i32(3, bytes);
-  thrift.begin(7);
-  thrift.i32(1, static_cast<std::int32_t>(column.dictionary->count));
-  thrift.i32(2, kPlain);
-  thrift.end();
-  thrift.end();
-  return out;
+  return parquet_page_header(kDictionaryPage, column.dictionary->page.size(), column.dictionary->count,
+                             kPlain);
 }
 
 std::uint64_t ParquetLayout::dictionary_bytes(const ParquetColumn& column) {
@@ -143,10 +132,8 @@ std::uint64_t ParquetLayout::footer_size() const {
     const std::uint64_t names = dictionary_bytes(column);
     add_numbers(0, 2);
     if (names > 0) add_numbers(names, 1);
-    const std::uint64_t whole = names + page_header(column, 0).size() + page_bytes(column, 0);
-    const std::uint64_t left =
-        names + page_header(column, groups() - 1).size() + page_bytes(column, groups() - 1);
-    offset += whole, last += left, second += left;
+    const std::uint64_t left = column_bytes(column, groups() - 1);
+    offset += column_bytes(column, 0), last += left, second += left;
   }
   return size;
 }

@@ -35,30 +35,16 @@ Error no_form(std::string why) {
   return {ErrorCode::UnsupportedFeature, std::move(why)};
 }
 
-// The name, with bytes that are not UTF-8 written as %XX.
-std::string utf8_name(std::string_view name) {
-  std::string out;
-  while (!name.empty()) {
-    const std::size_t bytes = utf8_length(name);
-    if (bytes > 0)
-      out += name.substr(0, bytes);
-    else
-      out += encode_component(name.substr(0, 1));
-    name.remove_prefix(std::max<std::size_t>(bytes, 1));
-  }
-  return out;
-}
-
 int size_index(std::uint32_t bytes) {
   return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
 }
 
-Status set_number(ParquetColumn& column, const format::Datatype& type) {
+Status set_number(ParquetColumn& column, const format::DatatypePtr& number) {
+  const format::Datatype& type = *number;
   const std::string text = text::datatype_text(type);
   if (text.size() != 3 || !std::string_view("<>|").contains(text[0]))
     return fail(no_form(fmt::format("Parquet has no type for {}", text)));
-  column.order = type.order;
-  column.stored_bytes = type.size;
+  column.type = number;
   if (type.cls == DatatypeClass::Float) {
     column.physical = type.size == 8 ? kDouble : kFloat;
     column.value_bytes = type.size == 8 ? 8 : 4;
@@ -124,7 +110,7 @@ class Dictionaries {
     column.converted = dictionary->utf8 ? std::optional(kUtf8) : std::nullopt;
     if (names == nullptr) return {};
     column.categories = source.categories;
-    column.code_type = source.type;
+    column.type = source.type;
     column.optional = column.optional || type.is_signed;
     return {};
   }
@@ -137,18 +123,18 @@ class Dictionaries {
 Status add_column(const Column& source, EnumNames& names, Dictionaries& dictionaries,
                   std::vector<ParquetColumn>& out) {
   const format::Datatype& type = *source.type;
-  ParquetColumn column{.name = utf8_name(source.name),
+  ParquetColumn column{.name = escape_invalid_utf8(source.name, "%{:02X}"),
                        .offset = source.offset,
                        .optional = source.mask.has_value(),
                        .mask = source.mask};
   if (is_complex(type)) {
     const bool own = type.cls == DatatypeClass::Complex;
-    const format::Datatype& part = own ? *type.base : *type.members[0].type;
+    const format::DatatypePtr& part = own ? type.base : type.members[0].type;
     H5_TRY(set_number(column, part));
     const std::string name = column.name;
     for (std::size_t i = 0; i < 2; ++i) {
       column.name = name + (i == 0 ? ".real" : ".imag");
-      column.offset = source.offset + (own ? i * part.size : type.members[i].offset);
+      column.offset = source.offset + (own ? i * part->size : type.members[i].offset);
       out.push_back(column);
     }
     return {};
@@ -165,24 +151,24 @@ Status add_column(const Column& source, EnumNames& names, Dictionaries& dictiona
   if (is_parquet_boolean(type)) {
     column.physical = kBoolean;
     column.conversion = Conversion::Bits;
-    column.stored_bytes = 1;
     out.push_back(std::move(column));
     return {};
   }
   switch (type.cls) {
     case DatatypeClass::Integer:
     case DatatypeClass::Float:
-      H5_TRY(set_number(column, type));
+      H5_TRY(set_number(column, source.type));
       break;
     case DatatypeClass::Enum: {
-      H5_TRY(set_number(column, *type.base));
+      H5_TRY(set_number(column, type.base));
       H5_ASSIGN(column.enum_names, names.of(type));
       break;
     }
     case DatatypeClass::Opaque:
     case DatatypeClass::Bitfield:
       column.physical = kFixedBytes;
-      column.value_bytes = column.stored_bytes = type.size;
+      column.value_bytes = type.size;
+      column.type = source.type;
       break;
     default:
       return fail(no_form("members that are neither numbers, strings nor bytes"));
@@ -288,9 +274,12 @@ std::uint64_t ParquetLayout::page_bytes(const ParquetColumn& column, std::uint64
 
 std::uint64_t ParquetLayout::group_bytes(std::uint64_t group) const {
   std::uint64_t bytes = 0;
-  for (const ParquetColumn& column : columns_)
-    bytes += dictionary_bytes(column) + page_header(column, group).size() + page_bytes(column, group);
+  for (const ParquetColumn& column : columns_) bytes += column_bytes(column, group);
   return bytes;
+}
+
+std::uint64_t ParquetLayout::column_bytes(const ParquetColumn& column, std::uint64_t group) const {
+  return dictionary_bytes(column) + page_header(column, group).size() + page_bytes(column, group);
 }
 
 std::uint64_t ParquetLayout::group_offset(std::uint64_t group) const {

@@ -62,6 +62,7 @@ class ParquetLayout {
 
  private:
   std::uint64_t group_bytes(std::uint64_t group) const;
+  std::uint64_t column_bytes(const ParquetColumn& column, std::uint64_t group) const;
   void set_offsets();
   std::uint64_t most_schema_bytes() const;  // of the footer, groups apart
   std::uint64_t most_bytes_of_group() const;

@@ -66,19 +66,19 @@ void write_row_group(ThriftWriter& out, const std::vector<ParquetColumn>& column
   out.end();
 }
 
-std::string parquet_page_header(std::uint64_t page_bytes, std::uint64_t rows, std::int32_t encoding) {
+std::string parquet_page_header(std::int32_t type, std::uint64_t page_bytes, std::uint64_t values,
+                                std::int32_t encoding) {
   const auto bytes = static_cast<std::int32_t>(page_bytes);
   std::string out;
   ThriftWriter thrift(out);
   thrift.begin();
-  thrift.i32(1, kDataPage);
+  thrift.i32(1, type);
   thrift.i32(2, bytes);
   thrift.i32(3, bytes);
-  thrift.begin(5);
-  thrift.i32(1, static_cast<std::int32_t>(rows));
+  thrift.begin(type == kDataPage ? 5 : 7);
+  thrift.i32(1, static_cast<std::int32_t>(values));
   thrift.i32(2, encoding);
-  thrift.i32(3, kRle);
-  thrift.i32(4, kRle);
+  if (type == kDataPage) thrift.i32(3, kRle), thrift.i32(4, kRle);
   thrift.end();
   thrift.end();
   return out;
@@ -87,8 +87,7 @@ std::string parquet_page_header(std::uint64_t page_bytes, std::uint64_t rows, st
 void end_parquet_footer(ThriftWriter& thrift, std::string& out) {
   thrift.text(6, "h5mount");
   thrift.end();
-  const std::uint64_t length = out.size();
-  for (unsigned i = 0; i < 4; ++i) out += static_cast<char>(length >> (8 * i) & 0xFF);
+  append_le(out.size(), 4, out);
   out += kParquetMagic;
 }
 

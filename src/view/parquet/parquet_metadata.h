@@ -30,7 +30,8 @@ void write_row_group(ThriftWriter& thrift, const std::vector<ParquetColumn>& col
                      const ParquetGroup& group);
 void end_parquet_footer(ThriftWriter& thrift, std::string& out);
 
-// The header of a page of values. `encoding`: parquet.thrift `Encoding`.
-std::string parquet_page_header(std::uint64_t page_bytes, std::uint64_t rows, std::int32_t encoding);
+// The header of a page. `type`, `encoding`: parquet.thrift `PageType`, `Encoding`.
+std::string parquet_page_header(std::int32_t type, std::uint64_t page_bytes, std::uint64_t values,
+                                std::int32_t encoding);
 
 }  // namespace h5mount::view

@@ -10,10 +10,6 @@ namespace {
 
 using namespace parquet;
 
-void append_little(std::uint64_t value, unsigned bytes, std::string& out) {
-  for (unsigned i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
-}
-
 }  // namespace
 
 struct ParquetRows::State {
@@ -41,9 +37,9 @@ struct ParquetRows::State {
       const std::uint64_t begin = offset;
       const std::string header = run_header(rows);
       std::string head;
-      append_little(header.size() + levels[i].size(), 4, head);
+      append_le(header.size() + levels[i].size(), 4, head);
       head.append(header).append(levels[i]);
-      H5_TRY(put(parquet_page_header(head.size() + values[i].size(), rows, kPlain)));
+      H5_TRY(put(parquet_page_header(kDataPage, head.size() + values[i].size(), rows, kPlain)));
       H5_TRY(put(head));
       H5_TRY(put(values[i]));
       group.columns.push_back({0, offset - begin});
@@ -85,10 +81,10 @@ Status ParquetRows::add(std::span<const Cell> row) {
     levels.back() = static_cast<char>(levels.back() | 1 << bit);
     const std::size_t before = values.size();
     if (const auto* text = std::get_if<std::string_view>(&row[i])) {
-      append_little(text->size(), 4, values);
+      append_le(text->size(), 4, values);
       values += *text;
     } else {
-      append_little(static_cast<std::uint64_t>(std::get<std::int64_t>(row[i])), 8, values);
+      append_le(static_cast<std::uint64_t>(std::get<std::int64_t>(row[i])), 8, values);
     }
     state.held += values.size() - before;
   }

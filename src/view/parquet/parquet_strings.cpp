@@ -92,7 +92,7 @@ class Pass {
       if (present || !column.optional) bytes += kStringLengthBytes + text.size();
       H5_TRY(budget_.spend(limits::kStepsPerTextByte * (text.size() + 8)));
       utf8 = utf8 && is_utf8(text);
-      if (bytes > kMaxRowText) return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
+      if (bytes > kMaxRowText) return too_long();
     }
     if (utf8) return {};
     const MutexLock lock(mutex_);
@@ -153,8 +153,7 @@ Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::u
     }
     levels.set_present(at / row_bytes);
     const std::uint64_t length = out.size() - start - kStringLengthBytes;
-    for (std::size_t i = 0; i < kStringLengthBytes; ++i)
-      out[start + i] = static_cast<char>(length >> (8 * i) & 0xFF);
+    std::memcpy(out.data() + start, &length, kStringLengthBytes);
     if (out.size() - begin > kMaxRowText) return too_long();
   }
   return {};

@@ -292,11 +292,11 @@ class MeasuredTable final : public RowsFile {
 
 }  // namespace
 
-Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const ComputedFile* before,
-                                      std::span<const dataset::ByteRange> stale, RequestBudget& budget) {
+Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const Earlier& before,
+                                      RequestBudget& budget) {
   if (auto problem = source.reader->problem()) return fail(*std::move(problem));
   auto file = std::make_shared<MeasuredTable>(std::move(source), std::move(table), std::move(text));
-  H5_TRY(file->measure(dynamic_cast<const MeasuredTable*>(before), stale, budget));
+  H5_TRY(file->measure(dynamic_cast<const MeasuredTable*>(before.file), before.stale, budget));
   return file;
 }
 

@@ -221,8 +221,7 @@ Result<std::optional<std::string>> table_unfit(const object::DatasetDescription&
 
 Result<std::optional<std::uint64_t>> category_of(const format::Datatype& type, const std::byte* code,
                                                  const object::Categories& categories) {
-  std::uint64_t value = load_le_width(code, type.size);
-  if (type.order == format::ByteOrder::Big) value = __builtin_bswap64(value) >> (64 - 8 * type.size);
+  const std::uint64_t value = text::stored_bits(type, code);
   const std::uint64_t missing = ~std::uint64_t{0} >> (64 - 8 * type.size);
   if (type.is_signed && value == missing) return std::nullopt;
   if (value < categories.count()) return value;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <mutex>
 
 #include "h5mount/ahead/prefetch.h"
-#include "h5mount/base/thread_annotations.h"
 #include "h5mount/text/text_bounds.h"
 
 namespace h5mount::view {
@@ -39,38 +39,10 @@ std::uint64_t rows_of_block(const Table& table, std::uint64_t row_text) {
   return std::clamp<std::uint64_t>(std::min({by_bytes, by_cells, by_text}), 1, kBlockRows);
 }
 
-}  // namespace
-
 // Reserved memory that is not written costs nothing, while a text that grows would exist twice.
 constexpr std::size_t kLongRowRoom = 128U << 20;
 
-// The turn to render a row that is longer than a block may be; only one such row of the process is rendered
-// at a time, as a small file can ask each of many threads for tens of MiB.
-class Turn {
- public:
-  // Waits until nobody else has the turn. Errors: those of `budget`.
-  Status take(RequestBudget& budget) {
-    return wait_within(budget, mutex_, given_,
-                       [this]() H5_REQUIRES(mutex_) { return !std::exchange(taken_, true); });
-  }
-  void give() {
-    {
-      const MutexLock lock(mutex_);
-      taken_ = false;
-    }
-    given_.notify_one();
-  }
-
- private:
-  Mutex mutex_;
-  Condition given_;
-  bool taken_ H5_GUARDED_BY(mutex_) = false;
-};
-
-Turn& turn_of_long_rows() {
-  static Turn turn;
-  return turn;
-}
+}  // namespace
 
 std::uint64_t max_variable_text(const Source& source) {
   const metadata::FileMetadataPtr& file = source.values.file;
@@ -118,9 +90,11 @@ Status RowsFile::render_loaded(const std::byte* rows, std::size_t count, std::st
   Status done = append(kMaxBlockText);
   if (done || done.error().code() != ErrorCode::TooLarge || count > 1) return done;
   std::string().swap(out);
-  H5_TRY(turn_of_long_rows().take(budget));
-  const auto give = [](Turn* turn) { turn->give(); };
-  const std::unique_ptr<Turn, decltype(give)> taken(&turn_of_long_rows());
+  // Only one such row of the process is rendered at a time, as a small file can ask each of many threads for
+  // tens of MiB.
+  static std::timed_mutex one_long_row;
+  std::unique_lock rendering(one_long_row, std::defer_lock);
+  while (!rendering.try_lock_for(std::chrono::milliseconds(50))) H5_TRY(budget.check());
   out.reserve(kLongRowRoom);
   done = append(text::kAnyLength);
   if (!done) std::string().swap(out);

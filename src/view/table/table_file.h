@@ -121,7 +121,7 @@ ComputedFilePtr make_padded_table(Source source, Table table, RowTextPtr text);
 
 // Renders every row once, except those whose measure `before` provides. Rows that cannot be read take some
 // bytes, which cannot be read either.
-Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const ComputedFile* before,
-                                      std::span<const dataset::ByteRange> stale, RequestBudget& budget);
+Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const Earlier& before,
+                                      RequestBudget& budget);
 
 }  // namespace h5mount::view

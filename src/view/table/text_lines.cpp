@@ -1,15 +1,14 @@
-#include "text_lines.h"
+// The view text/: each element is a line or, for numbers in more than one dimension, each row of the last
+// dimension, separated by single spaces; strings are not quoted.
+#include "h5mount/view/text_lines.h"
 
+#include "../views.h"
 #include "h5mount/base/checked.h"
 #include "table_file.h"
 
 namespace h5mount::view {
 
 namespace {
-
-bool is_variable_string(const format::Datatype& type) {
-  return type.cls == format::DatatypeClass::VariableLength && type.variable_string;
-}
 
 // Removes a JSON string's quotes, and the backslash before quotes inside it; characters that would break a
 // line stay escaped.
@@ -33,8 +32,8 @@ using AppendElement = Status (*)(const format::Datatype& type, ByteSpan element,
 // Appends a string of variable length as its bytes, and any other value as JSON.
 Status append_whole_line(const format::Datatype& type, ByteSpan element, const text::ValueContext& context,
                          std::string& out) {
-  return is_variable_string(type) ? text::append_string(type, element, context, out)
-                                  : text::append_json(type, element, context, out);
+  return type.variable_string ? text::append_string(type, element, context, out)
+                              : text::append_json(type, element, context, out);
 }
 
 Status append_word(const format::Datatype& type, ByteSpan element, const text::ValueContext& context,
@@ -69,8 +68,7 @@ class Lines final : public RowText {
 
 // Makes a table whose only column is the line.
 Result<ComputedFilePtr> make_lines(Source source, std::uint64_t elements, AppendElement append,
-                                   const ComputedFile* before, std::span<const dataset::ByteRange> stale,
-                                   RequestBudget& budget) {
+                                   const Earlier& before, RequestBudget& budget) {
   const object::DatasetDescription& dataset = source.reader->description();
   const std::uint64_t row_bytes = checked_mul(dataset.element_size, elements).value_or(format::kUnlimited);
   if (row_bytes > limits::kMaxTableRowBytes)
@@ -79,7 +77,14 @@ Result<ComputedFilePtr> make_lines(Source source, std::uint64_t elements, Append
               .rows = row_bytes == 0 ? 0 : dataset.image_bytes / row_bytes,
               .row_bytes = row_bytes};
   auto lines = std::make_shared<const Lines>(dataset.type, elements, append);
-  return measure_table(std::move(source), std::move(table), std::move(lines), before, stale, budget);
+  return measure_table(std::move(source), std::move(table), std::move(lines), before, budget);
+}
+
+Result<ComputedFilePtr> make_text(Source source, const Earlier& before, RequestBudget& budget) {
+  const object::DatasetDescription& dataset = source.reader->description();
+  const bool rows = dataset.space.rank() > 1 && !text::is_string(*dataset.type) && dataset.image_bytes > 0;
+  const std::uint64_t elements = rows ? dataset.space.dims.back() : 1;
+  return make_lines(std::move(source), elements, append_word, before, budget);
 }
 
 }  // namespace
@@ -88,9 +93,8 @@ bool is_shown_as_text(const format::Datatype& type) {
   return type.has_variable_part || type.has_reference;
 }
 
-Result<ComputedFilePtr> make_element_lines(Source source, const ComputedFile* before,
-                                           std::span<const dataset::ByteRange> stale, RequestBudget& budget) {
-  return make_lines(std::move(source), 1, append_whole_line, before, stale, budget);
+Result<ComputedFilePtr> make_element_lines(Source source, const Earlier& before, RequestBudget& budget) {
+  return make_lines(std::move(source), 1, append_whole_line, before, budget);
 }
 
 Result<std::uint64_t> line_offset(const ComputedFile& lines, std::uint64_t element, RequestBudget& budget) {
@@ -99,21 +103,13 @@ Result<std::uint64_t> line_offset(const ComputedFile& lines, std::uint64_t eleme
   return rows->row_offset(element, budget);
 }
 
-Result<std::optional<std::string>> text_unfit(const object::DatasetDescription&, RequestBudget&) {
-  return std::nullopt;
-}
-
-Result<std::optional<std::uint64_t>> text_size(const object::DatasetDescription& dataset, RequestBudget&) {
-  if (dataset.image_bytes == 0) return 0;
-  return std::nullopt;
-}
-
-Result<ComputedFilePtr> make_text(Source source, const ComputedFile* before,
-                                  std::span<const dataset::ByteRange> stale, RequestBudget& budget) {
-  const object::DatasetDescription& dataset = source.reader->description();
-  const bool rows = dataset.space.rank() > 1 && !text::is_string(*dataset.type) && dataset.image_bytes > 0;
-  const std::uint64_t elements = rows ? dataset.space.dims.back() : 1;
-  return make_lines(std::move(source), elements, append_word, before, stale, budget);
-}
+constinit const View kTextView{
+    .directory = "text",
+    .size = [](const object::DatasetDescription& dataset, RequestBudget&) -> Result<KnownSize> {
+      return dataset.image_bytes == 0 ? KnownSize(0) : std::nullopt;
+    },
+    .make = make_text,
+    .media_type = "text/plain; charset=utf-8",
+    .summary = "any dataset as text, an element or a row of the last dimension a line"};
 
 }  // namespace h5mount::view

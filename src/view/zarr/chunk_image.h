@@ -7,6 +7,8 @@
 
 namespace h5mount::view {
 
+struct StoredCodec;
+
 class ChunkImage final : public dataset::DatasetReader {
  public:
   // `number`: below the array's chunk_count.
@@ -45,5 +47,10 @@ class ChunkImage final : public dataset::DatasetReader {
   std::vector<std::uint64_t> extent_;          // of the box within the dataset's extent
   std::uint64_t row_bytes_ = 0, rows_ = 1;
 };
+
+// The file that holds the stored bytes of an HDF5 chunk. `chunk`: of a dataset that has a codec, and chunks
+// of the array's shape.
+Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chunk, const StoredCodec& codec,
+                                          RequestBudget& budget);
 
 }  // namespace h5mount::view

@@ -30,14 +30,8 @@ std::vector<std::uint32_t> integers_of(const metadata::FileMetadata& file, const
   const format::Datatype* type = attribute ? attribute->type.get() : nullptr;
   std::vector<std::uint32_t> out;
   if (type == nullptr || type->cls != format::DatatypeClass::Integer || type->size != 4) return out;
-  for (std::size_t at = 0; at + 4 <= attribute->data.size() && out.size() <= limits::kMaxRank; at += 4) {
-    std::uint32_t value = 0;
-    for (std::size_t i = 0; i < 4; ++i) {
-      const std::size_t place = type->order == format::ByteOrder::Big ? 3 - i : i;
-      value |= std::to_integer<std::uint32_t>(attribute->data[at + place]) << (8 * i);
-    }
-    out.push_back(value);
-  }
+  for (std::size_t at = 0; at + 4 <= attribute->data.size() && out.size() <= limits::kMaxRank; at += 4)
+    out.push_back(static_cast<std::uint32_t>(text::stored_bits(*type, attribute->data.data() + at)));
   return out;
 }
 

@@ -1,9 +1,8 @@
-#include "stored_chunk.h"
-
 #include <atomic>
 
 #include "h5mount/base/once_value.h"
 #include "h5mount/dataset/stored_chunks.h"
+#include "stored_codec.h"
 
 namespace h5mount::view {
 
@@ -104,12 +103,6 @@ class FramedElements final : public ComputedFile {
   mutable OnceValue<std::shared_ptr<const std::string>> frame_;
 };
 
-std::string le32(std::uint64_t value) {
-  std::string out;
-  for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(value >> shift & 0xFF);
-  return out;
-}
-
 }  // namespace
 
 Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chunk, const StoredCodec& codec,
@@ -133,8 +126,9 @@ Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chun
     if (codec.compressor == StoredCompressor::Bzip2) H5_TRY(framed->measure(budget));
     return framed;
   }
-  return std::make_shared<const StoredBytes>(std::move(chunk), *number, *chunks,
-                                             lz4 ? le32(elements) : std::string(), before,
+  std::string head;
+  if (lz4) append_le(elements, 4, head);
+  return std::make_shared<const StoredBytes>(std::move(chunk), *number, *chunks, std::move(head), before,
                                              stored.bytes - behind, codec.fletcher32);
 }
 

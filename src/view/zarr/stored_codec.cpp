@@ -49,11 +49,6 @@ std::uint64_t lz4_block(const format::FilterDescription& filter) {
   return filter.client_data.empty() || filter.client_data[0] == 0 ? kDefault : filter.client_data[0];
 }
 
-template <std::size_t kBytes>
-void put_le(std::string& out, std::uint64_t value) {
-  for (std::size_t i = 0; i < kBytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
-}
-
 std::uint32_t adler32(ByteSpan bytes) {
   constexpr std::uint32_t kModulus = 65'521;
   constexpr std::size_t kRun = 5'552;  // the longest run whose sums fit 32 bits
@@ -75,8 +70,8 @@ void append_zlib(ByteSpan bytes, std::string& out) {
   do {
     const std::size_t part = std::min<std::size_t>(bytes.size(), kZlibBlock);
     out += part == bytes.size() ? '\1' : '\0';
-    put_le<2>(out, part);
-    put_le<2>(out, ~static_cast<std::uint64_t>(part));
+    append_le(part, 2, out);
+    append_le(~static_cast<std::uint64_t>(part), 2, out);
     out += as_text(bytes.first(part));
     bytes = bytes.subspan(part);
   } while (!bytes.empty());
@@ -87,20 +82,20 @@ void append_zlib(ByteSpan bytes, std::string& out) {
 void append_blosc(std::uint64_t item_bytes, ByteSpan bytes, std::string& out) {
   const std::uint64_t item = item_bytes <= 255 ? item_bytes : 1;
   out += std::string("\x02\x01\x02", 3) + static_cast<char>(item);
-  put_le<4>(out, bytes.size());
-  put_le<4>(out, bytes.size());
-  put_le<4>(out, bytes.size() + 16);
+  append_le(bytes.size(), 4, out);
+  append_le(bytes.size(), 4, out);
+  append_le(bytes.size() + 16, 4, out);
   out += as_text(bytes);
 }
 
 // RFC 8878: a single segment with its size in eight bytes, and raw blocks.
 void append_zstd(ByteSpan bytes, std::string& out) {
-  put_le<4>(out, 0xFD2F'B528);
+  append_le(0xFD2F'B528, 4, out);
   out += '\xE0';
-  put_le<8>(out, bytes.size());
+  append_le(bytes.size(), 8, out);
   do {
     const std::size_t part = std::min<std::size_t>(bytes.size(), kZstdBlock);
-    put_le<3>(out, part << 3 | (part == bytes.size() ? 1 : 0));
+    append_le(part << 3 | (part == bytes.size() ? 1 : 0), 3, out);
     out += as_text(bytes.first(part));
     bytes = bytes.subspan(part);
   } while (!bytes.empty());
@@ -108,7 +103,7 @@ void append_zstd(ByteSpan bytes, std::string& out) {
 
 // The size, as numcodecs writes it, and a block of one run of literals.
 void append_lz4(ByteSpan bytes, std::string& out) {
-  put_le<4>(out, bytes.size());
+  append_le(bytes.size(), 4, out);
   if (bytes.size() < 15) {
     out += static_cast<char>(bytes.size() << 4);
   } else {

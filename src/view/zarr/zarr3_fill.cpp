@@ -126,10 +126,7 @@ std::optional<std::string> float_fill(const Datatype& type, ByteSpan element) {
       text && !value)
     value = parse_whole<double>(*text);
   if (!value) return std::nullopt;
-  const auto bits = std::bit_cast<std::uint64_t>(*value);
-  std::array<std::byte, 8> bytes{};
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(bits >> (8 * i) & 0xFF);
-  return base64(bytes);
+  return base64(std::bit_cast<std::array<std::byte, 8>>(*value));
 }
 
 std::optional<std::string> complex_fill(const Datatype& type, ByteSpan element) {

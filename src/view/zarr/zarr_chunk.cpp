@@ -9,10 +9,11 @@
 #include <limits>
 
 #include "../numpy_strings.h"
+#include "../views.h"
 #include "chunk_image.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
-#include "stored_chunk.h"
+#include "stored_codec.h"
 
 namespace h5mount::view {
 
@@ -48,23 +49,6 @@ class ChunkDerivation final : public Derivation {
 
   std::uint64_t number_;
   ZarrEncoding encoding_;
-};
-
-class StoredElements final : public ComputedFile {
- public:
-  explicit StoredElements(DatasetReaderPtr chunk) : chunk_(std::move(chunk)) {}
-  std::uint64_t size() const override { return chunk_->size(); }
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
-              dataset::Pieces& out) const override {
-    return chunk_->read(offset, length, access, out);
-  }
-  std::vector<dataset::ByteRange> stale_since(const ComputedFile&,
-                                              std::span<const dataset::ByteRange> stale) const override {
-    return {stale.begin(), stale.end()};
-  }
-
- private:
-  DatasetReaderPtr chunk_;
 };
 
 class PackedElements final : public ComputedFile {
@@ -188,27 +172,25 @@ class Text final : public ComputedFile {
   std::shared_ptr<const std::string> text_;
 };
 
-void put_u32(std::string& out, std::size_t at, std::uint64_t value) {
-  for (std::size_t i = 0; i < 4; ++i) out[at + i] = static_cast<char>(value >> (8 * i) & 0xFF);
-}
-
 Result<std::string> encode_strings(const Source& source, RequestBudget& budget) {
+  constexpr std::size_t kLengthBytes = 4;
   const object::DatasetDescription& chunk = source.reader->description();
   const std::uint64_t count = source.reader->size() / chunk.element_size;
   const Error too_large(ErrorCode::TooLarge, "too many bytes of strings in one chunk");
   if (source.reader->size() > limits::kMaxStringChunkBytes) return fail(too_large);
   std::vector<std::byte> stored(static_cast<std::size_t>(source.reader->size()));
   H5_TRY(source.reader->read_into(0, stored, budget));
-  std::string out(4, '\0');
-  put_u32(out, 0, count);
+  std::string out;
+  append_le(count, kLengthBytes, out);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::size_t at = out.size();
-    out.append(4, '\0');
+    out.append(kLengthBytes, '\0');
     H5_TRY(text::append_string(*chunk.type,
                                ByteSpan(stored).subspan(static_cast<std::size_t>(i * chunk.element_size),
                                                         static_cast<std::size_t>(chunk.element_size)),
                                {source.values, budget}, out));
-    put_u32(out, at, out.size() - at - 4);
+    const std::uint64_t length = out.size() - at - kLengthBytes;
+    std::memcpy(out.data() + at, &length, kLengthBytes);
     H5_TRY(budget.spend(limits::kStepsPerTextByte * (out.size() - at)));
     if (out.size() > limits::kMaxStringChunkBytes) return fail(too_large);
   }
@@ -216,16 +198,14 @@ Result<std::string> encode_strings(const Source& source, RequestBudget& budget) 
 }
 
 template <ZarrEncoding kEncoding>
-Result<std::optional<std::uint64_t>> chunk_file_size(const object::DatasetDescription& chunk,
-                                                     RequestBudget&) {
+Result<KnownSize> chunk_file_size(const object::DatasetDescription& chunk, RequestBudget&) {
   const auto type = zarr_type(*chunk.type, kEncoding);
   if (!type || type->variable_strings) return std::nullopt;
   return chunk.image_bytes / chunk.element_size * type->bytes;
 }
 
 template <ZarrEncoding kEncoding>
-Result<ComputedFilePtr> make_chunk_file(Source source, const ComputedFile*,
-                                        std::span<const dataset::ByteRange>, RequestBudget& budget) {
+Result<ComputedFilePtr> make_chunk_file(Source source, const Earlier&, RequestBudget& budget) {
   H5_ASSIGN(ZarrType type, zarr_type(*source.reader->description().type, kEncoding));
   if (type.variable_strings) {
     H5_ASSIGN(std::string text, encode_strings(source, budget));
@@ -235,45 +215,21 @@ Result<ComputedFilePtr> make_chunk_file(Source source, const ComputedFile*,
   if (strings || !type.is_stored_form(source.reader->description().element_size))
     return std::make_shared<const PackedElements>(std::move(source.reader), std::move(type),
                                                   std::move(strings));
-  return std::make_shared<const StoredElements>(std::move(source.reader));
-}
-
-Result<std::optional<std::string>> fits_always(const object::DatasetDescription&, RequestBudget&) {
-  return std::nullopt;
+  return show_as_stored(std::move(source.reader));
 }
 
 template <ZarrEncoding kEncoding>
-constexpr View make_chunk_view() {
-  return {.directory = {},
-          .suffix = {},
-          .unfit = fits_always,
-          .size = chunk_file_size<kEncoding>,
-          .make = make_chunk_file<kEncoding>};
-}
-constexpr View kChunkView = make_chunk_view<ZarrEncoding::Plain>();
-constexpr View kVersion3ChunkView = make_chunk_view<ZarrEncoding::Version3>();
+constexpr View kChunkView{.size = chunk_file_size<kEncoding>, .make = make_chunk_file<kEncoding>};
 
 // The length of a chunk can only be found in the index.
-Result<ComputedFilePtr> make_stored_chunk_file(Source source, const ComputedFile* before,
-                                               std::span<const dataset::ByteRange> stale,
-                                               RequestBudget& budget) {
+Result<ComputedFilePtr> make_stored_chunk_file(Source source, const Earlier& before, RequestBudget& budget) {
   auto chunk = std::dynamic_pointer_cast<const ChunkImage>(source.reader);
   const auto codec = chunk ? zarr_codec(chunk->dataset().description()) : std::nullopt;
-  if (!codec) return make_chunk_file<ZarrEncoding::Stored>(std::move(source), before, stale, budget);
+  if (!codec) return make_chunk_file<ZarrEncoding::Stored>(std::move(source), before, budget);
   return make_stored_chunk(std::move(chunk), *codec, budget);
 }
 
-Result<std::optional<std::uint64_t>> stored_chunk_size(const object::DatasetDescription&, RequestBudget&) {
-  return std::nullopt;
-}
-
-constexpr View kStoredChunkView{
-    .directory = {},
-    .suffix = {},
-    .unfit = kChunkView.unfit,
-    .size = stored_chunk_size,
-    .make = make_stored_chunk_file,
-};
+constexpr View kStoredChunkView{.make = make_stored_chunk_file};
 
 }  // namespace
 
@@ -286,11 +242,11 @@ const View& zarr_chunk_view(ZarrEncoding encoding) {
     case ZarrEncoding::Stored:
       return kStoredChunkView;
     case ZarrEncoding::Version3:
-      return kVersion3ChunkView;
+      return kChunkView<ZarrEncoding::Version3>;
     case ZarrEncoding::Plain:
       break;
   }
-  return kChunkView;
+  return kChunkView<ZarrEncoding::Plain>;
 }
 
 }  // namespace h5mount::view
