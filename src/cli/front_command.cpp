@@ -1,30 +1,142 @@
-#include "front_command.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
 
-#include "copy_command.h"
 #include "copy_progress.h"
 #include "h5mount/base/advice.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/front/commands.h"
+#include "h5mount/front/path_walk.h"
+#include "h5mount/tree/tree.h"
 #include "open/advice.h"
 #include "open/make_tree.h"
 #include "open/open_source.h"
-#include "suggest_path.h"
+#include "run_commands.h"
 #include "words/exit_codes.h"
+#include "words/suggest.h"
 
 namespace h5mount::cli {
 namespace {
 
+constexpr std::size_t kMaxNames = 10'000, kLongestName = 48;
+
+// The name in `directory` that is nearest to `word`; empty if none is near.
+std::string nearest_name(tree::Tree& tree, tree::NodeId directory, std::string_view word) {
+  const auto listing = tree.open_directory(directory);
+  if (!listing) return {};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min((*listing)->size(), kMaxNames); ++i) {
+    std::string name = (*listing)->name_at(i);
+    if (name.size() <= kLongestName) names.push_back(std::move(name));
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return std::string(suggestion(word, views));
+}
+
+// The hint for a group that cannot be opened, which is shown as a file; empty for other files.
+std::string damage_hint(tree::Tree& tree, const front::FoundNode& found, AdviceOnce& once) {
+  const auto opened = tree.open(found.node.id());
+  if (opened) return {};
+  const std::string_view advice = once.next(opened.error());
+  return fmt::format("{}{}{}", opened.error().text(), advice.empty() ? "" : "; ", advice);
+}
+
+// "did you mean /group/name?", or how to list the existing names; empty if `path` exists after all. `file`:
+// as the user named it. Lists one directory, of which it looks at a bounded number of names. The caller holds
+// the tree's pin. `once`: of the command.
+std::string suggest_path(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
+                         std::string_view path, AdviceOnce& once) {
+  while (path.starts_with('/')) path.remove_prefix(1);
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (!front::find_path(tree, path.substr(0, end), front::LastLink::Follow)) {
+      const std::string_view parent = path.substr(0, begin == 0 ? 0 : begin - 1);
+      const auto directory = front::find_path(tree, parent, front::LastLink::Follow);
+      if (!directory) return {};
+      if (directory->stat.type != tree::NodeType::Directory) return damage_hint(*tree, *directory, once);
+      const std::string meant = nearest_name(*tree, directory->node.id(), path.substr(begin, end - begin));
+      if (!meant.empty()) return fmt::format("did you mean /{}?", front::joined_path(parent, meant));
+      return fmt::format("h5mount --list {} /{} tells the names that there are", file, parent);
+    }
+    begin = end + 1;
+  }
+  return {};
+}
+
 using Kind = FrontCommand::Kind;
+
+std::atomic<bool> stop = false;
+std::atomic<int> stopped_by = 0;
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+void on_signal(int signal) {
+  stopped_by = signal;
+  stop = true;
+}
+
+// The first signal stops the copy cleanly, the second one at once. An ignored signal (nohup) stays ignored.
+void stop_copying_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action = {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = on_signal;
+    action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+// The stamp is taken before anything is copied, so that the version is never newer than what is copied. Many
+// files have no stamp.
+std::string source_version(const FrontCommand& command, const object::FileSet* files) {
+  if (files == nullptr) return {};
+  const auto stamp = io::settled_stamp(files->main()->followed->source()->state());
+  if (!stamp) return {};
+  const MountOptions& options = command.options;
+  return fmt::format("{} {:x}-{:x}-{:x}-{:x} {}:{} {:o}:{:o}", H5MOUNT_VERSION, stamp->size, stamp->modified,
+                     stamp->sum, stamp->changed, static_cast<std::int64_t>(options.uid.value_or(-1)),
+                     static_cast<std::int64_t>(options.gid.value_or(-1)), options.file_umask,
+                     options.directory_umask);
+}
+
+// After an interruption removes incomplete files, then raises the signal again.
+Status run_copy(const FrontCommand& command, const object::FileSet* files,
+                const std::shared_ptr<tree::Tree>& tree, const front::FailureHandler& failed) {
+  stop_copying_on_signals();
+  front::CopyProgress progress;
+  const bool shown = ::isatty(STDERR_FILENO) == 1;
+  front::CopyOptions options;
+  options.path = command.paths.front();
+  options.destination = command.destination;
+  options.threads = command.options.threads.value_or(std::max(std::thread::hardware_concurrency(), 1U));
+  options.source_version = source_version(command, files);
+  options.stop = &stop;
+  options.progress = shown ? &progress : nullptr;
+  Status done;
+  {
+    std::optional<CopyProgressLine> line;
+    if (shown) line.emplace(progress);
+    done = front::copy(tree, options, failed);
+  }
+  if (stop) {
+    std::signal(stopped_by, SIG_DFL);
+    std::raise(stopped_by);
+  }
+  return done;
+}
 
 // Writes metadata.jsonl of the whole file to DESTINATION.jsonl, which gets that name when it is complete.
 Status save_metadata(const FrontCommand& command, const front::Context& context) {
@@ -117,17 +229,11 @@ int run_front(const FrontCommand& command) {
   filter::use_filter_plugins({.directories = command.options.plugins});
   const std::string name = command.sources.name();
   const auto sources = open_sources(command.sources, command.options, salvage_use(command.options));
-  if (!sources) {
-    print_error(name, sources.error().text());
-    return exit_code_of(sources.error());
-  }
+  if (!sources) return print_error(name, sources.error().text(), exit_code_of(sources.error()));
   const auto cache = make_cache(command.options);
   const auto status = std::make_shared<MountStatus>(name, cache);
   const auto tree = make_tree(*sources, command.options, cache, status, FailedReads::Named);
-  if (!tree) {
-    print_error(name, tree.error().text());
-    return kExitBadFile;
-  }
+  if (!tree) return print_error(name, tree.error().text(), kExitBadFile);
   const auto pin = (*tree)->pin();  // the same file throughout, even if it is reloaded
   bool any_failed = false;
   front::Output out(STDOUT_FILENO);

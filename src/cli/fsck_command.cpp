@@ -15,6 +15,7 @@
 
 #include "h5mount/base/advice.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/check/check.h"
 #include "h5mount/front/checksums.h"
 #include "h5mount/remote/url.h"
@@ -23,7 +24,6 @@
 #include "open/open_source.h"
 #include "open/progress_line.h"
 #include "open/salvage_files.h"
-#include "open/salvage_reports.h"
 #include "words/command_line.h"
 #include "words/exit_codes.h"
 #include "words/mount_options.h"
@@ -233,6 +233,23 @@ void tell_of_salvage(Printer& printer, const salvage::Report& report) {
          fmt::format("salvage: object at {:#x}: {}", finding.address, finding.json()));
 }
 
+// The work of salvage for each file that was opened. Threads: any.
+class SalvageReports {
+ public:
+  void add(const salvage::Report& report) {
+    const MutexLock lock(mutex_);
+    all_.push_back(report);
+  }
+  std::vector<salvage::Report> take_all() {
+    const MutexLock lock(mutex_);
+    return std::exchange(all_, {});
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<salvage::Report> all_ H5_GUARDED_BY(mutex_);
+};
+
 SalvageUse use_of_salvage(const FsckCommand& command, unsigned threads, SalvageReports& reports) {
   if (!command.salvage) return {};
   return {.mode = SalvageMode::Errors,
@@ -314,7 +331,7 @@ class Checker {
                                                *std::move(files)};
     Printer printer(command_, advice_, source,
                     environment.files->main()->snapshot()->source()->stored_bytes());
-    const std::vector<salvage::Report> reports = salvaging_.take();
+    const std::vector<salvage::Report> reports = salvaging_.take_all();
     for (const salvage::Report& report : reports) tell_of_salvage(printer, report);
     const bool salvaged = std::ranges::any_of(reports, &salvage::Report::changed);
     check::Totals totals = check::check_file(environment, {.quick = command_.quick}, printer);

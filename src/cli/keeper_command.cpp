@@ -1,4 +1,4 @@
-#include "keeper_command.h"
+#include "run_commands.h"
 
 #include <algorithm>
 #include <optional>
@@ -34,13 +34,10 @@ Status check_repeatable(const MountOptions& options, bool makes_token, survive::
 
 int run_keeper(const MountCommand& command, survive::OwnWords own) {
   const auto refuse = [&](const Error& error) {
-    print_error(command.mountpoint, error.text());
-    return kExitMountFailed;
+    return print_error(command.mountpoint, error.text(), kExitMountFailed);
   };
-  if (const Status repeatable = check_repeatable(command.options, false, own); !repeatable) {
-    print_error("", repeatable.error().text());
-    return kExitUsage;
-  }
+  if (const Status repeatable = check_repeatable(command.options, false, own); !repeatable)
+    return print_error("", repeatable.error().text(), kExitUsage);
   auto held = survive::hold_mount();
   if (!held) return refuse(held.error());
   MadeMountpoint made;  // outlives the mount
@@ -68,10 +65,7 @@ int run_keeper(const ServeCommand& command, survive::OwnWords own) {
   serve::ServerOptions place = place_of(command);
   if (done) done = take_handed_socket(place);
   auto listener = done ? serve::listen_at(place) : Result<serve::Listener>(fail(done.error()));
-  if (!listener) {
-    print_error("", listener.error().text());
-    return kExitUsage;
-  }
+  if (!listener) return print_error("", listener.error().text(), kExitUsage);
   survive::HeldDescriptors held;
   held.socket = std::move(listener->socket);
   // `listener` removes the socket's file at the end.

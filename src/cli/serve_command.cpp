@@ -1,4 +1,4 @@
-#include "serve_command.h"
+#include "run_commands.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -68,10 +68,10 @@ serve::SourceState state_of(tree::Tree& tree, const object::FileSet& files,
   return out;
 }
 
-// Whether other users may read the file, as the mount would show it.
-bool readable_by_others(const object::FileSet& files) {
+// Whether other users may read what has this mode.
+bool others_read(std::uint32_t mode) {
   constexpr std::uint32_t kOthersRead = 0004;
-  return (files.main()->attributes.mode & kOthersRead) != 0;
+  return (mode & kOthersRead) != 0;
 }
 
 // Files that FILE names are sent only if everyone who may read FILE may read them: on an open port everyone
@@ -79,7 +79,7 @@ bool readable_by_others(const object::FileSet& files) {
 Status check_readers(const object::FileSet& files, const Shared& shared) {
   const auto& external = shared.options.external;
   if (!shared.open_to_all || !external || *external == object::ExternalPolicy::None ||
-      readable_by_others(files))
+      others_read(files.main()->attributes.mode))
     return {};
   return fail(
       Error(ErrorCode::AccessDenied,
@@ -112,11 +112,7 @@ serve::OpenedSource serve_many(const OpenedSources& sources, const Shared& share
   auto tree = make_forest(sources, shared.options, shared.cache, shared.workers, status, FailedReads::Logged,
                           shared.open_to_all ? Readers::Any : Readers::Own);
   std::function<bool(const tree::NodeStat&)> shown;
-  if (shared.open_to_all)
-    shown = [](const tree::NodeStat& node) {
-      constexpr std::uint32_t kOthersRead = 0004;
-      return (node.mode & kOthersRead) != 0;
-    };
+  if (shared.open_to_all) shown = [](const tree::NodeStat& node) { return others_read(node.mode); };
   const bool local = tree->notifies_changes();
   return {std::move(tree), nullptr, std::move(shown), local};
 }
@@ -143,10 +139,8 @@ std::string last_name(const std::string& path) {
 int open_all(const ServeCommand& command, const Shared& shared, std::vector<serve::Source>& out) {
   for (const std::string& path : command.sources.paths) {
     const auto sources = open_sources({{path}}, shared.options, salvage_use(shared.options), shared.memory);
-    if (!sources) {
-      print_error(remote::shown_url(path), sources.error().text());
-      return exit_code_of(sources.error());
-    }
+    if (!sources)
+      return print_error(remote::shown_url(path), sources.error().text(), exit_code_of(sources.error()));
     const std::string name = last_name(remote::shown_url(path));
     if (sources->many) {
       const auto opened = serve_many(*sources, shared);
@@ -154,10 +148,7 @@ int open_all(const ServeCommand& command, const Shared& shared, std::vector<serv
       continue;
     }
     auto opened = serve_files(path, shared, sources->files);
-    if (!opened) {
-      print_error(remote::shown_url(path), opened.error().text());
-      return kExitBadFile;
-    }
+    if (!opened) return print_error(remote::shown_url(path), opened.error().text(), kExitBadFile);
     const auto again = [path, shared]() -> Result<serve::OpenedSource> {
       H5_ASSIGN(const auto anew, open_source(path, shared.options, shared.memory));
       return serve_files(path, shared, anew);
@@ -252,30 +243,22 @@ int run_serve(const ServeCommand& command, const std::optional<survive::KeeperLi
   const LogLevel level = command.options.log_level.value_or(LogLevel::Warning);
   set_log_level(level);
   set_salvage_mode(command.options.salvage);
-  if (!serve::can_serve()) {
-    print_error("",
-                "this h5mount was built without libmicrohttpd, which --serve needs: install its headers and "
-                "build again");
-    return kExitUsage;
-  }
+  if (!serve::can_serve())
+    return print_error(
+        "",
+        "this h5mount was built without libmicrohttpd, which --serve needs: install its headers and "
+        "build again",
+        kExitUsage);
   const sigset_t endings = block_endings();
   const MountOptions options = serving_options(command.options);
   const auto token = token_of(command);
-  if (!token) {
-    print_error("", token.error().text());
-    return kExitUsage;
-  }
+  if (!token) return print_error("", token.error().text(), kExitUsage);
   auto s3 = s3_options_of(command);
-  if (!s3) {
-    print_error("", s3.error().text());
-    return kExitUsage;
-  }
+  if (!s3) return print_error("", s3.error().text(), kExitUsage);
   serve::ServerOptions server_options = place_of(command);
   bool first = true;
-  if (const Status taken = take_socket(keeper, server_options, first); !taken) {
-    print_error("", taken.error().text());
-    return kExitUsage;
-  }
+  if (const Status taken = take_socket(keeper, server_options, first); !taken)
+    return print_error("", taken.error().text(), kExitUsage);
   const bool has_key = !token->empty() || (*s3 && (*s3)->key);
   const bool open_to_all = !has_key && is_open_place(server_options);
   const Shared shared{options, open_to_all, make_cache(options), make_workers(options)};
@@ -292,10 +275,7 @@ int run_serve(const ServeCommand& command, const std::optional<survive::KeeperLi
   server_options.cors_origin = command.cors_origin;
   if (level >= LogLevel::Info) server_options.log_answer = print_answer;
   auto server = serve::Server::start(server_options, std::move(sources));
-  if (!server) {
-    print_error("", server.error().text());
-    return kExitUsage;
-  }
+  if (!server) return print_error("", server.error().text(), kExitUsage);
   if (options.plugins.empty()) refuse_calls(command.sources.far());
   // Whoever reads the address may count on the keeper.
   if (keeper && !keeper->tell_ready()) return kExitMountFailed;

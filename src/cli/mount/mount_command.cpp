@@ -3,12 +3,17 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "../open/make_tree.h"
 #include "../open/open_source.h"
@@ -17,16 +22,91 @@
 #include "drop_rights.h"
 #include "force_unmount.h"
 #include "h5mount/base/advice.h"
+#include "h5mount/base/log.h"
+#include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/fuse/session.h"
 #include "h5mount/remote/url.h"
+#include "h5mount/tree/file_object.h"
 #include "h5mount/tree/names.h"
+#include "h5mount/tree/tree.h"
 #include "made_mountpoint.h"
-#include "refused_files.h"
 #include "release_notice.h"
 
 namespace h5mount::cli {
 namespace {
+
+constexpr std::size_t kMostObjects = 10'000;
+constexpr std::chrono::milliseconds kMostTime{200};
+
+// Breadth first, as what lies near the root is sooner met.
+class Search {
+ public:
+  std::optional<std::string> run(const tree::FileObjectPtr& root) {
+    groups_.push_back({root, ""});
+    seen_.insert(root->object().address);
+    for (std::size_t next = 0; next < groups_.size() && !found_ && goes_on(); ++next) {
+      const Group group = groups_[next];
+      const auto links = group.object->links(budget_);
+      for (std::size_t i = 0; links && i < (*links)->size() && !found_ && goes_on(); ++i)
+        visit(group, (*links)->at(i));
+    }
+    return std::move(found_);
+  }
+
+ private:
+  struct Group {
+    tree::FileObjectPtr object;
+    std::string path;
+  };
+
+  bool goes_on() {
+    return ++objects_ <= kMostObjects && std::chrono::steady_clock::now() - begin_ < kMostTime;
+  }
+
+  void note(const std::string& path, std::string_view file) {
+    found_ = fmt::format("{} names {}", escape_for_log(path), escape_for_log(file));
+  }
+
+  void visit(const Group& group, const format::Link& listed) {
+    const std::string path = group.path + "/" + listed.name;
+    if (listed.is(format::LinkType::External)) {
+      const auto link = group.object->find_link(listed.name, budget_);
+      return note(path, link ? std::string_view(link->file) : "another file");
+    }
+    if (!listed.is(format::LinkType::Hard) || !seen_.insert(listed.address).second) return;
+    const auto object = group.object->follow(listed, budget_);
+    if (!object) return;
+    if ((*object)->object().kind == object::ObjectKind::Group) groups_.push_back({*object, path});
+    if ((*object)->object().kind == object::ObjectKind::Dataset) visit_dataset(path, **object);
+  }
+
+  void visit_dataset(const std::string& path, const tree::FileObject& object) {
+    const auto description = object::describe_dataset(*object.snapshot(), object.object());
+    if (!description) return;
+    if (!description->external.empty()) return note(path, description->external[0].file);
+    if (description->layout.cls != format::LayoutClass::Virtual) return;
+    const auto data = object.elements()(budget_);
+    if (!data) return;
+    for (const dataset::NamedSource& source : data->reader->named_sources(kMostObjects, budget_).list)
+      if (source.state == dataset::NamedSource::State::Refused) return note(path, source.file);
+  }
+
+  RequestBudget budget_;
+  std::vector<Group> groups_;
+  std::unordered_set<std::uint64_t> seen_;
+  std::size_t objects_ = 0;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::optional<std::string> found_;
+};
+
+// The first external link or dataset of the file that names another file, as "/PATH names FILE"; nullopt if
+// none is found among the first objects of the file, in little time. Opens no other file.
+std::optional<std::string> first_named_file(tree::Tree& tree) {
+  RequestBudget budget;
+  const auto root = tree.root_object(tree::kRootNode, budget);
+  return root ? Search().run(*root) : std::nullopt;
+}
 
 // Whether the kernel must check permission bits. It need not if only the mounting user has access, and the
 // bits refuse this user nothing that opening the file itself would allow.
@@ -99,7 +179,7 @@ bool has_fuse() {
   return ::access("/dev/fuse", R_OK | W_OK) == 0;
 }
 
-// Who waits for the mount, and what outlives this process.
+// The process that waits for the mount, and the processes and files that outlive this one.
 struct Around {
   std::optional<Background> background;
   const std::optional<survive::KeeperLink>& keeper;
@@ -128,7 +208,7 @@ Result<std::shared_ptr<tree::Tree>> make_served_tree(const MountCommand& command
   return nullptr;
 }
 
-// What the serving process does, from the open sources to the end of the mount.
+// The work of the serving process, from the open sources to the end of the mount.
 int serve(const MountCommand& command, Result<OpenedSources> sources, const Around& around) {
   const auto cache = make_cache(command.options);
   const std::string name = command.sources.name();
@@ -136,10 +216,7 @@ int serve(const MountCommand& command, Result<OpenedSources> sources, const Arou
   const StatusReport report(status);
   auto tree = make_served_tree(command, sources, cache, status, around);
   if (sources) *sources = {};
-  if (!tree) {
-    print_error(name, tree.error().text());
-    return kExitBadFile;
-  }
+  if (!tree) return print_error(name, tree.error().text(), kExitBadFile);
   if (*tree) warn_of_hidden_views(command, **tree);
   if (*tree) warn_of_refused_files(command, **tree);
   // A signal or an unmount ends the process within five seconds, whatever its requests wait for.
@@ -162,10 +239,7 @@ int serve(const MountCommand& command, Result<OpenedSources> sources, const Arou
   options.handover = around.handover;
   const bool first = !around.goes_on();
   auto session = fuse::Session::mount(std::move(*tree), std::move(options));
-  if (!session) {
-    print_error(name, session.error().text() + kWithoutFuse);
-    return kExitMountFailed;
-  }
+  if (!session) return print_error(name, session.error().text() + kWithoutFuse, kExitMountFailed);
   if (command.options.plugins.empty()) refuse_calls(command.sources.far());
   std::atomic<bool> answered = false;
   const int result = (*session)->serve([&] {
@@ -179,15 +253,15 @@ int serve(const MountCommand& command, Result<OpenedSources> sources, const Arou
   });
   *unmounted = true;
   if (result == 0 && answered) return 0;
-  print_error(name, answered
-                        ? "the mount ended with an error: the system's log has it (journalctl -t h5mount)"
-                        : "the mount ended before it answered: -d shows what happened");
-  return kExitMountFailed;
+  return print_error(name,
+                     answered
+                         ? "the mount ended with an error: the system's log has it (journalctl -t h5mount)"
+                         : "the mount ended before it answered: -d shows what happened",
+                     kExitMountFailed);
 }
 
 int cannot_open(const MountCommand& command, const Error& why) {
-  print_error(command.sources.name(), why.text());
-  return exit_code_of(why);
+  return print_error(command.sources.name(), why.text(), exit_code_of(why));
 }
 
 Result<OpenedSources> open_for(const MountCommand& command) {
@@ -227,8 +301,7 @@ int run_mount(const MountCommand& command, const std::optional<survive::KeeperLi
   filter::use_filter_plugins({.directories = command.options.plugins});
   const std::string name = command.sources.name();
   const auto refuse = [&](const Error& error) {
-    print_error(name, error.text() + (has_fuse() ? "" : kWithoutFuse));
-    return kExitMountFailed;
+    return print_error(name, error.text() + (has_fuse() ? "" : kWithoutFuse), kExitMountFailed);
   };
   Around around{std::nullopt, keeper, nullptr};
   if (keeper) {

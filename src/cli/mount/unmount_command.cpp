@@ -1,4 +1,4 @@
-#include "unmount_command.h"
+#include "mount_command.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -41,10 +41,10 @@ int unmount(const UnmountCommand& command) {
   if (::umount2(command.mountpoint.c_str(), flags) == 0) return 0;
   if (errno == EPERM) return unmount_as_user(command);
   const bool busy = errno == EBUSY;
-  print_error(command.mountpoint,
-              "cannot be unmounted: " + std::string(std::strerror(errno)) +
-                  (busy ? "; see who uses it with fuser -m, or detach it with umount -l" : ""));
-  return kExitMountFailed;
+  return print_error(command.mountpoint,
+                     "cannot be unmounted: " + std::string(std::strerror(errno)) +
+                         (busy ? "; see who uses it with fuser -m, or detach it with umount -l" : ""),
+                     kExitMountFailed);
 }
 
 bool enter_mount_namespace(const std::string& name) {

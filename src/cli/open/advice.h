@@ -9,8 +9,8 @@
 
 namespace h5mount::cli {
 
-// A clause that is appended to the error. Empty if nothing helps, or if the remedy is told elsewhere: names
-// similar to one that is missing (suggest_path.h).
+// A clause that is appended to the error. Empty if nothing helps, or if the remedy is stated elsewhere: names
+// similar to one that is missing.
 std::string_view advice_for_command(const Error& error);
 
 // `shown`, which says what `error` means for opening a file, with the option salvage named if it could help.

@@ -30,8 +30,8 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, cons
                                               const std::shared_ptr<cache::BlockCache>& cache,
                                               const std::shared_ptr<MountStatus>& status,
                                               FailedReads failed_reads);
-// Who reads a tree of many sources: the user who runs this program; any user, as far as the kernel lets them;
-// or any user, while nobody else checks what they may read.
+// The readers of a tree of many sources: the user who runs this program; any user, as far as the kernel lets
+// them; or any user, while nobody else checks what they may read.
 enum class Readers : std::uint8_t { Own, AsKernelLets, Any };
 // For many sources.
 std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const MountOptions& options,

@@ -1,34 +1,29 @@
 #include "memory_limit.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
-#include <sstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "h5mount/base/mount_table.h"
+#include "h5mount/base/text.h"
 
 namespace h5mount::cli {
 namespace {
 
-bool lists(const std::string& words, std::string_view word) {
-  std::istringstream list(words);
-  for (std::string each; std::getline(list, each, ',');)
-    if (each == word) return true;
-  return false;
+bool lists(std::string_view words, std::string_view word) {
+  const auto all = split(words, ',');
+  return std::ranges::find(all, word) != all.end();
 }
 
 // This process's group in that version: the PATH of a line "0::PATH" or "4:memory:PATH".
 std::optional<std::string> own_group(const std::string& root, bool unified) {
   std::ifstream table(root + "/proc/self/cgroup");
   for (std::string line; std::getline(table, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const bool matches = unified ? line.starts_with("0::") : lists(controllers, "memory");
-    if (matches) return line.substr(second + 1);
+    const auto [number, rest] = split_at(line, ':');
+    const auto [controllers, path] = split_at(rest, ':');
+    if (unified ? line.starts_with("0::") : lists(controllers, "memory")) return std::string(path);
   }
   return std::nullopt;
 }
@@ -55,47 +50,38 @@ std::optional<std::uint64_t> number_in(const std::string& file, std::string_view
   return std::nullopt;
 }
 
-class Least {
- public:
-  void take(const std::string& file, const std::optional<std::uint64_t>& bytes) {
-    if (bytes && *bytes > 0 && (!least_ || *bytes < least_->bytes)) least_ = MemoryLimit{*bytes, file};
-  }
-  const std::optional<MemoryLimit>& found() const { return least_; }
-
- private:
-  std::optional<MemoryLimit> least_;
-};
-
-void take_limits(const std::string& directory, bool unified, Least& least) {
-  if (unified) {
-    for (const char* name : {"/memory.max", "/memory.high"})
-      least.take(directory + name, number_in(directory + name));
-    return;
-  }
-  const std::string limit = directory + "/memory.limit_in_bytes", all = directory + "/memory.stat";
-  least.take(limit, number_in(limit));
+// The files of a group that state a limit, and the numbers in them.
+std::vector<std::pair<std::string, std::optional<std::uint64_t>>> limits_in(const std::string& directory,
+                                                                            bool unified) {
+  const auto whole = [&](const char* name) {
+    return std::pair(directory + name, number_in(directory + name));
+  };
+  if (unified) return {whole("/memory.max"), whole("/memory.high")};
+  const std::string all = directory + "/memory.stat";
   // This limit includes the groups that a container does not see.
-  least.take(all, number_in(all, "hierarchical_memory_limit"));
+  return {whole("/memory.limit_in_bytes"), {all, number_in(all, "hierarchical_memory_limit")}};
 }
 
 }  // namespace
 
 std::optional<MemoryLimit> memory_limit(const std::string& root) {
-  Least least;
+  std::optional<MemoryLimit> least;
   for (const MountEntry& mount : read_mount_table(root)) {
     const bool unified = mount.type == "cgroup2";
     if (!unified && (mount.type != "cgroup" || !lists(mount.options, "memory"))) continue;
     const auto group = own_group(root, unified);
     if (!group) continue;
-    // Where the hierarchy is mounted, its root is a group, as seen from this process's namespace of groups.
+    // The root of the hierarchy, at its mountpoint, is a group, as seen from this process's namespace of
+    // groups.
     std::string below = below_mount(*group, mount.root);
     while (true) {
-      take_limits(root + mount.place + below, unified, least);
+      for (const auto& [file, bytes] : limits_in(root + mount.place + below, unified))
+        if (bytes && *bytes > 0 && (!least || *bytes < least->bytes)) least = MemoryLimit{*bytes, file};
       if (below.empty()) break;
       below.resize(below.rfind('/'));
     }
   }
-  return least.found();
+  return least;
 }
 
 }  // namespace h5mount::cli

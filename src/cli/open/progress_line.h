@@ -21,7 +21,7 @@ class ProgressLine {
   bool due();
   void show(std::string_view text);
   void clear();
-  // What was shown last stays on the terminal.
+  // The last line stays on the terminal.
   void keep();
 
  private:

@@ -93,7 +93,7 @@ class RemoteOpener final : public object::SourceOpener {
     if (main_source_) warn_of_versions(*main_source_);
   }
 
-  // What the main object is if it is no HDF5 file but known.
+  // The format of the main object if it is no HDF5 file but known.
   std::optional<std::string> foreign() const {
     if (!main_source_) return std::nullopt;
     std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(main_source_->size(), kForeignHead)),

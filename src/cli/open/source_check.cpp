@@ -91,7 +91,7 @@ Status check_readable(const std::string& path) {
   return {};
 }
 
-// A file that ends inside its superblock is told as one that was cut behind it.
+// A file that ends inside its superblock is reported as one that was cut behind it.
 std::optional<Error> cut_in_superblock(const std::string& file, const Error& error) {
   constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
   const bool in_fields = error.code() == ErrorCode::Truncated && error.structure() == structures::kSuperblock;

@@ -1,4 +1,4 @@
-// What command lines ask for.
+// The commands that command lines ask for.
 #pragma once
 
 #include <string>

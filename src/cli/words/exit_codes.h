@@ -1,4 +1,4 @@
-// How a program ends with an error. mount(8) passes exit codes on, so they have the same meaning as its own:
+// Exit codes of errors. mount(8) passes exit codes on, so they have the same meaning as its own:
 // 1 is "incorrect invocation or permissions", so it also stands for a file that is missing or cannot be read
 // (66, EX_NOINPUT, would be the bits "some mount succeeded" and "system error"); 32 is "mount failure".
 #pragma once
@@ -21,7 +21,7 @@ bool cannot_be_read(const Error& error);
 // The exit code of a program that ends with such an error.
 int exit_code_of(const Error& error);
 
-// Prints `h5mount: FILE: words` on stderr.
-void print_error(const std::string& about, const std::string& words);
+// Prints `h5mount: FILE: words` on stderr. Returns `code`, for a program that ends with it.
+int print_error(const std::string& about, const std::string& words, int code = kExitUsage);
 
 }  // namespace h5mount::cli

@@ -266,8 +266,7 @@ constexpr Option kOptions[] = {
     {"external", "beneath|any|none|DIR[:DIR]",
      "beneath, any, none, or existing directories, with ':' between them",
      "which files the HDF5 file may name: beneath its own directory (default), any, none, or beneath and in "
-     "directories; "
-     "beneath:DIR is both",
+     "directories; beneath:DIR is both",
      take_external},
     {"swmr", "auto|on|off", "auto, on or off", "follow a file that is being written; auto by default",
      [](Value v, MountOptions& o) { return assign(parse_swmr(v), o.swmr); }},

@@ -15,7 +15,7 @@ namespace h5mount::cli {
 
 struct ProgramOption;
 
-// What a command line consists of.
+// The parts of a command line.
 struct Arguments {
   std::vector<std::string> operands;        // the words that are no options, and all after "--"
   std::vector<const ProgramOption*> given;  // in their order

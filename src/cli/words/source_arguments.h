@@ -26,8 +26,8 @@ bool has_files_below(const std::string& path);
 // Each word is a path, a URL, `@FILE`, which stands for the sources that FILE names, one on each line, or
 // `@-`, which reads them from standard input; empty lines and lines that begin with `#` are ignored. Relative
 // paths are relative to the working directory. Fails with NotFound or Io if a list cannot be read, is no
-// regular file, or names a file that does not exist (whose name is not told), and with InvalidValue for a URL
-// that cannot be parsed, for what is no list, or if nothing is named.
+// regular file, or names a file that does not exist (whose name is not shown), and with InvalidValue for a
+// URL that cannot be parsed, for what is no list, or if nothing is named.
 Result<SourceArguments> read_source_arguments(const std::vector<std::string>& words);
 
 // The sources of the list `@FILE` that exist, and an error for each that does not.

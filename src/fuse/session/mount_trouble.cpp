@@ -54,8 +54,7 @@ constexpr Cure kCures[] = {
     {"too many FUSE filesystems", "or end some"},
     {"Operation not permitted",
      "in a container: start it with --device /dev/fuse --cap-add SYS_ADMIN, and --security-opt "
-     "apparmor=unconfined "
-     "where AppArmor is on; elsewhere: fusermount3 must be setuid root"},
+     "apparmor=unconfined where AppArmor is on; elsewhere: fusermount3 must be setuid root"},
     {"Permission denied", "a security module (SELinux, AppArmor) forbids it; see the kernel's log"},
 };
 
