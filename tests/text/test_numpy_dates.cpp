@@ -1,5 +1,5 @@
 // NumPy's dates; the texts are those of numpy.datetime_as_string, with six or nine digits of a second.
-#include "../../src/text/numpy_dates.h"
+#include "../../src/text/numpy_form.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include "../http/message.h"
 #include "../source/source.h"
 #include "h5mount/front/path_walk.h"
+#include "listing.h"
 
 namespace h5mount::serve {
 
