@@ -23,9 +23,7 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 constexpr std::size_t kEntryOverhead = 256;  // map node, list node, pending state, allocation headers
 
 struct KeyHash {
-  std::size_t operator()(const BlockKey& key) const {
-    return mix_bits({key.owner, key.kind, key.index});
-  }
+  std::size_t operator()(const BlockKey& key) const { return mix_bits({key.owner, key.kind, key.index}); }
 };
 
 // A block that is being loaded; later callers wait on it.
