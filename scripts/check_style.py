@@ -4,17 +4,18 @@
     check_style.py [--rules RULE,…]
 
 Rules: includes (only along the arrows of MAY_USE and MAY_USE_FOLDERS, without circles), lengths (files of at
-most 500 lines, functions of at most 70), columns (lines of at most 110, of Python too), locks (annotated ones
-only), reads (sources fill by fill_whole), citations (documents cited in comments exist), dead (functions that
-a header declares and nothing uses), names (sources of tests are test_x.cpp), joined (names of unnamed
-namespaces that two sources of a module have, or that hide a function of its headers: they are compiled
-together), promise (docs/promise.md names tests that exist), python (programs in Python stand in files, not in
-strings of tests). Prints `file:line: message`; exit code 1 where there is any.
-"""
+most 500 lines, functions of at most 70, folders of at most 40 files), columns (lines of at most 110, of
+Python too), locks (annotated ones only), reads (sources fill by fill_whole), citations (documents cited in
+comments exist), dead (functions that a header declares and nothing uses), names (sources of tests are
+test_x.cpp), joined (names of unnamed namespaces that two sources of a module have, or that hide a function of
+its headers: they are compiled together), promise (docs/promise.md names tests that exist), python (programs
+in Python stand in files, not in strings of tests). Prints `file:line: message`; exit code 1 where there is
+any. """
 import argparse, bisect, collections, fnmatch, os, re, sys
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 MAX_FILE_LINES = 500
+MAX_FILES = 40  # of a folder
 MAX_FUNCTION_LINES = 70
 MAX_COLUMNS = 110
 MAX_PYTHON_LINES = 10  # in a string
@@ -301,6 +302,13 @@ def functions(text):
             head_start = position + 1
         elif char == ";":
             head_start = position + 1
+
+
+def check_numbers(names):
+    """Folders with more sources than anybody looks through."""
+    for folder, number in sorted(collections.Counter(os.path.dirname(name) for name in names).items()):
+        if number > MAX_FILES:
+            yield folder, 1, f"{number} files, at most {MAX_FILES}"
 
 
 def check_lengths(name, text):
@@ -590,6 +598,7 @@ def findings():
         yield from ((name, number, "reads", words) for number, words in check_reads(texts[name]))
     for name in tracked("*.py"):
         yield from ((name, number, "columns", words) for number, words in check_columns(read(name)))
+    yield from ((name, number, "lengths", words) for name, number, words in check_numbers(sources))
     for name in sources + tests:
         yield from ((name, number, "lengths", words) for number, words in check_lengths(name, texts[name]))
         yield from ((name, number, "columns", words) for number, words in check_columns(texts[name]))

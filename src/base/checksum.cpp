@@ -2,8 +2,6 @@
 
 #include <atomic>
 
-#include "h5mount/base/checksum_count.h"
-
 namespace h5mount {
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <functional>
 
-#include "h5mount/base/checksum_count.h"
+#include "h5mount/base/checksum.h"
 #include "h5mount/base/limits.h"
 
 namespace h5mount::check {

@@ -1,7 +1,6 @@
 #include "h5mount/format/cursor.h"
 
 #include "h5mount/base/checksum.h"
-#include "h5mount/base/checksum_count.h"
 
 namespace h5mount::format {
 

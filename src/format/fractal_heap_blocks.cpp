@@ -18,7 +18,6 @@
 #include <algorithm>
 
 #include "h5mount/base/checksum.h"
-#include "h5mount/base/checksum_count.h"
 #include "h5mount/base/limits.h"
 
 namespace h5mount::format {

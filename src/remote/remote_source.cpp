@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "h5mount/base/ahead_window.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/io/ahead_window.h"
 #include "h5mount/io/read_target.h"
 #include "object_identity.h"
 #include "segments.h"

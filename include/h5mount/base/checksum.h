@@ -2,6 +2,8 @@
 // value 0. Source: file format specification, "metadata checksum"; lookup3 itself is in the public domain.
 #pragma once
 
+#include <cstdint>
+
 #include "h5mount/base/bytes.h"
 
 namespace h5mount {
@@ -12,5 +14,10 @@ namespace h5mount {
 // the decoders. Never switched off by an option or a file.
 void set_metadata_checksums_enabled(bool on);
 [[nodiscard]] bool metadata_checksums_enabled();
+
+// The number of metadata checksums that all threads have compared since the program began, for fsck.h5, which
+// reports how much of a file was verified.
+void count_metadata_checksum();
+[[nodiscard]] std::uint64_t metadata_checksums_verified();
 
 }  // namespace h5mount

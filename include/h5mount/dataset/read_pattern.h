@@ -6,10 +6,10 @@
 #include <memory>
 #include <utility>
 
-#include "h5mount/base/ahead_window.h"
 #include "h5mount/base/request_budget.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/format/cursor.h"
+#include "h5mount/io/ahead_window.h"
 
 namespace h5mount::dataset {
 
