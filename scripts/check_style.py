@@ -10,7 +10,8 @@ comments exist), dead (functions that a header declares and nothing uses), names
 test_x.cpp), joined (names of unnamed namespaces that two sources of a module have, or that hide a function of
 its headers: they are compiled together), promise (docs/promise.md names tests that exist), python (programs
 in Python stand in files, not in strings of tests). Prints `file:line: message`; exit code 1 where there is
-any. """
+any.
+"""
 import argparse, bisect, collections, fnmatch, os, re, sys
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
