@@ -12,8 +12,8 @@ namespace {
 
 std::atomic<SalvageMode> g_salvage{SalvageMode::Off};
 
-// What module `salvage` could do about damage that an ordinary reader met: show more, where such a structure
-// is damaged, or no more than give the fill value.
+// The things that module `salvage` could do about damage that an ordinary reader met: show more, where such a
+// structure is damaged, or no more than give the fill value.
 enum class SalvageHelp : std::uint8_t { None, Shows, Fills };
 
 SalvageHelp salvage_help_for(const Error& error) {

@@ -51,7 +51,7 @@ class Inflater {
       }
       if (result == Z_MEM_ERROR) return {InflateEnd::NoMemory};
       const bool goes_on = result == Z_OK && !all;
-      // Where input is left over, more of it would be output.
+      // Input that is left over would become more output.
       const bool full =
           (result == Z_OK || result == Z_BUF_ERROR) && done.made == out.size() && done.used < in.size();
       if (!goes_on) return {full ? InflateEnd::TooLarge : InflateEnd::Damaged};

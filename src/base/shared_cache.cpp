@@ -102,7 +102,7 @@ void SharedCache::make_room() {
     const MutexLock lock(shard.mutex);
     if (shard.oldest != nullptr) {
       dropped = drop(shard, *shard.oldest);
-      // What is evicted next was used long ago: the processor's caches no longer hold it.
+      // The entry that is evicted next was used long ago: the processor's caches no longer hold it.
       if (shard.oldest != nullptr) __builtin_prefetch(shard.oldest->value.get());
     } else if (shard.oldest_use.load(std::memory_order_relaxed) == kNone) {
       return;  // others have made room

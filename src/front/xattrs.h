@@ -16,7 +16,7 @@ namespace h5mount::front {
 std::vector<std::pair<std::string, std::string>> read_xattrs(tree::Tree& tree, const FoundNode& found,
                                                              const FailureHandler& failed);
 
-// What `user.hdf5.error` says is wrong with an object, or with a file that is shown as a directory. If its
+// The words of `user.hdf5.error` on an object, or on a file that is shown as a directory. If its
 // lists, its header or the index of its chunks are damaged, the error is the one about the file's bytes.
 std::optional<Error> trouble_with(tree::Tree& tree, const FoundNode& found);
 

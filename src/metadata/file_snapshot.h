@@ -83,7 +83,8 @@ struct SuperblockExtension {
   std::optional<format::BTreeKValues> k;
   std::optional<format::SharedMessageTableMessage> shared_message_table;
   std::optional<format::CacheImageMessage> cache_image;
-  // Of paged file space; 0 if it is not paged, or if its message is damaged, which nothing depends on.
+  // The page size of paged file space; 0 if it is not paged, or if its message is damaged, which nothing
+  // depends on.
   std::uint64_t page_bytes = 0;
   std::optional<Error> unsupported;  // by a message that must be understood: so is the file
   std::vector<Error> damage;         // errors of messages that could not be decoded; the others are present

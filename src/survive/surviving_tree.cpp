@@ -172,7 +172,7 @@ SurvivingTree::State SurvivingTree::look_for_change(tree::NodeId id,
   return seen[id];
 }
 
-// What a directory contains is outdated if the directory is.
+// The entries of a directory are outdated if the directory is.
 SurvivingTree::State SurvivingTree::state_of(tree::NodeId id,
                                              const std::unordered_map<tree::NodeId, State>& seen) {
   const auto record = nodes_.record(id);

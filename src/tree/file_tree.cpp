@@ -281,7 +281,7 @@ class FileTree : public SourceTree {
     return fail(std::move(stat).error());
   }
 
-  // Of a node whose entry is being made. Nobody forgets it if that fails.
+  // The reference of a node whose entry is being made. Nobody forgets it if that fails.
   struct Reference {
     NodeTable& nodes;
     const NodeId id;

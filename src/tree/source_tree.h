@@ -44,7 +44,7 @@ class SourceTree : public Tree {
   // Invalidates everything that the kernel caches of the nodes.
   virtual void retire() = 0;
 
-  // What is wrong with the object that a node shows, according to its headers and lists; nullopt for other
+  // The error of the object that a node shows, according to its headers and lists; nullopt for other
   // nodes.
   virtual std::optional<Error> damage(NodeId node, RequestBudget& budget) = 0;
 

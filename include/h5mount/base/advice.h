@@ -1,4 +1,4 @@
-// What a user can do about an error, if there is something that the error itself does not say.
+// The things that a user can do about an error, if there is something that the error itself does not say.
 //
 // An error that stands for itself (user.hdf5.error, a line of the log, an answer over HTTP) is told with its
 // advice by `text_with_advice`. Commands, which tell many errors one below the other, tell each piece of it

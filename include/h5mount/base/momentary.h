@@ -1,4 +1,4 @@
-// What failed for a moment (is_momentary) is kept by nobody. Much that is made of a file is made in spite of
+// An error of a moment (is_momentary) is kept by nobody. Much that is made of a file is made in spite of
 // errors: a group without the links that cannot be read, a dataset without its size. So whoever keeps a value
 // watches what its making met, wherever that was put up with: OnceValue and BlockCache do for all that is
 // made through them.
@@ -6,8 +6,8 @@
 //   MomentaryWatch watch;
 //   return watch.unless_met(make());  // an error that was met, else what was made
 //
-// Those who read the bytes, wait for others, or ask a budget note what they met. Threads: a watch sees its
-// own thread, and the jobs that WorkerPool::for_each_index runs for it in others.
+// Functions that read the bytes, wait for others, or ask a budget note what they met. Threads: a watch sees
+// its own thread, and the jobs that WorkerPool::for_each_index runs for it in others.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ class MomentaryWatch {
   MomentaryWatch& operator=(const MomentaryWatch&) = delete;
 
   const std::optional<Error>& met() const { return met_; }
-  // What was met harms nothing: it was tried again, or read ahead for others.
+  // The error that was met harms nothing: it was tried again, or read ahead for others.
   void forget() { met_.reset(); }
 
   template <class T>

@@ -75,7 +75,7 @@ class SharedCache {
   using Table = std::unordered_map<Key, Entry, Hash>;
   static constexpr std::size_t kShards = 8;
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  // What one user has in each shard; the shard's mutex guards it.
+  // The share of one user in each shard; the shard's mutex guards it.
   struct Part {
     std::array<Table, kShards> tables;
   };

@@ -119,7 +119,8 @@ class DatasetReader {
   virtual Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const;
   // Reads into memory; the range must be inside the image.
   virtual Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const = 0;
-  // Where the bytes of the image from `offset` on are stored; nullopt if they are not stored as they are.
+  // The place where the bytes of the image from `offset` on are stored; nullopt if they are not stored as
+  // they are.
   virtual std::optional<StoredRun> stored_run(std::uint64_t offset) const {
     (void)offset;
     return std::nullopt;

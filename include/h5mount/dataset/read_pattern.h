@@ -30,8 +30,8 @@ class ReadPattern {
   // Claims the units before `current` that this reader has passed since the last call: it does not need them
   // again.
   std::pair<std::uint64_t, std::uint64_t> claim_behind(std::uint64_t current);
-  // What a far source was asked for ahead of this reader: units (unit_readahead.h), or bytes of contiguous
-  // data.
+  // The extent that a far source was asked for ahead of this reader: units (unit_readahead.h), or bytes of
+  // contiguous data.
   struct Announced {
     Mutex mutex;
     AheadWindow ahead H5_GUARDED_BY(mutex) = {};

@@ -86,7 +86,7 @@ class Cursor {
 
   // ---- reads
 
-  // Where `read` is not null, it is set to the field, for a later check.
+  // If `read` is not null, it is set to the field, for a later check.
   std::uint8_t u8(std::string_view field, Field* read = nullptr) {
     return static_cast<std::uint8_t>(uint(1, field, read));
   }

@@ -38,7 +38,7 @@ struct Listener {
   bool six = false;        // whether the address is one of IPv6
   bool loopback = false;   // whether only this machine reaches the port
   bool handed = false;     // whether others may accept connections from the same socket
-  // Of a Unix socket: whether its file is this user's alone.
+  // Whether the file of a Unix socket is this user's alone.
   bool own_file = false;
 };
 
@@ -46,8 +46,8 @@ struct Listener {
 // no address or if the path is too long for a socket.
 Result<Listener> listen_at(const ServerOptions& options);
 
-// What a socket is that others made, without taking it. Fails with InvalidValue unless it listens at the
-// place that `options` name, where port 0 is any.
+// The address of a socket that others made, without taking it. Fails with InvalidValue unless it listens at
+// the place that `options` name, where port 0 is any.
 Result<Listener> describe_listening(const ServerOptions& options, int descriptor);
 
 }  // namespace h5mount::serve

@@ -76,9 +76,9 @@ struct ServerOptions {
   // If not -1, used instead of making a socket: one that listens at that place already, for which see
   // describe_listening. The server takes it over; at its end others may go on with the same socket.
   int handed_socket = -1;
-  // What a client must show to be answered: as the parameter `token` of a target, which is exchanged for a
-  // cookie; as the password of Basic; or as Bearer. It consists of letters, digits, `-`, `.`, `_` and `~`; if
-  // it is empty, everybody is answered.
+  // The token that a client must show to be answered: as the parameter `token` of a target, which is
+  // exchanged for a cookie; as the password of Basic; or as Bearer. It consists of letters, digits, `-`, `.`,
+  // `_` and `~`; if it is empty, everybody is answered.
   std::string token = {};
   std::optional<S3Options> s3 = {};
   // The origin whose pages may read (`https://example.org`), or `*`; empty: no page of another origin may.
@@ -89,7 +89,7 @@ struct ServerOptions {
   std::chrono::milliseconds stall_deadline{60'000};
   // The time in which a part of an answer must be made; more for large files.
   std::chrono::milliseconds work_deadline{limits::kRequestMilliseconds};
-  // What is made as a whole for an answer counts with these blocks; null: with nothing.
+  // The memory of what is made as a whole for an answer counts with these blocks; null: with nothing.
   std::shared_ptr<cache::BlockCache> memory = nullptr;
   unsigned connections = 4096;  // if there are more, they wait to be accepted
   // Called with a line for each answer, from any thread; may be null.

@@ -50,7 +50,7 @@ Result<Fields> sign_headers(const Request& request, const Credentials& credentia
 Result<std::string> presign(const Request& request, const Credentials& credentials, const Scope& scope,
                             std::uint64_t seconds);
 
-// What a request states about its signature.
+// The facts that a request states about its signature.
 struct Claim {
   std::string access_key;
   Scope scope;

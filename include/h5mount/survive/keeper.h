@@ -31,7 +31,8 @@ struct OwnWords {
   char** words = nullptr;
 };
 
-// What a keeper holds: of a mount the memory and, once it is mounted, the device; of --serve the socket.
+// The descriptors that a keeper holds: of a mount the memory and, once it is mounted, the device; of --serve
+// the socket.
 struct HeldDescriptors {
   UniqueFd memory = {}, device = {};
   UniqueFd socket = {};
@@ -76,7 +77,7 @@ class KeeperLink {
 
 // The descriptors, beyond the standard ones, that a keeper or systemd has passed to this process.
 std::vector<unsigned> handed_descriptors(OwnWords own);
-// Those of systemd that are no keeper's: sockets of a socket unit.
+// The descriptors of systemd that are no keeper's: sockets of a socket unit.
 std::vector<int> handed_sockets();
 
 }  // namespace h5mount::survive

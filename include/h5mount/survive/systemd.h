@@ -1,4 +1,5 @@
-// What systemd hands to a process that it starts, and is told by it (sd_listen_fds(3), sd_notify(3)).
+// The things that systemd hands to a process that it starts, and is told by it (sd_listen_fds(3),
+// sd_notify(3)).
 #pragma once
 
 #include <optional>

@@ -7,9 +7,10 @@
 
 namespace h5mount::text {
 
-// What is not finite as doubles have it. `Strings`: strings of the same letters. `NanIsNull`: the same, but
-// NaN is null. `Overflowing`: an infinity is 1e999, and a number that no double holds stays, which readers of
-// doubles take for infinity; for lists of numbers, which would be lists of strings to NumPy otherwise.
+// The forms of numbers that are not finite as doubles. `Strings`: strings of the same letters. `NanIsNull`:
+// the same, but NaN is null. `Overflowing`: an infinity is 1e999, and a number that no double holds stays,
+// which readers of doubles take for infinity; for lists of numbers, which would be lists of strings to NumPy
+// otherwise.
 enum class NotFinite : std::uint8_t { Strings, NanIsNull, Overflowing };
 
 // A text of value_text.h (not a bare string) as strict JSON.

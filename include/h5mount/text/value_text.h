@@ -29,7 +29,7 @@ enum class JsonForm : std::uint8_t { Mount, NumPy };
 // The name that the file has for a filter, or else the library's own name for it; may be empty.
 std::string_view filter_name(const format::FilterDescription& filter);
 
-// What is needed from their file to show values, whoever asks for them.
+// The parts of their file that are needed to show values, whoever asks for them.
 struct ValueEnvironment {
   metadata::FileMetadataPtr file = nullptr;  // global heap
   // The path of the object whose header is at `address`; nullopt if no path leads to it.

@@ -10,8 +10,8 @@ namespace h5mount::tree {
 
 struct HiddenEntry {
   std::string_view name;  // below /.h5
-  // What the entry has at the path of a dataset if it is a view of it: a file whose name ends in `suffix`, or
-  // a directory. Whole: the entry is not a view of datasets.
+  // The things at the path of a dataset in an entry that is a view of it: a file whose name ends in `suffix`,
+  // or a directory. Whole: the entry is not a view of datasets.
   enum class Shows : std::uint8_t { Whole, File, Directory };
   Shows shows = Shows::Whole;
   std::string_view suffix = {};

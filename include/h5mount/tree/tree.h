@@ -120,8 +120,8 @@ class DirectoryListing {
   // Why entries may be missing: a reader gets the entries that can be read, and then this error. Null if the
   // listing is complete.
   virtual const Error* damage() const { return nullptr; }
-  // What is left out although the listing is complete for its readers, as it cannot be read: front ends that
-  // take the whole directory name it.
+  // The objects that are left out although the listing is complete for its readers, as they cannot be read:
+  // front ends that take the whole directory name it.
   struct LeftOut {
     std::string name;  // as shown
     Error why;
@@ -181,8 +181,8 @@ class OpenNode {
   // `read`, so that the pieces may be mixed. The kernel then drops its pages of the node, and every later
   // read fails.
   virtual Status revalidate() { return {}; }
-  // Where the bytes from `offset` on are stored, for who reads them there; `revalidate` is then to succeed
-  // after they were read. Nothing where they are computed, or where the file grows.
+  // The place where the bytes from `offset` on are stored, for those who read them there; `revalidate` is
+  // then to succeed after they were read. Nothing where they are computed, or where the file grows.
   virtual std::optional<dataset::StoredRun> stored_run(std::uint64_t offset) const {
     (void)offset;
     return std::nullopt;

@@ -14,8 +14,8 @@ bool is_shown_as_text(const format::Datatype& type);
 // in its place.
 Result<ComputedFilePtr> make_element_lines(Source source, const Earlier& before, RequestBudget& budget);
 
-// Where the line of an element begins in a file of `make_element_lines`; the file's size for one behind the
-// last. Those that cannot be read stand together: for one in their midst it is where they begin.
+// The place where the line of an element begins in a file of `make_element_lines`; the file's size for one
+// behind the last. Those that cannot be read stand together: for one in their midst it is where they begin.
 Result<std::uint64_t> line_offset(const ComputedFile& lines, std::uint64_t element, RequestBudget& budget);
 
 }  // namespace h5mount::view

@@ -21,8 +21,8 @@ Status prepare_urls(const std::vector<std::string>& paths, const remote::Options
 Result<std::shared_ptr<object::SourceOpener>> make_remote_opener(const object::ExternalAccess& access,
                                                                  const remote::Options& options);
 
-// What `error`, of opening the URL of an opener that make_remote_opener made, means: the name of the format
-// if the object is of another known one, else the error itself.
+// The meaning of `error`, of opening the URL of an opener that make_remote_opener made: the name of the
+// format if the object is of another known one, else the error itself.
 Error why_not_opened(const object::SourceOpener& opener, const Error& error);
 
 // Warns if the server states no versions of what the opener opened. To be called once it is known to be an

@@ -76,7 +76,7 @@ OpenListingPtr DirectoryListings::add(tree::NodeId directory, bool lasting,
   return made;
 }
 
-// What is dropped is destroyed after the lock is released.
+// A dropped listing is destroyed after the lock is released.
 void DirectoryListings::drop_if(const std::function<bool(const OpenListing&)>& is_dropped) {
   List dropped;
   const MutexLock lock(mutex_);

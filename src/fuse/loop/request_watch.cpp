@@ -55,7 +55,7 @@ bool ActiveRequest::abandoned() {
 
 bool ActiveRequest::client_has_gone(Clock::time_point now) {
   Clock::time_point next = next_client_look_.load(std::memory_order_relaxed);
-  // Of threads that ask at the same time one looks.
+  // One of the threads that ask at the same time looks.
   return !young(now) && now >= next &&
          next_client_look_.compare_exchange_strong(next, now + kBetweenClientLooks,
                                                    std::memory_order_relaxed) &&

@@ -22,7 +22,7 @@ struct ContentRange {
   std::uint64_t begin, end, length;
 };
 
-// What follows the unit, whose name is compared without case (RFC 9110, 14.1), is before and behind the
+// The text behind the unit, whose name is compared without case (RFC 9110, 14.1), before and behind the
 // slash.
 std::optional<std::pair<std::string_view, std::optional<std::uint64_t>>> parts_of_range(
     std::string_view text) {

@@ -107,7 +107,7 @@ const own = {
       patchWidth(source);
       return { contents: `import { followed, showPath } from ${frames};\n${source.text}`, loader: 'js' };
     });
-    // What is chosen looks so in both kinds of groups.
+    // The chosen item looks so in both kinds of groups.
     setup.onLoad({ filter: /@h5web\/\w+\/dist\/styles\.css$/ }, ({ path }) => (
       { contents: readFileSync(path, 'utf8').replaceAll('[aria-checked=true]', ':is([aria-checked=true],[role=tab][aria-selected=true])'), loader: 'css' }));
   },
@@ -131,7 +131,7 @@ const result = await build({
   logLevel: 'warning',
 });
 
-// What each bundled package says of its licence.
+// The words of each bundled package on its licence.
 const packages = new Set();
 for (const input of Object.keys(result.metafile.inputs)) {
   const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//u.exec(resolve(input));

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 
 const FRAME_MS = 400;
 
-// What the sliders of the object that is shown said last, for each way to show it.
+// The last values of the sliders of the object that is shown, for each way to show it.
 let shownPath;
 const last = new Map();
 

@@ -22,7 +22,7 @@ const VERSION_MS = 1000;
 // There is no room for the tree beside an object: a button opens it.
 const narrow = matchMedia('(max-width: 700px)').matches;
 
-// Of the last data that were shown of an object: its selection, as what is downloaded is of that too.
+// The selection of the last data that were shown of an object, as what is downloaded is of that too.
 let shown = { path: '', selection: undefined };
 const entities = new Map(); // as `meta` describes them, by path
 const described = new Map(); // the last answer for each path
@@ -76,7 +76,7 @@ const fetcher = async (url, params, options) => {
   if (url.endsWith('/meta')) {
     const entity = parsed(answer);
     const text = JSON.stringify(entity);
-    // What is told again changes nothing: each change of the page's state has H5Web's stores, which wait for it, made anew.
+    // An equal value that is told again changes nothing: each change of the page's state has H5Web's stores, which wait for it, made anew.
     if (described.get(params.path) !== text) {
       described.set(params.path, text);
       noteEntity(entity, params.path);
@@ -141,7 +141,7 @@ async function letThrough(at) {
   }
 }
 
-// What is known of the object at a path, of a map that changes with what was asked for.
+// The facts that are known of the object at a path, of a map that changes with what was asked for.
 function useKnown(map, at) {
   const [found, setFound] = useState();
   useEffect(() => {
@@ -256,7 +256,7 @@ function useVersion() {
   return state;
 }
 
-// What salvage did for the object that is shown; undefined where that is nothing.
+// The account of what salvage did for the object that is shown; undefined where that is nothing.
 function useRemark(current, version) {
   const [remark, setRemark] = useState();
   useEffect(() => {

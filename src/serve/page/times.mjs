@@ -24,12 +24,12 @@ function originOf({ date, time = '0:00', zone = 'Z' }, calendar) {
   return calendar.dayOf(at) * DAY + (hours * 60 + minutes - offset) * MINUTE + seconds * SECOND;
 }
 
-// What an attribute says that is a text, or an array of one.
+// The text of an attribute that is one, or an array of one.
 function textOf(value) {
   return Array.isArray(value) && value.length === 1 ? value[0] : value;
 }
 
-// What a text with units in it says: milliseconds of one, the time of zero, and the calendar; undefined where it names no such
+// The meaning of a text with units in it: milliseconds of one, the time of zero, and the calendar; undefined where it names no such
 // thing, or a calendar that is not known.
 export function unitOf(units, calendarName) {
   const [text, name] = [textOf(units), textOf(calendarName)];
@@ -123,13 +123,13 @@ export function setShownUnit(unit) {
   shownUnit = unit;
 }
 
-// Of a label that contains units: an object's name may be part of it, so the longest ones are meant.
+// The units in a label: an object's name may be part of it, so the longest ones are meant.
 function unitOfLabel(label) {
   const found = [...calendars.keys()].filter((units) => label.includes(units)).sort((a, b) => b.length - a.length)[0];
   return unitOf(label, found === undefined ? undefined : calendars.get(found));
 }
 
-// Of an axis of a plot whose numbers are times: its ticks at round times, and a label that says what they have in common.
+// The look of an axis of a plot whose numbers are times: its ticks at round times, and a label that says what they have in common.
 export function timeAxis({ label, isOrdinate, domain, count }) {
   const known = label === undefined ? isOrdinate && shownUnit : unitOfLabel(label);
   const [begin, end] = known ? [Math.min(...domain), Math.max(...domain)].map((bound) => timeOf(bound, known)) : [];

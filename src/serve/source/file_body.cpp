@@ -78,7 +78,7 @@ class FileBody final : public Body {
   }
 
  private:
-  // Where the next bytes of the file are stored, up to the end of their range.
+  // The place where the next bytes of the file are stored, up to the end of their range.
   std::optional<dataset::StoredRun> next_run() const {
     if (part_ == parts_.size() || text_given_ < parts_[part_].before.size()) return std::nullopt;
     const Range range = parts_[part_].range;

@@ -42,7 +42,7 @@ class FollowedData {
   virtual std::uint64_t newest_number() const = 0;
   // The files and objects that the elements come from.
   virtual Result<std::vector<NodeSource>> sources(RequestBudget& budget) = 0;
-  // What the elements leave out of the object that stands for them, in words; empty if nothing.
+  // The parts that the elements leave out of the object that stands for them, in words; empty if nothing.
   virtual Result<std::string> left_out(RequestBudget&) { return std::string(); }
   // Whether readers repeat attempts at torn structures themselves.
   virtual bool repeats_attempts() const = 0;

@@ -67,7 +67,7 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   // (Node::read_from).
   Result<OpenedObjectPtr> object(std::uint64_t address, RequestBudget& budget);
 
-  // What is cached of its objects, and charged when something was made from one on demand.
+  // The cache of its objects, which is charged when something was made from one on demand.
   ObjectCache& objects() { return objects_; }
   std::shared_ptr<const ObjectPaths> object_paths();
 

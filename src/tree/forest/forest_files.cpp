@@ -12,7 +12,8 @@ namespace h5mount::tree {
 namespace {
 
 constexpr std::chrono::seconds kRetry{60};
-// What may be over without a change of the file: a lock, rights of a directory above it, a server's answer.
+// Errors that may be over without a change of the file: a lock, rights of a directory above it, a server's
+// answer.
 constexpr std::chrono::seconds kRetrySoon{1};
 
 // The name is there, so "no such file" would be taken for an entry that was removed meanwhile.
@@ -20,7 +21,7 @@ Error of_shown_file(const Error& why) {
   return why.code() == ErrorCode::NotFound ? Error(ErrorCode::Stale, why.text()) : why;
 }
 
-// What a file's permissions are to its readers, in one number.
+// A file's permissions, as far as its readers see them, in one number.
 std::uint64_t rights_of(const object::FileAttributes& file) {
   return mix_bits({file.uid, file.gid, file.mode});
 }

@@ -40,7 +40,7 @@ class ForestFiles {
     drop_oldest();
   }
 
-  // What stat(2) says of a place. `entry`: its present state. Opens nothing.
+  // The answer of stat(2) about a place. `entry`: its present state. Opens nothing.
   NodeStat stat_of(const Place& place, const ForestEntry& entry) const;
 
  private:

@@ -1,4 +1,4 @@
-// What is said of files that a forest does not show for their names.
+// Messages about files that a forest does not show for their names.
 #include <fmt/format.h>
 
 #include <algorithm>

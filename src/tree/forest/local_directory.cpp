@@ -19,8 +19,8 @@ namespace {
 using Kind = ForestEntry::Kind;
 using SourceKind = object::SourceEntry::Kind;
 
-// Those of HDF5 itself and of the libraries above it, then those that the formats of single fields have. The
-// manual (MANY FILES) and the completions of shells have the same.
+// The extensions of HDF5 itself and of the libraries above it, then those that the formats of single fields
+// have. The manual (MANY FILES) and the completions of shells have the same.
 constexpr std::array<std::string_view, 50> kExtensions = {
     "h5",    "hdf5",    "hdf",    "hd5",    "he5",  "nc",    "nc4",  "nxs",  "nxspe",    "nwb",
     "mat",   "jld",     "jld2",   "keras",  "h5ad", "h5mu",  "loom", "biom", "h5seurat", "cool",

@@ -95,7 +95,7 @@ void PlaceTable::forget(NodeId id, std::uint64_t count) {
   places_.erase(found);
 }
 
-// What a directory's names are is asked for where many directories may have changed at once, so the places of
+// The names of a directory are asked for where many directories may have changed at once, so the places of
 // each are a list: going through all places for each of them would take the product of the two.
 void PlaceTable::give_name(Places::iterator place) {
   names_.insert(place->first);

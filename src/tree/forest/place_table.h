@@ -21,7 +21,7 @@
 
 namespace h5mount::tree {
 
-// What belongs to a place besides its name: the entries of a directory, or the tree of a file.
+// The things that belong to a place besides its name: the entries of a directory, or the tree of a file.
 struct PlaceContent {
   PlaceContent() = default;
   virtual ~PlaceContent() = default;

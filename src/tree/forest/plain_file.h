@@ -1,5 +1,5 @@
 // A file of a forest that is shown as it is. Each read is a request, as nothing reports when it is written.
-// Who wants the bytes of one version calls `revalidate` after each. Threads: any.
+// A reader that wants the bytes of one version calls `revalidate` after each. Threads: any.
 #pragma once
 
 #include <algorithm>

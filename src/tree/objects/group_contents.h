@@ -83,7 +83,7 @@ class GroupListing : public DirectoryListing {
   const std::shared_ptr<PauseBudget> pauses_ = std::make_shared<PauseBudget>();
 };
 
-// What a link leads to, as the mount shows it.
+// The target of a link, as the mount shows it.
 struct LinkTarget {
   struct Broken {
     Error why;

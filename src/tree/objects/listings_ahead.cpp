@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kFirstWindow = 8, kGrowth = 8, kMaxWindow = 512;  // in links
 constexpr std::size_t kMaxMeasured = 1024;
-// Of a parent, that are kept here: those of all parents of a file take 1 MiB.
+// The addresses of a parent that are kept here: all parents of a file take 1 MiB.
 constexpr std::size_t kMaxParentLinks = 1U << 14;
 
 }  // namespace
@@ -81,7 +81,7 @@ void ListingsAhead::will_measure(const ServedFilePtr& file, std::uint64_t text, 
     const std::uint64_t before = std::exchange(measured_, text);
     const bool one = before == format::kUndefinedAddress || before == text;
     if (one || measures_.exchange(true, std::memory_order_relaxed)) return;
-    // What was asked for ahead came without them.
+    // The objects that were asked for ahead came without them.
     for (Parent& above : parents_) above.asked = above.at;
   }
   if (parent == format::kUndefinedAddress) return;

@@ -46,7 +46,7 @@ struct ForCatalogue {
   PassingFacts& facts;
 };
 
-// What is said of one object: a JSON object on one line, written to a text part by part (after a failure
+// The description of one object: a JSON object on one line, written to a text part by part (after a failure
 // nothing more is written), or a row of a catalogue.
 class Line {
  public:

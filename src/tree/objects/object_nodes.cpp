@@ -81,7 +81,7 @@ class DatasetNode : public ObjectNode {
   }
 
  private:
-  // Of a far file: the size of text is known by reading it, and those of others beside it are wanted next.
+  // The size of text is known by reading it, and in a far file the sizes of others beside it are wanted next.
   void read_siblings_ahead(const OpenedObject& object) {
     const auto description = known_description_of(*file(), object);
     if (description && view::is_shown_as_text(*(*description)->type))

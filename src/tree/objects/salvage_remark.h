@@ -1,4 +1,4 @@
-// What salvage says of a dataset that is shown as lines of text. Threads: any.
+// The remark of salvage on a dataset that is shown as lines of text. Threads: any.
 #pragma once
 
 #include <string>

@@ -131,7 +131,7 @@ Text source_files_text(const StructureSubject& subject) {
   return sources_text(reader->named_sources(kMaxListedSources, subject.budget), kMaxXattrBytes);
 }
 
-// What salvage did for the object; nullopt if nothing.
+// The account of what salvage did for the object; nullopt if nothing.
 std::optional<std::string> remark_on(const StructureSubject& subject) {
   const io::Remarks* const remarks = io::remarks_of(subject.opened.snapshot->source().get());
   return remarks == nullptr ? std::nullopt : remarks->remark(subject.opened.object.address);

@@ -52,7 +52,7 @@ bool can_grow(const format::Dataspace& space) {
   return !space.max_dims.empty() && space.max_dims[0] > space.dims[0];
 }
 
-// What a link of the group is in its table.
+// The part of a link of the group in its table.
 struct Member {
   GroupColumn column;
   DatasetDescriptionPtr described;  // of the values; null if it is no column

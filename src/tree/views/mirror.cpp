@@ -342,7 +342,8 @@ class MirrorNode : public Node {
     }
   }
 
-  // What cannot be read has an entry by its own name, as in the tree; the others are listed beside it.
+  // An object that cannot be read has an entry by its own name, as in the tree; the others are listed beside
+  // it.
   Status add_link(MirrorListing& out, const GroupListing& links, std::uint32_t position,
                   object::PathWork& work) const {
     RequestBudget& budget = work.budget;

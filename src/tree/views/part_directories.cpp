@@ -126,7 +126,7 @@ class FieldsDirectory : public PartsDirectory {
     bool is_directory;
   };
 
-  // Of several members with the same name, which only damaged types have, the first.
+  // The first of several members with the same name, which only damaged types have.
   Result<std::vector<Shown>> members(RequestBudget& budget) const {
     H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
     H5_ASSIGN(const object::DatasetDescription part, view::derive_member(path_)->describe(*described));

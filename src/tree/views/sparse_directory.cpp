@@ -6,8 +6,8 @@
 //   values        the elements, as stored, in the same order
 //   count         how many there are, as text and a newline
 //
-// What is neither sparse nor a group is left out. The number of elements is known only once every chunk's
-// selection was decoded: a listing does without it.
+// Objects that are neither sparse nor groups are left out. The number of elements is known only once every
+// chunk's selection was decoded: a listing does without it.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What makes the directories and files of /.h5, each in a source of its own. The table of all is
+// The functions that make the directories and files of /.h5, each in a source of its own. The table of all is
 // hidden_root.cpp.
 #pragma once
 

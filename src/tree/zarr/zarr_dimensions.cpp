@@ -68,7 +68,7 @@ class DimensionWalk final : public ObjectVisitor {
     if (!object || !*object || (*object)->object.kind != object::ObjectKind::Dataset) return {};
     return read_dataset(**object, numbers_.at(place.group));
   }
-  // What cannot be read is not shown here: the group's own listing reports it.
+  // An object that cannot be read is not shown here: the group's own listing reports it.
   Status visit_damage(const WalkedPlace&, const Error&) override { return budget_.check(); }
 
  private:

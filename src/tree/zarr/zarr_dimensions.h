@@ -19,8 +19,8 @@ namespace h5mount::tree {
 
 class FileDimensions {
  public:
-  // Those of the file's newest snapshot. Fails with LimitExceeded if the file has more objects or dimensions
-  // than can be numbered, and with OutOfMemory if others take the memory for it.
+  // The dimensions of the file's newest snapshot. Fails with LimitExceeded if the file has more objects or
+  // dimensions than can be numbered, and with OutOfMemory if others take the memory for it.
   static Result<std::shared_ptr<const FileDimensions>> of(const ServedFilePtr& file, RequestBudget& budget);
 
   // A dimension of a dataset: the scale that represents it or, if `scale` is 0, a number.

@@ -17,8 +17,8 @@ namespace h5mount::tree {
 
 namespace {
 
-// What a metadata file is of: an object and, if that is an array, the link by which it is shown, as its name
-// is that of a dimension too.
+// The subject of a metadata file: an object and, if that is an array, the link by which it is shown, as its
+// name is that of a dimension too.
 struct Described {
   std::uint64_t object = 0;
   std::optional<ArrayPlace> place = {};

@@ -36,8 +36,9 @@ struct ZarrChild {
 Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
                                   std::string_view shown, RequestBudget& budget);
 
-// What a group of a store lacks: objects that cannot be read (1,000 are named, the last one stands for the
-// rest), and why others may be missing: what is wrong with the group's own links, or was for a moment.
+// The objects that a group of a store lacks: those that cannot be read (1,000 are named, the last one stands
+// for the rest), and why others may be missing: what is wrong with the group's own links, or was for a
+// moment.
 struct ZarrOmissions {
   std::vector<DirectoryListing::LeftOut> objects;
   std::optional<Error> damage;
@@ -53,7 +54,7 @@ Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encodi
 StoreGroupPtr root_of(const ServedFilePtr& file);
 StoreGroupPtr group_in(const StoreGroupPtr& group, std::uint64_t address);
 
-// What a metadata file is of: a group, or the dataset that an array is of.
+// The subject of a metadata file: a group, or the dataset that an array is of.
 struct ZarrSubject {
   const ServedFilePtr& file;
   const OpenedObject& object;

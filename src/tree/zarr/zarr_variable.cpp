@@ -74,7 +74,7 @@ class GroupNames {
   cache::BlockCache::Charge charge_;
 };
 
-// Those of the groups that were asked for last, by address.
+// The names of the groups that were asked for last, by address.
 class GroupNamesCache {
  public:
   Result<std::shared_ptr<const GroupNames>> get(const GroupContents& group, RequestBudget& budget) {
@@ -111,7 +111,7 @@ Result<std::string> scale_name(ServedFile& file, const OpenedObject& dataset, st
   return last_name(file.value_context(dataset.snapshot, budget).path_of(scale).value_or(""));
 }
 
-// What is known of a whole file's dimensions, looked for when it is first needed; null if the file has too
+// The dimensions of a whole file, looked for when it is first needed; null if the file has too
 // many of them.
 class WholeFile {
  public:

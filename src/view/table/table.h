@@ -22,7 +22,7 @@ struct Column {
   format::DatatypePtr type;
   std::uint64_t offset = 0;                    // bytes, within a row
   object::CategoriesPtr categories = nullptr;  // what its integers stand for; null: themselves
-  // Of the byte in a row that is not 0 where the value is missing.
+  // The place of the byte in a row that is not 0 if the value is missing.
   std::optional<std::uint64_t> mask = {};
 };
 

@@ -65,7 +65,7 @@ Status TableFile::load_rows(std::uint64_t first, std::uint64_t last, std::vector
   H5_TRY(budget.spend((last - first) * table_.row_bytes));
   out.resize(static_cast<std::size_t>((last - first) * table_.row_bytes));
   H5_TRY(source_.reader->read_into(first * table_.row_bytes, out, budget));
-  // What the rows of a far file refer to is asked for together.
+  // The values that rows of a far file refer to are asked for together.
   if (const auto& file = source_.values.file; file && file->far())
     ahead::prefetch_values(*file, *source_.reader->description().type, out, budget);
   return {};

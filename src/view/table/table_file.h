@@ -96,7 +96,7 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
 // A file of lines.
 class RowsFile : public TableFile {
  public:
-  // Where a row begins.
+  // The place where a row begins.
   virtual Result<std::uint64_t> row_offset(std::uint64_t row, RequestBudget& budget) const = 0;
 
  protected:

@@ -19,7 +19,7 @@ class ChunkImage final : public dataset::DatasetReader {
 
   // The dataset that the file has, without padding.
   const DatasetReader& dataset() const { return *stored_; }
-  // Where the boxes are the chunks of that dataset: the number of this one among them; nullopt if elements of
+  // The number of this box among the chunks of that dataset, if the boxes are these; nullopt if elements of
   // the array in it are padding, which the stored chunk does not have.
   std::optional<std::uint64_t> stored_number() const { return stored_number_; }
   // Like Derivation::stale_since.
