@@ -25,6 +25,10 @@ std::int64_t floor_div(std::int64_t value, std::int64_t by) {
   return value / by - (value % by < 0 ? 1 : 0);
 }
 
+std::int64_t floor_mod(std::int64_t value, std::int64_t by) {
+  return value % by + (value % by < 0 ? by : 0);
+}
+
 using format::DatatypeClass;
 
 // Writes null for a number that is not finite, as JSON has none.
@@ -102,7 +106,7 @@ bool append_numpy_date(const format::Datatype& type, ByteSpan element, std::stri
                      of_day / 60 % 60, of_day % 60);
   constexpr std::int64_t kNanosecond = 1'000'000'000;
   const std::int64_t rest =
-      unit->per_second > 1 ? (value - seconds * unit->per_second) * (kNanosecond / unit->per_second) : 0;
+      unit->per_second > 1 ? floor_mod(value, unit->per_second) * (kNanosecond / unit->per_second) : 0;
   if (rest != 0) out += rest % 1000 == 0 ? fmt::format(".{:06}", rest / 1000) : fmt::format(".{:09}", rest);
   out += '"';
   return true;
