@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxStructures = 1U << 16;
 constexpr std::uint64_t kMaxBytes = 64U << 20;
+constexpr std::uint64_t kMaxReadAgain = 4 * kMaxBytes;
 
 }  // namespace
 
@@ -31,14 +32,20 @@ Result<metadata::MetadataBlock> Levels::AskedFile::read_up_to(std::uint64_t addr
 Status Levels::ask(std::uint64_t address, std::uint64_t bytes, metadata::Among among) {
   const auto before = asked_.find(address);
   const bool known = before != asked_.end() && before->second.bytes >= bytes;
-  if (known && before->second.now) return {};
+  if (known && before->second.now) {
+    // A walk that missed something reads all again at each level.
+    if (bytes > kMaxReadAgain - read_again_)
+      return fail(Error(ErrorCode::LimitExceeded, "it is read too often"));
+    read_again_ += bytes;
+    return {};
+  }
   if (known || add({address, bytes, nullptr, among})) missed_ = true;
   return fail(Error(ErrorCode::NotFound, "it is asked for"));
 }
 
 void Levels::add_walk(std::uint64_t address, Walk walk) {
-  if (address != format::kUndefinedAddress && walked_.insert(address).second)
-    walks_.push_back(std::move(walk));
+  if (walked_.size() > kMaxStructures || address >= file_.source()->size()) return;
+  if (walked_.insert(address).second) walks_.push_back(std::move(walk));
 }
 
 void Levels::expect(std::uint64_t address, std::uint64_t bytes, Decode decode, metadata::Among among) {
@@ -66,6 +73,7 @@ void Levels::walk_all() {
   std::vector<Walk> waiting;
   while (!walks_.empty())
     for (Walk& walk : std::exchange(walks_, {})) {
+      if (!budget_.check()) return;
       missed_ = false;
       walk();
       if (missed_) waiting.push_back(std::move(walk));

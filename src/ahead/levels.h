@@ -81,6 +81,7 @@ class Levels {
   std::unordered_set<std::uint64_t> walked_;
   std::unordered_map<std::uint64_t, Asked> asked_;  // by address
   std::uint64_t bytes_ = 0;                         // of all that was asked for
+  std::uint64_t read_again_ = 0;                    // bytes, by walks that run again
   bool missed_ = false;                             // by the walk that runs
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "h5mount/base/text.h"
 
 namespace h5mount {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <iterator>
 #include <map>
 
 #include "h5mount/base/bytes.h"

@@ -46,7 +46,9 @@ void check_length(const Context& context, std::uint64_t used) {
 // The number of hard links to an object stands in its header.
 void check_link_counts(const Context& context) {
   if (!context.tally.go_on()) return;
-  for (const auto& [place, stated, found] : context.places.miscounted()) {
+  for (PlaceId place = 0; place < context.places.size(); ++place) {
+    const auto counts = context.places.miscount(place);
+    if (!counts) continue;
     const auto header = metadata::load_object_header(*context.metadata, context.places.address(place));
     if (!header) continue;
     const auto* message = (*header)->find(format::MessageType::ObjectReferenceCount);
@@ -58,8 +60,9 @@ void check_link_counts(const Context& context) {
                       old                  ? context.metadata->base_address() + (*header)->address + kCountAt
                       : message == nullptr ? context.metadata->base_address() + (*header)->address
                                            : message->offset + 1);
-    context.disagrees(place, error.with_found(stated).with_expected(found).with_detail(
-                                 "so many hard links lead to the object"));
+    context.disagrees(place, error.with_found(counts->stated)
+                                 .with_expected(counts->found)
+                                 .with_detail("so many hard links lead to the object"));
   }
 }
 

@@ -33,16 +33,13 @@ void Places::leave_out_counts() {
   uncounted_ = true;
 }
 
-std::vector<Places::Miscount> Places::miscounted() const {
+std::optional<Places::Miscount> Places::miscount(PlaceId place) const {
   const MutexLock lock(mutex_);
-  std::vector<Miscount> out;
-  for (PlaceId place = 0; place < places_.size() && !full_ && !uncounted_; ++place) {
-    const Place& one = places_[place];
-    const std::uint32_t found = known_.at(one.address);
-    const bool right = one.at_least ? one.stated >= found : one.stated == found;
-    if (one.stated != 0 && !right) out.push_back({place, one.stated, found});
-  }
-  return out;
+  const Place& one = places_[place];
+  if (full_ || uncounted_ || one.stated == 0) return std::nullopt;
+  const std::uint32_t found = known_.at(one.address);
+  if (one.at_least ? one.stated >= found : one.stated == found) return std::nullopt;
+  return Miscount{one.stated, found};
 }
 
 PlaceId Places::size() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,12 +33,11 @@ class Places {
   void set_references(PlaceId place, std::uint32_t references, bool at_least);
   // Links may be missing, so that their numbers tell nothing.
   void leave_out_counts();
-  // The objects of which the header states another number of links than was found.
+  // The numbers of links that the object's header states and that were found; nullopt if they agree.
   struct Miscount {
-    PlaceId place;
     std::uint32_t stated, found;
   };
-  std::vector<Miscount> miscounted() const;
+  std::optional<Miscount> miscount(PlaceId place) const;
 
   // True if objects were left out: there are more, or their names are longer, than base/limits.h allows.
   bool full() const;

@@ -109,7 +109,7 @@ class ContiguousReader final : public DatasetReader {
       if (offset == 0 && length >= kWholeRequest) ahead = {0, AheadWindow::kMostBytes};
       if (offset > ahead.until) ahead.window = 0;  // it went elsewhere
       if (ahead.window == 0) return;
-      range = ahead.advance(offset, AheadWindow::kMostBytes);
+      range = ahead.advance(offset, AheadWindow::kMostBytes, true);
     }
     range.end = std::min(range.end, size());
     if (range.begin >= range.end) return;

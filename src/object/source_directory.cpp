@@ -13,7 +13,6 @@
 #include <optional>
 
 #include "confined_open.h"
-#include "h5mount/base/hash.h"
 #include "h5mount/io/descriptors.h"
 #include "h5mount/object/resolve_path.h"
 
@@ -23,8 +22,13 @@ namespace {
 constexpr std::chrono::milliseconds kKeptOpen{300};
 constexpr unsigned kMaxLinks = 40;  // as in Linux
 
+// Not mix_bits: inode numbers are made of it, and another version goes on with a mount (`survive`).
 std::uint64_t digest(std::initializer_list<std::uint64_t> values) {
-  const std::uint64_t out = mix_bits(values);
+  std::uint64_t out = 0x9E37'79B9'7F4A'7C15;
+  for (const std::uint64_t value : values) {
+    out = (out ^ value) * 0xBF58'476D'1CE4'E5B9;
+    out ^= out >> 29;
+  }
   return out == 0 ? 1 : out;
 }
 

@@ -59,7 +59,7 @@ class ForwardReaders {
       const std::uint64_t length = range.end - range.begin;
       const std::uint64_t grown =
           length > kBlockBytes ? std::max(ahead.window, length) * 4 : ahead.window * 2;
-      return ahead.advance(last, grown, kBlockBytes);
+      return ahead.advance(last, grown, ahead.window == AheadWindow::kMostBytes, kBlockBytes);
     }
   };
   static constexpr std::uint64_t kMaxOvertaken = 2U << 20;

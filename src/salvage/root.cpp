@@ -46,15 +46,15 @@ bool may_be_root(const Candidate& candidate, const std::vector<std::uint64_t>& r
 
 // Takes as the root the group that reaches most objects of those that nothing links to.
 Status Salvager::choose_root() {
-  UsedRanges led;
-  Survey all(state_.file, state_.end, led, nullptr, state_.options);
+  UsedRanges used;
+  Survey all(state_.file, state_.end, used, nullptr, state_.options);
   for (const Found& found : state_.found)
     if (is_header(found)) all.walk(found.offset);
-  led.settle();
+  used.settle();
   const Surveyed& met = all.result();
   if (met.reached.empty())
     return fail(Error(ErrorCode::BadSignature, "not an HDF5 file, and no objects of one are in it"));
-  const std::vector<HeadlessGroup> headless = headless_groups(state_, {&led, nullptr});
+  const std::vector<HeadlessGroup> headless = headless_groups(state_, {&used, nullptr});
   std::unordered_set<std::uint64_t> linked;
   std::vector<Candidate> candidates;
   for (const HeadlessGroup& group : headless) {

@@ -14,15 +14,15 @@ bool touches(const UsedRanges& shared, std::uint64_t begin, std::uint64_t bytes)
 }
 
 // Follows the index as far as it goes. True also if no steps are left to follow it.
-bool has_shared_chunk(SalvageState& state, const object::DatasetDescription& dataset,
-                      const UsedRanges& shared) {
-  const auto geometry = geometry_of(dataset);
-  if (!geometry) return false;
-  if (dataset.layout.index == format::ChunkIndexKind::Implicit) {
-    const auto count = chunk_count(*geometry, state.end / std::max<std::uint64_t>(geometry->chunk_bytes, 1));
-    return count && touches(shared, dataset.layout.address, *count * geometry->chunk_bytes);
+bool has_shared_chunk(SalvageState& state, const OpenedDataset& dataset, const UsedRanges& shared) {
+  const chunk::ChunkGeometry& geometry = dataset.geometry;
+  const format::DataLayout& layout = dataset.description.layout;
+  if (geometry.chunk_bytes == 0) return false;
+  if (layout.index == format::ChunkIndexKind::Implicit) {
+    const auto count = chunk_count(geometry, state.end / geometry.chunk_bytes);
+    return count && touches(shared, layout.address, *count * geometry.chunk_bytes);
   }
-  const auto index = chunk::open_chunk_index(state.file, dataset.layout, *geometry);
+  const auto index = chunk::open_chunk_index(state.file, layout, geometry);
   if (!index) return false;
   bool has = false;
   (void)(*index)->for_each([&](std::span<const std::uint64_t>, const chunk::ChunkRecord& record) {
@@ -32,8 +32,9 @@ bool has_shared_chunk(SalvageState& state, const object::DatasetDescription& dat
   return has;
 }
 
-bool has_shared(SalvageState& state, const object::DatasetDescription& dataset, const UsedRanges& shared) {
-  if (dataset.layout.cls == format::LayoutClass::Chunked) return has_shared_chunk(state, dataset, shared);
+bool has_shared(SalvageState& state, const OpenedDataset& opened, const UsedRanges& shared) {
+  const object::DatasetDescription& dataset = opened.description;
+  if (dataset.layout.cls == format::LayoutClass::Chunked) return has_shared_chunk(state, opened, shared);
   if (!is_contiguous(dataset)) return false;
   const bool fits = range_within(dataset.layout.address, dataset.image_bytes, state.data.end);
   return touches(fits ? shared : state.data.ranges, dataset.layout.address, dataset.image_bytes);
@@ -52,7 +53,7 @@ void Salvager::note_shared() {
     if (!state_.go_on()) return;
     const auto dataset = state_.describe(one.address);
     if (dataset && (shared.count() > 0 || is_contiguous(dataset->description)) &&
-        has_shared(state_, dataset->description, shared))
+        has_shared(state_, *dataset, shared))
       tell(one.address);
   }
   const auto rebuilt = std::exchange(state_.rebuilt, {});
@@ -66,7 +67,7 @@ void Salvager::note_shared() {
   for (const std::uint64_t address : datasets_beside(walked)) {
     if (!state_.go_on()) return;
     const auto dataset = state_.describe(address);
-    if (dataset && has_shared(state_, dataset->description, shared)) tell(address);
+    if (dataset && has_shared(state_, *dataset, shared)) tell(address);
   }
 }
 

@@ -141,7 +141,7 @@ Status verify(const Claim& claim, const Request& request, std::string_view secre
   H5_TRY(check_names(claim, request));
   const std::string canonical =
       canonical_request(request, claim.signed_headers, payload_hash(claim, request));
-  if (!equal_secrets(signature_of(canonical, claim.scope, secret_key), claim.signature)) {
+  if (!equal_secrets(claim.signature, signature_of(canonical, claim.scope, secret_key))) {
     return denied("is not that of this request and its key");
   }
   return {};

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "h5mount/filter/filter.h"
 #include "h5mount/text/json_writer.h"

@@ -310,7 +310,7 @@ std::optional<double> double_of(const format::Datatype& type, ByteSpan element) 
   std::uint64_t mantissa = field(type.mantissa_location, type.mantissa_size);
   double value = std::numeric_limits<double>::infinity();
   if (exponent == (std::uint64_t{1} << type.exponent_size) - 1) {
-    if (mantissa != 0) value = std::numeric_limits<double>::quiet_NaN();
+    if (mantissa != 0) return std::numeric_limits<double>::quiet_NaN();
   } else {
     if (exponent > 0) mantissa |= std::uint64_t{1} << type.mantissa_size;
     value = std::ldexp(static_cast<double>(mantissa), static_cast<int>(std::max<std::uint64_t>(exponent, 1)) -

@@ -77,6 +77,20 @@ TEST(Check, SpaceOfDeletedObjectsIsUnaccountedFor) {
   EXPECT_GE(std::count(begin, begin + 1000, std::byte{250}), 3);  // every 251st byte of the lost ones
 }
 
+TEST(Ranges, TellWhetherTheNextOneLiesApart) {
+  check::Ranges ranges;
+  EXPECT_TRUE(ranges.add(10, 10));
+  EXPECT_TRUE(ranges.add(20, 10));  // it touches the one before it
+  EXPECT_TRUE(ranges.add(5, 5));    // and the one behind it
+  EXPECT_FALSE(ranges.add(12, 2));
+  EXPECT_FALSE(ranges.add(28, 10));
+  EXPECT_FALSE(ranges.add(0, 100));
+  EXPECT_TRUE(ranges.add(200, 0));
+  EXPECT_TRUE(ranges.add(300, 10));
+  EXPECT_FALSE(ranges.add(290, 20));
+  EXPECT_EQ(ranges.end(), 310U);
+}
+
 TEST(AllocatedSpace, JoinsRangesAndGivesTheGaps) {
   check::AllocatedSpace space;
   space.add(10, 10);

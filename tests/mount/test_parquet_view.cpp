@@ -15,7 +15,8 @@ class ParquetViewTest : public ViewsTest {
 TEST_F(ParquetViewTest, EveryColumnIsWhatH5pyReads) {
   write_by("parquet_view/every_column_is_what_h5py_reads_file.py");
   ASSERT_TRUE(mounts("f.h5")) << said;
-  EXPECT_EQ(mount.in("ls .h5/parquet").out, "empty.parquet\nlong.parquet\nt.parquet\nwide.parquet\n");
+  EXPECT_EQ(mount.in("ls .h5/parquet").out,
+            "bits.parquet\nempty.parquet\nlong.parquet\nt.parquet\nwide.parquet\nwide_bits.parquet\n");
   H5MOUNT_CHECK_BY("parquet_view/every_column_is_what_h5py_reads_check.py");
 }
 

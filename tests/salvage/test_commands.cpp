@@ -132,10 +132,10 @@ TEST_F(SalvageCommands, MemoryIsBoundedByWhatIsTold) {
   for (int i = 0; i < 40'000; ++i)
     bytes.insert(bytes.end(), one.begin() + static_cast<std::ptrdiff_t>(headers[1]),
                  one.begin() + static_cast<std::ptrdiff_t>(headers[1] + length));
-  write("used.h5", bytes);
+  write("claims.h5", bytes);
   const Outcome peak = in_files(
       "/usr/bin/python3 -c \"import os, resource, subprocess; "
-      "subprocess.run([os.environ['H5MOUNT'], '--list', '-R', '-o', 'salvage,cache_size=1M', 'used.h5'], "
+      "subprocess.run([os.environ['H5MOUNT'], '--list', '-R', '-o', 'salvage,cache_size=1M', 'claims.h5'], "
       "stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\"");
   EXPECT_LT(std::stoul(peak.out), 80'000U) << "KiB; with 2.7 KB for each object they were more than 120,000";
 }

@@ -20,11 +20,11 @@ struct AheadWindow {
   std::uint64_t window = 0;  // 0: the reader is not known to go forward
 
   // The units to ask for now of a reader that reads `next` next; none if enough are asked for. `grown`: the
-  // size of the next window, from `least` to `most`; `request`: units of a whole request.
-  ByteRange advance(std::uint64_t next, std::uint64_t grown, std::uint64_t least = 1,
+  // size of the next window, from `least` to `most`; `full`: it grows no more; `request`: units of a whole
+  // request.
+  ByteRange advance(std::uint64_t next, std::uint64_t grown, bool full, std::uint64_t least = 1,
                     std::uint64_t most = kMostBytes, std::uint64_t request = kRequestBytes) {
     const std::uint64_t left = until > next ? until - next : 0;
-    const bool full = window >= most;
     if (full ? left + request > most : left > window / 2) return {};
     window = std::clamp(grown, least, most);
     const std::uint64_t first = std::max(until, next);

@@ -25,7 +25,7 @@ class Sha256 {
 std::string sha256_hex(std::string_view text);
 // The digest as 32 bytes, since it is the key of the next HMAC.
 std::string hmac_sha256(std::string_view key, std::string_view text);
-// Whether both are equal; the time that it takes does not depend on where they differ.
-bool equal_secrets(std::string_view one, std::string_view other);
+// Whether both are equal; the time that it takes depends on the length of `given` alone.
+bool equal_secrets(std::string_view given, std::string_view secret);
 
 }  // namespace h5mount::sign

@@ -1,4 +1,4 @@
-// The things that systemd hands to a process that it starts, and is told by it (sd_listen_fds(3),
+// What systemd hands to a process that it starts, and what the process tells it (sd_listen_fds(3),
 // sd_notify(3)).
 #pragma once
 

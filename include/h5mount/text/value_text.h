@@ -51,7 +51,7 @@ bool is_boolean(const format::Datatype& type);
 // `i`, which h5py reads as complex. Null for all other types.
 const format::Datatype* complex_part(const format::Datatype& type);
 
-// The bits of a number of at most 8 bytes, of either usual byte order.
+// The bits of a number of 1 to 8 bytes (the caller has checked), of either usual byte order.
 std::uint64_t stored_bits(const format::Datatype& type, const std::byte* element);
 // The number that is stored, where a double holds every number of its floating-point type.
 std::optional<double> double_of(const format::Datatype& type, ByteSpan element);

@@ -114,9 +114,11 @@ void ChunkStrategy::load_all(const std::vector<WantedPart>& chunks, std::vector<
       missing.push_back(i);
   }
   // A far source is asked for all chunks before the first of them is waited for.
-  std::vector<std::uint64_t> numbers;
-  for (const std::size_t i : missing) numbers.push_back(chunks[i].chunk);
-  blocks_->store().will_read_some(std::move(numbers));
+  if (blocks_->store().far()) {
+    std::vector<std::uint64_t> numbers;
+    for (const std::size_t i : missing) numbers.push_back(chunks[i].chunk);
+    blocks_->store().will_read_some(std::move(numbers));
+  }
   if (missing.size() == 1)
     parts[missing[0]] = load(chunks[missing[0]], budget);
   else

@@ -58,13 +58,15 @@ Result<cache::BlockPtr> ChunkedBlocks::chunk_block(std::uint64_t chunk, RequestB
 Status ChunkedBlocks::run_jobs(std::uint64_t count, const std::function<Status(std::uint64_t)>& job) const {
   Mutex mutex;
   Status failure;
-  std::atomic<bool> failed{false};
+  std::atomic<std::uint64_t> failed{count};  // the first one, as whose error is the same each time
   workers_->for_each_index(static_cast<std::size_t>(count), [&](std::size_t i) {
-    if (failed.load(std::memory_order_relaxed)) return;
+    if (i > failed.load(std::memory_order_relaxed)) return;
     Status done = job(i);
     if (done) return;
     const MutexLock lock(mutex);
-    if (!failed.exchange(true)) failure = std::move(done);
+    if (i >= failed.load(std::memory_order_relaxed)) return;
+    failed.store(i, std::memory_order_relaxed);
+    failure = std::move(done);
   });
   return failure;
 }

@@ -196,9 +196,11 @@ Status ChunkedReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan o
     for (const WantedChunk& chunk : wanted) H5_TRY(copy_chunk(*blocks_, chunk, out, budget));
     return {};
   }
-  std::vector<std::uint64_t> chunks;
-  for (const WantedChunk& chunk : wanted) chunks.push_back(chunk.chunk);
-  blocks_->store().will_read_some(std::move(chunks));
+  if (blocks_->store().far()) {
+    std::vector<std::uint64_t> chunks;
+    for (const WantedChunk& chunk : wanted) chunks.push_back(chunk.chunk);
+    blocks_->store().will_read_some(std::move(chunks));
+  }
   return blocks_->run_jobs(wanted.size(),
                            [&](std::uint64_t i) { return copy_chunk(*blocks_, wanted[i], out, budget); });
 }

@@ -38,8 +38,12 @@ using SpillFilePtr = std::shared_ptr<const SpillFile>;
 
 struct SpilledRowBlock {
   explicit SpilledRowBlock(std::uint64_t row_block) : number(row_block) {}
+  struct Made {
+    SpillFilePtr file;
+    std::optional<Error> failure;  // of the chunks' bytes
+  };
   const std::uint64_t number;
-  OnceValue<SpillFilePtr> file;
+  OnceValue<Made> made;
 };
 using SpilledRowBlockPtr = std::shared_ptr<SpilledRowBlock>;
 
@@ -68,16 +72,16 @@ class SpillFiles {
   // Counts the bytes of a file to be made; returns false if there is no room for it. `free`: bytes that are
   // free in the file system.
   bool reserve(const std::shared_ptr<SpilledRowBlocks>& among, const SpilledRowBlockPtr& block,
-               std::uint64_t bytes, std::uint64_t free) {
+               const SpillFilePtr& file, std::uint64_t bytes, std::uint64_t free) {
     for (;;) {
       File oldest;
       {
         const MutexLock lock(mutex_);
-        std::erase_if(files_, [](const File& file) { return file.block.expired(); });
+        std::erase_if(files_, [](const File& one) { return one.file.expired(); });
         const std::uint64_t most = (free + held_) / 2;
         if (bytes <= most && held_ <= most - bytes) {
           held_ += bytes;
-          files_.push_back({among, block});
+          files_.push_back({among, block, file});
           return true;
         }
         if (files_.empty()) return false;
@@ -98,6 +102,7 @@ class SpillFiles {
   struct File {
     std::weak_ptr<SpilledRowBlocks> among;
     std::weak_ptr<SpilledRowBlock> block;
+    std::weak_ptr<const SpillFile> file;
   };
   Mutex mutex_;
   std::uint64_t held_ H5_GUARDED_BY(mutex_) = 0;
@@ -146,7 +151,7 @@ class SpillStrategy final : public ReadStrategy {
   std::uint64_t row_block_bytes() const {
     return checked_mul(plan_.chunks_per_row_block(), plan_.chunk_bytes()).value_or(UINT64_MAX);
   }
-  Result<SpillFilePtr> spill(const SpilledRowBlockPtr& block, RequestBudget& budget) const;
+  Result<SpilledRowBlock::Made> spill(const SpilledRowBlockPtr& block, RequestBudget& budget) const;
   Status decode_to_file(std::uint64_t row_block, const TemporaryFile& file, RequestBudget& budget) const;
   Status gather(std::uint64_t row_block, const TemporaryFile& file, ChunkPlan::Rows rows,
                 MutableByteSpan out) const;
@@ -172,14 +177,13 @@ Result<SpillStrategy::Stripe> SpillStrategy::stripe_at(std::uint64_t offset, Req
   if (cache::BlockPtr block = blocks_->cache()->peek(key)) return Stripe{std::move(block), stripe_offset};
   // Before a block is taken, as those who wait for the file would hold one each.
   const SpilledRowBlockPtr spilled = find_or_add(row_block);
-  const auto file = spilled->file.get_once([&] { return spill(spilled, budget); }, budget);
-  if (!file && is_passing(file.error())) spilled_->drop(spilled);  // the next request tries again
-  H5_TRY(file);
+  H5_ASSIGN(const auto made, spilled->made.get([&] { return spill(spilled, budget); }, budget));
+  if (made.failure) return fail(*made.failure);
   H5_ASSIGN(
       auto block,
       blocks_->cache()->get_or_load(
           key, static_cast<std::size_t>(rows.count * plan_.row_bytes()),
-          [&](cache::Block& out) { return gather(row_block, (*file)->file, rows, out.bytes()); }, budget));
+          [&](cache::Block& out) { return gather(row_block, made.file->file, rows, out.bytes()); }, budget));
   return Stripe{std::move(block), stripe_offset};
 }
 
@@ -198,11 +202,13 @@ SpilledRowBlockPtr SpillStrategy::find_or_add(std::uint64_t number) const {
   return all.front();
 }
 
-Result<SpillFilePtr> SpillStrategy::spill(const SpilledRowBlockPtr& block, RequestBudget& budget) const {
+// An error that says nothing of the bytes is the caller's alone: the next request tries again.
+Result<SpilledRowBlock::Made> SpillStrategy::spill(const SpilledRowBlockPtr& block,
+                                                   RequestBudget& budget) const {
   auto made = std::make_shared<SpillFile>();
   H5_ASSIGN(made->file, TemporaryFile::make());
   const std::uint64_t needed = row_block_bytes();
-  if (!SpillFiles::all().reserve(spilled_, block, needed, made->file.free_bytes()))
+  if (!SpillFiles::all().reserve(spilled_, block, made, needed, made->file.free_bytes()))
     return fail(Error(ErrorCode::LimitExceeded,
                       "a row of chunks larger than cache_size needs a spill file, and " +
                           std::string(TemporaryFile::directory()) + " has not enough free space for it"));
@@ -210,8 +216,10 @@ Result<SpillFilePtr> SpillStrategy::spill(const SpilledRowBlockPtr& block, Reque
   log(LogLevel::Info,
       "a row of chunks of {} bytes is more than the cache holds: decoded once into a file in {}", needed,
       TemporaryFile::directory());
-  H5_TRY(decode_to_file(block->number, made->file, budget));
-  return made;
+  const Status decoded = decode_to_file(block->number, made->file, budget);
+  if (decoded) return SpilledRowBlock::Made{std::move(made), {}};
+  if (is_passing(decoded.error())) return fail(decoded.error());
+  return SpilledRowBlock::Made{nullptr, decoded.error()};
 }
 
 Status SpillStrategy::decode_to_file(std::uint64_t row_block, const TemporaryFile& file,

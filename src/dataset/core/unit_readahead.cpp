@@ -34,7 +34,9 @@ ByteRange Readahead::claim_ahead(ReadPattern::Announced& announced, std::uint64_
   const std::uint64_t request = std::clamp<std::uint64_t>(AheadWindow::kRequestBytes / stored, 1, most);
   const bool elsewhere = ahead.until < next ? next - ahead.until > most : ahead.until - next > ahead.window;
   if (elsewhere) ahead = {next, 0};
-  return ahead.advance(next, ahead.window * kGrowth, depth_, most, request);
+  // `most` goes with the sizes of the chunks that were met last: a window near it counts as full.
+  const std::uint64_t grown = ahead.window * kGrowth;
+  return ahead.advance(next, grown, grown > most, depth_, most, request);
 }
 
 // It runs in the reader's thread, as those of the workers may all wait for what they make, and waits for the

@@ -60,14 +60,13 @@ OpenListingPtr DirectoryListings::find(tree::NodeId directory, std::uint64_t num
 
 OpenListingPtr DirectoryListings::add(tree::NodeId directory, bool lasting,
                                       std::shared_ptr<const tree::DirectoryListing> names) {
-  OpenListingPtr made;
-  {
-    const MutexLock lock(mutex_);
-    const std::uint64_t number = lasting ? 0 : last_number_ = last_number_ % kNumbers + 1;
-    made = listings_.emplace_front(std::make_shared<OpenListing>(directory, number, std::move(names)));
-  }
+  List dropped;  // destroyed after the lock is released
+  const MutexLock lock(mutex_);
+  if (!lasting) last_number_ = last_number_ % kNumbers + 1;
+  const auto made = std::make_shared<OpenListing>(directory, lasting ? 0 : last_number_, std::move(names));
+  listings_.push_front(made);
   std::size_t in_all = 0, count = 0;
-  drop_if([&](const OpenListing& one) {
+  take_if(dropped, [&](const OpenListing& one) {
     in_all += one.names().size();
     if (&one == made.get()) return false;
     const bool replaced = one.directory() == directory && one.number() == made->number();
@@ -76,10 +75,13 @@ OpenListingPtr DirectoryListings::add(tree::NodeId directory, bool lasting,
   return made;
 }
 
-// A dropped listing is destroyed after the lock is released.
 void DirectoryListings::drop_if(const std::function<bool(const OpenListing&)>& is_dropped) {
-  List dropped;
+  List dropped;  // destroyed after the lock is released
   const MutexLock lock(mutex_);
+  take_if(dropped, is_dropped);
+}
+
+void DirectoryListings::take_if(List& dropped, const std::function<bool(const OpenListing&)>& is_dropped) {
   for (auto at = listings_.begin(); at != listings_.end();) {
     const auto next = std::next(at);
     if (is_dropped(**at)) dropped.splice(dropped.end(), listings_, at);

@@ -92,6 +92,8 @@ class DirectoryListings {
   static constexpr std::uint64_t kNumbers = (std::uint64_t{1} << (63 - ListingOffset::kPositionBits)) - 1;
   using List = std::list<OpenListingPtr>;
 
+  void take_if(List& dropped, const std::function<bool(const OpenListing&)>& is_dropped) H5_REQUIRES(mutex_);
+
   Mutex mutex_;
   List listings_ H5_GUARDED_BY(mutex_);  // the one used last is first
   // A server that takes over from another one gives other numbers.

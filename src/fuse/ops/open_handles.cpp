@@ -24,8 +24,16 @@ Result<tree::NodeId> OpenHandles::node_of(std::uint64_t number, HandleKind kind)
 }
 
 void OpenHandles::insert(std::uint64_t number, std::shared_ptr<OpenHandle> handle) {
-  const auto [place, made] = handles_.emplace(number, std::move(handle));
-  if (made && place->second->kind == HandleKind::File) files_.insert(place->second->node);
+  if (handles_.contains(number)) return;
+  // First what can fail: a handle without its mark would take that of another one with it.
+  const bool file = handle->kind == HandleKind::File;
+  const auto mark = file ? files_.insert(handle->node) : files_.end();
+  try {
+    handles_.emplace(number, std::move(handle));
+  } catch (...) {
+    if (file) files_.erase(mark);
+    throw;
+  }
 }
 
 void OpenHandles::reopen(std::uint64_t number, std::shared_ptr<OpenHandle> handle) {

@@ -2,6 +2,9 @@
 
 #include <expat.h>
 
+#include <cstdio>
+#include <cstring>
+#include <ctime>
 #include <exception>
 #include <memory>
 

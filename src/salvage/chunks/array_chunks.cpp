@@ -72,8 +72,8 @@ class ArrayGatherer {
   // The row-major number in the grid of the chunk with that element; nullopt if the dataset has grown smaller
   // since, or is smaller than it may become.
   std::optional<std::uint64_t> in_grid(std::uint64_t element) {
-    if (!order_.scaled(element, scanamed_)) return std::nullopt;
-    return row_major_number(scanamed_, geometry_.grid);
+    if (!order_.scaled(element, scaled_)) return std::nullopt;
+    return row_major_number(scaled_, geometry_.grid);
   }
 
   void note_absent(std::uint64_t first, std::uint64_t count) {
@@ -93,11 +93,10 @@ class ArrayGatherer {
     absent.settle();
     const std::uint64_t chunks = absent_.empty() ? 0 : chunk_count(geometry_, state_.steps).value_or(0);
     if (!state_.spend(chunks)) return;
-    std::ranges::fill(scanamed_, 0);
+    std::ranges::fill(scaled_, 0);
     for (std::uint64_t number = 0; number < chunks; ++number) {
-      if (absent.contains(order_.number(scanamed_))) out_.absent.push_back(number);
-      for (std::size_t d = scanamed_.size(); d-- > 0 && ++scanamed_[d] == geometry_.grid[d];)
-        scanamed_[d] = 0;
+      if (absent.contains(order_.number(scaled_))) out_.absent.push_back(number);
+      for (std::size_t d = scaled_.size(); d-- > 0 && ++scaled_[d] == geometry_.grid[d];) scaled_[d] = 0;
     }
   }
 
@@ -381,7 +380,7 @@ class ArrayGatherer {
   std::map<std::uint64_t, Place> named_;
   bool any_index_block_ = false;
   std::vector<Range> absent_;  // numbers of elements
-  std::vector<std::uint64_t> scanamed_ = std::vector<std::uint64_t>(order_.rank());
+  std::vector<std::uint64_t> scaled_ = std::vector<std::uint64_t>(order_.rank());
   GatheredChunks out_;
 };
 

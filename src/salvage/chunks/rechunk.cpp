@@ -104,7 +104,7 @@ class ChunkTable {
       if (number < states_.size() && states_[number] == State::Unknown) states_[number] = State::Absent;
   }
   // The chunks that the dataset's own index does not list.
-  UsedRanges claims_of_found() const {
+  UsedRanges ranges_of_found() const {
     UsedRanges out;
     for (std::size_t i = known_; i < placed_.size(); ++i)
       if (states_[placed_[i].number] == State::Present &&
@@ -358,13 +358,16 @@ void mend_chunked(SalvageState& state, const OpenedDataset& dataset, bool unlink
   if (damage) {
     const GatheredChunks gathered = gather(state, dataset);
     table.take(gathered);
+    // Structures inside of chunks, as of a file that is kept as bytes, are none of this file's.
+    state.used_by_unlinked.add(table.ranges_of_found(), state.end);
+    state.used_by_unlinked.settle();
     finding.certainty = std::max(
         {finding.certainty, gathered.certainty, table.conflicts() ? Certainty::Guessed : Certainty::Proven});
     finding.add_reason(gathered.found_by.empty() ? "what is left of its chunk index" : gathered.found_by);
   } else {
     table.all_others_absent();
   }
-  if (damage && !unlinked) keep_found(state, dataset.object.address, table.claims_of_found());
+  if (damage && !unlinked) keep_found(state, dataset.object.address, table.ranges_of_found());
   const bool lost = table.drop_lost(unlinked);
   // A version 1 tree's node has no checksum: if one record is wrong, others may be.
   const bool unchecked = dataset.description.layout.index == format::ChunkIndexKind::BTree1;

@@ -77,7 +77,7 @@ class UsedRanges {
   }
   bool contains(std::uint64_t at) const { return touches(at, at + 1); }
 
-  // The ranges between those, below `end`.
+  // The ranges below `end` that are not used.
   std::vector<Range> gaps(std::uint64_t end) const {
     std::vector<Range> out;
     std::uint64_t at = 0;

@@ -23,7 +23,7 @@ namespace h5mount::salvage {
 struct OpenedDataset {
   object::Object object;
   object::DatasetDescription description;
-  chunk::ChunkGeometry geometry;  // of chunks, where they have a sound one; else without a size
+  chunk::ChunkGeometry geometry;  // chunk_bytes is 0 if the dataset has no chunks of a valid geometry
 };
 
 // The findings about objects, within kMaxTold bytes of memory.

@@ -16,7 +16,7 @@ struct WalkedPlace {
   std::string_view path;
   std::string_view shown;
   std::uint64_t group =
-      format::kUndefinedAddress;  // the address of the one with the link; undefined: the root
+      format::kUndefinedAddress;  // the address of the group that contains the link; undefined: the root
 };
 
 // An error of a visit ends the walk.

@@ -10,11 +10,11 @@
 
 namespace h5mount::tree {
 
+inline constexpr std::string_view kLeftOutXattr = "user.hdf5.left_out";
+
 // The members that the table of a group leaves out, for those who would miss it: in the log of the mount, in
 // the line of the group in metadata.jsonl, and as an extended attribute of the table's files. Threads: one at
 // a time.
-inline constexpr std::string_view kLeftOutXattr = "user.hdf5.left_out";
-
 struct TableNotes {
   struct LeftOut {
     std::string name, why;  // why: a short phrase

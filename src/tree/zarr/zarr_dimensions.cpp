@@ -48,8 +48,7 @@ class DimensionWalk final : public ObjectVisitor {
   Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
     if (++objects_ > limits::kMaxWalkedObjects) return fail(too_many());
     const std::uint64_t address = object.object.address;
-    if (object.object.kind == object::ObjectKind::Dataset)
-      return read_dataset(object, numbers_.at(place.group));
+    if (object.object.kind == object::ObjectKind::Dataset) return read_dataset(object, place);
     if (object.object.kind != object::ObjectKind::Group) return {};
     const auto above = numbers_.find(place.group);
     if (above != numbers_.end()) groups_[above->second].push_back(groups_.size());
@@ -66,7 +65,7 @@ class DimensionWalk final : public ObjectVisitor {
     const auto object =
         address ? file_->object(*address, budget_) : Result<OpenedObjectPtr>(OpenedObjectPtr());
     if (!object || !*object || (*object)->object.kind != object::ObjectKind::Dataset) return {};
-    return read_dataset(**object, numbers_.at(place.group));
+    return read_dataset(**object, place);
   }
   // An object that cannot be read is not shown here: the group's own listing reports it.
   Status visit_damage(const WalkedPlace&, const Error&) override { return budget_.check(); }
@@ -94,7 +93,10 @@ class DimensionWalk final : public ObjectVisitor {
     bool unlimited;
   };
 
-  Status read_dataset(const OpenedObject& dataset, std::uint64_t group) {
+  Status read_dataset(const OpenedObject& dataset, const WalkedPlace& place) {
+    const auto in = numbers_.find(place.group);
+    if (in == numbers_.end()) return budget_.check();  // the file changed: its root is no group now
+    const std::uint64_t group = in->second;
     // Sources of virtual datasets are not opened: a source that hangs would hold up all arrays.
     const auto description = known_description_of(*file_, dataset);
     if (!description) return budget_.check();

@@ -35,7 +35,9 @@ void append_values(const ParquetColumn& column, ByteSpan rows, std::uint64_t row
   out.resize(start + count * width);
   char* to = out.data() + start;
   const std::byte* row = rows.data();
-  const bool as_stored = column.type->size == width && column.type->order == format::ByteOrder::Little;
+  // Bytes have no order that a reader could know of, and may be wider than a number.
+  const bool as_stored = column.type == nullptr ||
+                         (column.type->size == width && column.type->order == format::ByteOrder::Little);
   for (std::size_t i = 0; i < count; ++i, row += row_bytes) {
     if (column.is_masked(row)) continue;
     levels.set_present(i);

@@ -26,7 +26,7 @@ struct ParquetColumn {
   std::optional<std::int32_t> converted = {};  // parquet.thrift `ConvertedType`
   std::uint32_t value_bytes = 0;               // in the file; 0 for strings and booleans
   std::uint64_t offset = 0;                    // bytes, within a row of the table
-  format::DatatypePtr type = {};               // of the numbers, bytes or codes there
+  format::DatatypePtr type = {};  // of the numbers or codes there; null for bytes, text and booleans
   enum class Conversion : std::uint8_t { Bytes, SignExtend, ZeroExtend, HalfFloat, Bits, Text, Index };
   Conversion conversion = Conversion::Bytes;
   // JSON object, name to number; null except for enumerations. Columns of one type share it.

@@ -168,7 +168,6 @@ Status add_column(const Column& source, EnumNames& names, Dictionaries& dictiona
     case DatatypeClass::Bitfield:
       column.physical = kFixedBytes;
       column.value_bytes = type.size;
-      column.type = source.type;
       break;
     default:
       return fail(no_form("members that are neither numbers, strings nor bytes"));

@@ -6,11 +6,7 @@
 
 namespace h5mount::view {
 
-namespace {
-
 using namespace parquet;
-
-}  // namespace
 
 struct ParquetRows::State {
   Take take;

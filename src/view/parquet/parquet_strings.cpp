@@ -1,6 +1,7 @@
 #include "parquet_strings.h"
 
 #include <atomic>
+#include <cstring>
 
 #include "../table/cell_text.h"
 #include "../table/table_file.h"

@@ -26,6 +26,9 @@ std::optional<double> exact_double(const format::Datatype& type, ByteSpan elemen
   if (type.cls != format::DatatypeClass::Float || (type.size != 2 && type.size != 4) ||
       element.size() < type.size || text::datatype_text(type).size() != 3)
     return std::nullopt;
+  // The bits of a NaN are kept where they can be.
+  if (type.size == 4)
+    return std::bit_cast<float>(static_cast<std::uint32_t>(text::stored_bits(type, element.data())));
   return text::double_of(type, element.first(type.size));
 }
 
