@@ -4,9 +4,11 @@
 // seed.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "model_systems.h"
 
@@ -151,10 +153,18 @@ class Run {
   std::string stat(const Operation& one) {
     const Node* const node = some(nodes_, one.which);
     if (node == nullptr) return {};
-    const auto found = system_->tree->stat(node->id, tree::StatDepth::Full);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    auto found = system_->tree->stat(node->id, tree::StatDepth::Full);
+    const auto right = [&] {
+      return node->is_directory() || found->size == contents(*node).at(node->path).size();
+    };
+    // While a worker publishes a state, the size before it is returned as incomplete.
+    while (found && !right() && !found->complete && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+      found = system_->tree->stat(node->id, tree::StatDepth::Full);
+    }
     if (!found) return unexpected(*node, found.error());
-    const bool right = node->is_directory() || found->size == contents(*node).at(node->path).size();
-    return right ? std::string() : "the size of '" + node->path + "' is " + std::to_string(found->size);
+    return right() ? std::string() : "the size of '" + node->path + "' is " + std::to_string(found->size);
   }
 
   std::string open(const Operation& one) {
