@@ -1,5 +1,6 @@
 #include <libdeflate.h>
 
+#include <limits>
 #include <memory>
 
 #include "h5mount/base/deflate.h"
@@ -37,13 +38,27 @@ Inflated inflate_zlib(ByteSpan in, MutableByteSpan out) {
   }
 }
 
+namespace {
+
+template <class Bound, class Compress>
+std::optional<std::string> compressed(std::string_view bytes, int level, Bound bound, Compress compress) {
+  const Compressor compressor(libdeflate_alloc_compressor(level), libdeflate_free_compressor);
+  if (!compressor || bytes.size() > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  std::string out(bound(compressor.get(), bytes.size()), '\0');
+  out.resize(compress(compressor.get(), bytes.data(), bytes.size(), out.data(), out.size()));
+  return out.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
+}  // namespace
+
+std::optional<std::string> to_zlib(ByteSpan bytes) {
+  constexpr int kSmallest = 12;
+  return compressed(as_text(bytes), kSmallest, libdeflate_zlib_compress_bound, libdeflate_zlib_compress);
+}
+
 std::optional<std::string> to_gzip(std::string_view text) {
   constexpr int kLevel = 4;
-  const Compressor compressor(libdeflate_alloc_compressor(kLevel), libdeflate_free_compressor);
-  if (!compressor) return std::nullopt;
-  std::string out(libdeflate_gzip_compress_bound(compressor.get(), text.size()), '\0');
-  out.resize(libdeflate_gzip_compress(compressor.get(), text.data(), text.size(), out.data(), out.size()));
-  return out.empty() ? std::nullopt : std::optional(std::move(out));
+  return compressed(text, kLevel, libdeflate_gzip_compress_bound, libdeflate_gzip_compress);
 }
 
 std::optional<std::string> from_gzip(std::string_view member) {

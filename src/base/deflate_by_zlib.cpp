@@ -74,22 +74,33 @@ Inflated inflate_zlib(ByteSpan in, MutableByteSpan out) {
   return inflater.run(in, out);
 }
 
-std::optional<std::string> to_gzip(std::string_view text) {
-  constexpr int kLevel = 4;
+namespace {
+
+std::optional<std::string> compressed(ByteSpan bytes, int level, int window_bits) {
   z_stream stream{};
-  if (text.size() > std::numeric_limits<std::uint32_t>::max() ||
-      deflateInit2(&stream, kLevel, Z_DEFLATED, kWindowBits + kGzipFrame, kMemoryLevel, Z_DEFAULT_STRATEGY) !=
-          Z_OK)
+  if (bytes.size() > std::numeric_limits<std::uint32_t>::max() ||
+      deflateInit2(&stream, level, Z_DEFLATED, window_bits, kMemoryLevel, Z_DEFAULT_STRATEGY) != Z_OK)
     return std::nullopt;
-  std::string out(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
-  stream.next_in = input(as_bytes(text).data());
-  stream.avail_in = static_cast<uInt>(text.size());
+  std::string out(deflateBound(&stream, static_cast<uLong>(bytes.size())), '\0');
+  stream.next_in = input(bytes.data());
+  stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = part_of(out.size());
   const int result = deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
   deflateEnd(&stream);
   return result == Z_STREAM_END ? std::optional(std::move(out)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> to_zlib(ByteSpan bytes) {
+  return compressed(bytes, Z_BEST_COMPRESSION, kWindowBits);
+}
+
+std::optional<std::string> to_gzip(std::string_view text) {
+  constexpr int kLevel = 4;
+  return compressed(as_bytes(text), kLevel, kWindowBits + kGzipFrame);
 }
 
 std::optional<std::string> from_gzip(std::string_view member) {

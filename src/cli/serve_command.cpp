@@ -123,6 +123,7 @@ MountOptions serving_options(const MountOptions& options) {
   MountOptions out = options;
   out.reload = true;
   out.allow_other = true;
+  out.references.may_name_paths = false;
   // Nodes show the owners and modes of their files, which are compared.
   out.uid = out.gid = std::nullopt;
   out.file_umask = out.directory_umask = 0;

@@ -158,6 +158,18 @@ class ExternalReader final : public DatasetReader {
     return {};
   }
 
+  std::optional<StoredRun> stored_place(std::uint64_t offset) const override {
+    const auto after = std::ranges::upper_bound(parts_, offset, {}, &Part::start);
+    if (after == parts_.begin()) return std::nullopt;
+    const Part& part = *std::prev(after);
+    if (offset - part.start >= part.length) return std::nullopt;
+    const auto source = raw_file(part.segment->file);
+    const auto at = checked_add(part.segment->offset, offset - part.start);
+    if (!source || !at || *at >= (*source)->size()) return std::nullopt;
+    return StoredRun{*source, *at,
+                     std::min(part.length - (offset - part.start), (*source)->size() - *at)};
+  }
+
   NamedSources named_sources(std::size_t most, RequestBudget&) const override {
     NamedSources out;
     std::set<std::string_view> named;

@@ -114,6 +114,13 @@ class ExtentSource final : public ByteSource {
     return extent->source->mapped(offset - extent->start, length);
   }
 
+  std::optional<Place> place_of(std::uint64_t offset, std::uint64_t length) const override {
+    const SourceExtent* extent = find(offset);
+    if (extent == nullptr || !range_within(offset - extent->start, length, extent->length))
+      return std::nullopt;
+    return extent->source->place_of(offset - extent->start, length);
+  }
+
   std::string name() const override { return name_; }
 
  private:

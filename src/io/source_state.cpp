@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "h5mount/base/checked.h"
 #include "h5mount/io/byte_source.h"
 
 namespace h5mount::io {
@@ -11,6 +12,10 @@ namespace h5mount::io {
 SourceState& ByteSource::state() {
   static SourceState unchanging;
   return unchanging;
+}
+
+std::optional<ByteSource::Place> ByteSource::place_of(std::uint64_t offset, std::uint64_t length) const {
+  return range_within(offset, length, size()) ? std::optional(Place{this, offset}) : std::nullopt;
 }
 
 Result<SourceStamp> settled_stamp(SourceState& state) {

@@ -42,6 +42,10 @@ class SubRangeSource final : public ByteSource {
     const auto absolute = inside(offset, length);
     return absolute ? parent_->mapped(*absolute, length) : ByteSpan{};
   }
+  std::optional<Place> place_of(std::uint64_t offset, std::uint64_t length) const override {
+    const auto absolute = inside(offset, length);
+    return absolute ? parent_->place_of(*absolute, length) : std::nullopt;
+  }
   std::string name() const override { return parent_->name(); }
 
  private:

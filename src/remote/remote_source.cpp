@@ -99,6 +99,8 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
   std::string name() const override { return object_->shown(); }
   io::SourceState& state() override { return *this; }
 
+  std::string entity_tag() const override { return object_->version()->entity_tag; }
+
   Result<io::SourceStamp> stamp() override {
     look_for_change();
     io::SourceStamp out;

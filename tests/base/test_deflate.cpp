@@ -93,6 +93,18 @@ TEST(Deflate, GzipGivesTheTextBack) {
   }
 }
 
+TEST(Deflate, ZlibGivesTheBytesBack) {
+  for (const std::size_t size : {0U, 1U, 1000U, 200'000U}) {
+    const Bytes plain = some_text(size);
+    const auto stream = to_zlib(plain);
+    ASSERT_TRUE(stream);
+    Bytes back(size);
+    const Inflated done = inflate_zlib(as_bytes(*stream), back);
+    EXPECT_EQ(done.end, InflateEnd::Whole);
+    EXPECT_EQ(back, plain);
+  }
+}
+
 // `printf h5mount | gzip -9n`
 TEST(Deflate, WhatGzipMakesIsRead) {
   constexpr std::string_view kMember(

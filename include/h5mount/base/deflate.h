@@ -29,6 +29,8 @@ struct Inflated {
 };
 Inflated inflate_zlib(ByteSpan in, MutableByteSpan out);
 
+// A stream of zlib, as small as the library makes it. Nothing where there is no memory, or 4 GiB and more.
+std::optional<std::string> to_zlib(ByteSpan bytes);
 // One member of gzip, of less than 4 GiB of text, quickly rather than small. Nothing where there is no
 // memory.
 std::optional<std::string> to_gzip(std::string_view text);

@@ -125,6 +125,9 @@ class DatasetReader {
     (void)offset;
     return std::nullopt;
   }
+  // The same for those who tell others where the bytes are, and do not read them there: also in other files
+  // that the dataset names. The run ends where the file does. Opens the file.
+  virtual std::optional<StoredRun> stored_place(std::uint64_t offset) const { return stored_run(offset); }
   // Reads several ascending ranges into adjacent memory of their total size. Storage that holds more than one
   // of them is read and decoded once.
   virtual Status read_runs(std::span<const ByteRun> runs, MutableByteSpan out, RequestBudget& budget) const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "h5mount/dataset/dataset_reader.h"
 
@@ -12,11 +13,16 @@ class StoredChunks {
   virtual ~StoredChunks() = default;
 
   struct Stored {
-    std::uint64_t bytes = 0;  // 0: the chunk was never written
-    bool filtered = false;    // whether every filter of the pipeline was applied
+    std::uint64_t bytes = 0;    // 0: the chunk was never written
+    bool filtered = false;      // whether every filter of the pipeline was applied
+    std::uint64_t address = 0;  // in `source`
   };
   // Reads the index as far as needed, and no data. `chunk`: the chunk's row-major number.
   virtual Result<Stored> find_stored(std::uint64_t chunk) const = 0;
+  // The same for the chunks first, first + 1, …: those of one node of the index share its lookup.
+  virtual Status find_stored_run(std::uint64_t first, std::span<Stored> out) const = 0;
+  // What the addresses are in.
+  virtual const io::ByteSource& source() const = 0;
 
   // Reads the stored bytes [offset, offset + length) of a chunk that was written.
   virtual Status read_stored(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,

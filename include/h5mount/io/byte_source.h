@@ -64,6 +64,14 @@ class ByteSource {
     return {};
   }
 
+  // The one file that holds the bytes [offset, offset + length) as they are, and the offset in it: for those
+  // who tell others where bytes lie. nullopt: several files do, or none. The file lives as long as the source.
+  struct Place {
+    const ByteSource* file;
+    std::uint64_t offset;
+  };
+  virtual std::optional<Place> place_of(std::uint64_t offset, std::uint64_t length) const;
+
   // Holes of the underlying file are not exposed: the mount shows allocation as HDF5 records it.
 
   // For messages: the path, or a description.

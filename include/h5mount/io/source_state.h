@@ -57,6 +57,9 @@ class SourceState {
   // the name.
   virtual bool name_taken() const { return false; }
 
+  // The entity tag that a server states for these bytes (RFC 9110, 8.8.3); empty if there is none.
+  virtual std::string entity_tag() const { return {}; }
+
   // Paths by which inotify can watch the underlying files, valid while the source lives.
   virtual std::vector<std::string> watchable() const { return {}; }
 };

@@ -32,11 +32,25 @@ inline constexpr NodeId kRootNode = 1;
 
 enum class NodeType : std::uint8_t { Directory, File, Symlink };
 
+// What the files /.h5/references.* tell to programs that read the bytes from the HDF5 file itself.
+struct ReferenceOptions {
+  // Stands for the directory `root`; empty: files are named by their own paths and URLs.
+  std::string url;
+  std::string root;  // the directory of the source, absolute, or a URL; empty: that of the mounted file
+  bool may_name_paths = true;  // false: without `url` no file is named by its path, and there are none
+  // Chunks that such programs cannot read from there are held inside, or their datasets are left out, or they
+  // are named by their address at an h5mount server of the same source.
+  enum class Others : std::uint8_t { Held, LeftOut, Served };
+  Others others = Others::Held;
+  std::string server;  // Served: its URL, of which `root` is what it serves, or the mounted file if that is empty
+};
+
 // Every node shows the owner, the read bits and the time of its file.
 struct TreeOptions {
   std::optional<std::uint32_t> uid, gid;              // instead of the file's
   std::uint32_t file_umask = 0, directory_umask = 0;  // permission bits to remove
   std::function<std::string()> status = nullptr;      // the text of /.h5/status; null: there is none
+  ReferenceOptions references = {};
   bool logs_failed_reads = true;  // false: the front end names every object that cannot be read
   // If the file is one of many: the path, relative to this file's root, at which the file that an external
   // link names is shown; nullopt if it is not shown. Null: no other file is shown.

@@ -83,6 +83,7 @@ tree::TreeOptions tree_options(const MountOptions& options, const std::shared_pt
           .file_umask = options.file_umask,
           .directory_umask = options.directory_umask,
           .status = [status] { return status->text(); },
+          .references = options.references,
           .logs_failed_reads = failed_reads == FailedReads::Logged};
 }
 
@@ -93,6 +94,7 @@ std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const Mo
                                           FailedReads failed_reads, Readers readers) {
   tree::ForestOptions forest;
   forest.tree = tree_options(options, status, failed_reads);
+  forest.tree.references.root = remote::shown_url(sources.path);
   forest.counters = status->counters();
   forest.environment = [cache, workers, counters = status->counters()](
                            std::shared_ptr<object::FileSet> files) -> dataset::ReadEnvironment {

@@ -166,6 +166,17 @@ bool set_text(Value text, std::string& out) {
   return !text.empty();
 }
 
+bool take_references(Value text, MountOptions& out) {
+  using enum tree::ReferenceOptions::Others;
+  tree::ReferenceOptions& references = out.references;
+  if (text == "inline") return references.others = Held, true;
+  if (text == "direct") return references.others = LeftOut, true;
+  if (!text.starts_with("http://") && !text.starts_with("https://")) return false;
+  references.others = Served;
+  references.server = text;
+  return true;
+}
+
 // The path is made absolute, as the serving process has another working directory.
 bool set_absolute(Value text, std::string& out) {
   std::error_code trouble;
@@ -316,6 +327,13 @@ constexpr Option kOptions[] = {
      [](Value, MountOptions& o) { return o.remote.anonymous = true; }},
     {"requester_pays", "", "", "of s3://: you pay for the requests",
      [](Value, MountOptions& o) { return o.remote.requester_pays = true; }},
+    {"url", "PREFIX", "a URL, or a path",
+     "in .h5/references.*: what stands for the directory of the source, as s3://bucket/run/",
+     [](Value v, MountOptions& o) { return set_text(v, o.references.url); }},
+    {"references", "inline|direct|URL", "inline, direct, or the URL of an h5mount server",
+     "in .h5/references.*: chunks that readers cannot take from the file are held inside (default, 64M at "
+     "most), their datasets are left out, or they are at the server (h5mount --serve) of the same source",
+     take_references},
     {"plugins", "DIR[:DIR]", "existing directories, with ':' between them",
      "where HDF5 filter plugins may be used from, for filters that h5mount lacks",
      [](Value v, MountOptions& o) { return assign(parse_directories(v), o.plugins); }},

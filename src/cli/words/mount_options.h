@@ -15,6 +15,7 @@
 #include "h5mount/fuse/session.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/remote/remote.h"
+#include "h5mount/tree/tree.h"
 
 namespace h5mount::cli {
 
@@ -46,6 +47,7 @@ struct MountOptions {
   std::string match;                    // which files of a directory are HDF5; empty: by their extensions
   std::vector<std::string> plugins;     // directories of filter plugins, absolute
   remote::Options remote;               // of URLs
+  tree::ReferenceOptions references;    // what references.* tell
   std::optional<LogLevel> log_level;
 };
 

@@ -9,13 +9,32 @@ const StoredChunks* stored_chunks_of(const DatasetReader& reader) {
   return dynamic_cast<const ChunkedReader*>(&reader);
 }
 
+namespace {
+
+StoredChunks::Stored stored_as(const ChunkStore& store, std::uint64_t chunk,
+                               const chunk::ChunkRecord& record) {
+  if (!record.allocated()) return {};
+  const bool filtered =
+      !store.filtered() || (record.filter_mask == 0 && !store.stored_plain(chunk, record));
+  return {record.stored_size, filtered, record.address};
+}
+
+}  // namespace
+
 Result<StoredChunks::Stored> ChunkedReader::find_stored(std::uint64_t chunk) const {
+  Stored out;
+  H5_TRY(find_stored_run(chunk, {&out, 1}));
+  return out;
+}
+
+Status ChunkedReader::find_stored_run(std::uint64_t first, std::span<Stored> out) const {
   const ChunkStore& store = blocks_->store();
-  if (chunk >= blocks_->plan().chunk_count())
-    return fail(Error(ErrorCode::OutOfRange, "Dataset", "chunk", chunk));
-  H5_ASSIGN(const chunk::ChunkRecord record, store.find(chunk));
-  if (!record.allocated()) return Stored{};
-  return Stored{record.stored_size, record.filter_mask == 0 && !store.stored_plain(chunk, record)};
+  if (!range_within(first, out.size(), blocks_->plan().chunk_count()))
+    return fail(Error(ErrorCode::OutOfRange, "Dataset", "chunk", first));
+  std::vector<chunk::ChunkRecord> records(out.size());
+  H5_TRY(store.find_run(first, records));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = stored_as(store, first + i, records[i]);
+  return {};
 }
 
 Status ChunkedReader::read_stored(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,

@@ -27,12 +27,20 @@ namespace h5mount::tree {
 // The state that all files of a mount share.
 class ExternalFiles;
 class OpenNodes;
+class ServedFile;
 struct MountContext {
   dataset::ReadEnvironment environment;
   TreeOptions options;
   std::uint64_t ino_seed = 0;  // distinguishes the inode numbers of this mounted file from those of others
   std::shared_ptr<ExternalFiles> external;
   std::shared_ptr<OpenNodes> open_nodes;
+  // user.hdf5.references of the root, which the folder `zarr` answers: `text` is null if there are none.
+  // Listings name it once references were read, as it takes a walk of all chunk indexes.
+  struct ReferencesXattr {
+    Result<std::string> (*text)(const std::shared_ptr<ServedFile>& file, RequestBudget& budget) = nullptr;
+    std::atomic<bool> listed = false;
+  };
+  std::shared_ptr<ReferencesXattr> references = std::make_shared<ReferencesXattr>();
   std::shared_ptr<ByteBudget> open_texts = std::make_shared<ByteBudget>(limits::kMaxOpenTextBytes);
 
   const object::OpenedFilePtr& mounted_file() const { return environment.files->main(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../core/open_files.h"
+#include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/view/view.h"
 
@@ -55,6 +56,16 @@ Status TreeText::append(std::string_view bytes) {
     bytes.remove_prefix(some);
   }
   return {};
+}
+
+void TreeText::cut(std::uint64_t size) {
+  if (bytes_ == Bytes::Held) {
+    open_texts_->give_back(size_ - size);
+    pieces_.resize(static_cast<std::size_t>(divide_up(size, kPieceBytes)));
+    if (size % kPieceBytes != 0) pieces_.back().resize(static_cast<std::size_t>(size % kPieceBytes));
+    (void)charge_.resize(static_cast<std::size_t>(size));  // less never fails
+  }
+  size_ = size;
 }
 
 void TreeText::read(const std::shared_ptr<const TreeText>& text, std::uint64_t offset, std::uint64_t length,

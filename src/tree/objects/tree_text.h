@@ -24,6 +24,8 @@ class TreeText {
   // Fails with TooLarge if the text would exceed what one text may take, and with OutOfMemory or TooLarge if
   // other texts take the rest.
   Status append(std::string_view bytes);
+  // Takes back all bytes behind the first `size`.
+  void cut(std::uint64_t size);
   std::uint64_t size() const { return size_; }
   std::uint64_t left() const { return most_ - size_; }
 

@@ -19,8 +19,6 @@ namespace h5mount::tree {
 
 namespace {
 
-using MakeTreeText = Status (*)(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
-
 // The whole tree of a file as text for people: the root and every link by the paths that the mount shows,
 // each with lines for its attributes.
 class ListWriter final : public ObjectVisitor {
@@ -209,6 +207,11 @@ class ReadmeNode : public Node {
 };
 
 }  // namespace
+
+NodePtr make_tree_text_file(const VirtualDirectorySetup& setup, std::string name, std::string_view media_type,
+                            MakeTreeText make) {
+  return std::make_shared<TreeTextNode>(setup, std::move(name), media_type, make);
+}
 
 NodePtr make_metadata_file(const VirtualDirectorySetup& setup) {
   const auto append = [](const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {

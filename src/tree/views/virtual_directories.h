@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "../core/followed_bytes.h"
+#include "../objects/tree_text.h"
 #include "h5mount/view/zarr.h"
 #include "virtual_nodes.h"
 
@@ -30,6 +31,12 @@ NodePtr make_metadata_file(const VirtualDirectorySetup& setup);
 NodePtr make_list_file(const VirtualDirectorySetup& setup);
 NodePtr make_readme_file(const VirtualDirectorySetup& setup, std::string text);
 
+// A text about the whole file, which `make` appends. It is made when it is opened, and when its size is asked
+// for.
+using MakeTreeText = Status (*)(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
+NodePtr make_tree_text_file(const VirtualDirectorySetup& setup, std::string name, std::string_view media_type,
+                            MakeTreeText make);
+
 // The directory of a view: every dataset that it can show, with the view's suffix, in a mirror of the tree.
 NodePtr make_view_directory(const VirtualDirectorySetup& setup, const view::View& view);
 // /.h5/slice and /.h5/fields: selections of datasets, and members of compound ones.
@@ -37,6 +44,8 @@ NodePtr make_slice_directory(const VirtualDirectorySetup& setup);
 NodePtr make_fields_directory(const VirtualDirectorySetup& setup);
 // A view file; others may show the same data. `name` distinguishes it from other views of their object.
 NodePtr make_view_file(std::shared_ptr<FollowedData> data, std::string name, ViewOf of);
+// /.h5/references.json; null if the mount shows no references (zarr/references.h).
+NodePtr make_references_file(const VirtualDirectorySetup& setup);
 // The directory of a Zarr store: the file's groups and datasets as Zarr's groups and arrays.
 NodePtr make_zarr_directory(const VirtualDirectorySetup& setup, const view::ZarrStore& store);
 

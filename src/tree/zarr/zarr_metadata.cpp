@@ -62,98 +62,6 @@ Result<std::optional<std::string>> dimension_names_json(ServedFile& file, const 
   return out + ']';
 }
 
-struct WalkedObject {
-  const std::string& path;  // prefix of its keys, without a slash at the end; empty for the root
-  const OpenedObject& object;
-  std::uint64_t group;      // address of the group that links to it
-  const ArrayPlace* array;  // null: it is a group
-};
-
-// Visits the root and all groups and arrays below it. The children of a group are visited one after another.
-class StoreWalk {
- public:
-  using Visit = std::function<Status(const WalkedObject&)>;
-  StoreWalk(const ServedFilePtr& file, view::ZarrEncoding encoding, const Visit& visit, RequestBudget& budget)
-      : file_(file), encoding_(encoding), visit_(visit), budget_(budget) {}
-
-  Status run() {
-    left_.push_back({root_of(file_), "", 0});
-    while (!left_.empty()) {
-      const Group group = std::move(left_.back());
-      left_.pop_back();
-      path_.resize(group.above);
-      add_name(group.name);
-      H5_TRY(visit_group(group));
-      H5_TRY(budget_.spend(kStepsPerGroup + kStepsPerPathByte * path_.size()));
-    }
-    return {};
-  }
-
- private:
-  static constexpr std::uint64_t kStepsPerGroup = 1000, kStepsPerPathByte = 4;
-
-  // A group to be visited; until then path_ begins with the path of the group that contains it.
-  struct Group {
-    StoreGroupPtr place;
-    std::string name;
-    std::size_t above;  // bytes of that path
-  };
-
-  void add_name(std::string_view name) {
-    if (!path_.empty()) path_ += '/';
-    path_ += name;
-  }
-
-  Status visit_group(const Group& group) {
-    const GroupContents& contents = group.place->contents;
-    H5_ASSIGN(const OpenedObjectPtr opened, file_->object(contents.address(), budget_));
-    Status visited = visit_({path_, *opened, contents.address(), nullptr});
-    const std::size_t own = path_.size();
-    const auto each = [&](const ZarrChild& child) {
-      if (child.symlink) return Status();
-      if (++objects_ > limits::kMaxWalkedObjects) {
-        visited = fail({ErrorCode::TooLarge, "more objects than can be consolidated"});
-      } else if (child.is_array()) {
-        add_name(child.shown);
-        const ArrayPlace place{group.place, child.own_name};
-        visited = visit_({path_, *child.object, contents.address(), &place});
-        path_.resize(own);
-      } else {
-        left_.push_back({group_in(group.place, child.link.address), child.shown, own});
-      }
-      return visited;
-    };
-    // The group's own listing reports its missing entries.
-    if (visited) (void)for_each_zarr_child(contents, encoding_, each, nullptr, budget_);
-    return visited;
-  }
-
-  const ServedFilePtr& file_;
-  const view::ZarrEncoding encoding_;
-  const Visit& visit_;
-  RequestBudget& budget_;
-  std::vector<Group> left_;
-  std::string path_;
-  std::size_t objects_ = 0;
-};
-
-// Appends the members of a JSON object.
-class MembersText {
- public:
-  explicit MembersText(TreeText& out) : out_(out) {}
-
-  Status add(const std::string& key, std::string_view text) {
-    std::string quoted(std::exchange(first_, false) ? "" : ",");
-    text::append_json_string(key, quoted);
-    H5_TRY(out_.append(ascii_json(quoted) + ":"));
-    return out_.append(text);
-  }
-
- private:
-  TreeText& out_;
-  bool first_ = true;
-};
-
 // The name by which an array's own dimension is called; empty if it is no dimension scale.
 std::string name_of_scale(const WalkedObject& array) {
   const OpenedObject& opened = array.object;
@@ -232,14 +140,25 @@ Result<std::string> node_text(const ZarrSubject& node, RequestBudget& budget) {
   return ascii_json(array.version3_metadata(fill, names.value_or("null"), "{" + attributes.members + "}"));
 }
 
-constexpr std::string_view kGroupText = R"({"zarr_format":2})";
-
 view::AttributeForm form_of(view::ZarrEncoding encoding) {
   return encoding == view::ZarrEncoding::Plain ? view::AttributeForm::Version2
                                                : view::AttributeForm::StrictVersion2;
 }
 
-Result<std::string> array_text(const ZarrSubject& array, RequestBudget& budget) {
+Status append_made(const Result<std::string>& made, TreeText& out) {
+  return made ? out.append(*made) : Status(fail(made.error()));
+}
+
+}  // namespace
+
+Status append_member(std::string_view key, std::string_view json, bool& first, TreeText& out) {
+  std::string quoted(std::exchange(first, false) ? "" : ",");
+  text::append_json_string(key, quoted);
+  H5_TRY(out.append(ascii_json(quoted) + ":"));
+  return out.append(json);
+}
+
+Result<std::string> zarray_text(const ZarrSubject& array, RequestBudget& budget) {
   const OpenedObject& dataset = array.object;
   H5_ASSIGN(const Variable variable, variable_of(*array.file, dataset, budget));
   H5_ASSIGN(const view::ZarrArray shown, view::ZarrArray::of(*variable.description, array.encoding));
@@ -249,7 +168,7 @@ Result<std::string> array_text(const ZarrSubject& array, RequestBudget& budget) 
   return ascii_json(shown.metadata(attributes.fill_value.empty() ? "null" : attributes.fill_value));
 }
 
-Result<std::string> attributes_text(const ZarrSubject& node, RequestBudget& budget) {
+Result<std::string> zattrs_text(const ZarrSubject& node, RequestBudget& budget) {
   const OpenedObject& object = node.object;
   Variable variable;
   std::optional<std::string> names;
@@ -267,46 +186,40 @@ Result<std::string> attributes_text(const ZarrSubject& node, RequestBudget& budg
   return ascii_json("{" + out + "}");
 }
 
-Status append_made(const Result<std::string>& made, TreeText& out) {
-  return made ? out.append(*made) : Status(fail(made.error()));
-}
-
-}  // namespace
-
 Status append_zgroup(const ZarrSubject&, TreeText& out, RequestBudget&) {
-  return out.append(kGroupText);
+  return out.append(kZgroupText);
 }
 
 Status append_zarray(const ZarrSubject& array, TreeText& out, RequestBudget& budget) {
-  return append_made(array_text(array, budget), out);
+  return append_made(zarray_text(array, budget), out);
 }
 
 Status append_zattrs(const ZarrSubject& node, TreeText& out, RequestBudget& budget) {
-  return append_made(attributes_text(node, budget), out);
+  return append_made(zattrs_text(node, budget), out);
 }
 
 Status append_zmetadata(const ZarrSubject& root, TreeText& out, RequestBudget& budget) {
   H5_TRY(out.append(R"({"zarr_consolidated_format":1,"metadata":{)"));
-  MembersText members(out);
+  bool first = true;
   ArrayTexts known(*root.file);
   const auto texts_of = [&](const WalkedObject& walked) -> Result<ArrayTexts::Texts> {
     const ZarrSubject node{root.file, walked.object, walked.array, root.encoding};
-    ArrayTexts::Texts texts{std::string(kGroupText), {}};
+    ArrayTexts::Texts texts{std::string(kZgroupText), {}};
     if (walked.array != nullptr) {
-      H5_ASSIGN(texts.array, array_text(node, budget));
+      H5_ASSIGN(texts.array, zarray_text(node, budget));
       texts.scale = name_of_scale(walked);
     }
-    H5_ASSIGN(texts.attributes, attributes_text(node, budget));
+    H5_ASSIGN(texts.attributes, zattrs_text(node, budget));
     return texts;
   };
   const auto visit = [&](const WalkedObject& walked) -> Status {
     const std::string prefix = walked.path.empty() ? "" : walked.path + "/";
     const auto texts = known.get(walked, [&] { return texts_of(walked); });
     if (!texts) return {};
-    H5_TRY(members.add(prefix + (walked.array != nullptr ? ".zarray" : ".zgroup"), (*texts)->array));
-    return members.add(prefix + ".zattrs", (*texts)->attributes);
+    H5_TRY(append_member(prefix + (walked.array != nullptr ? ".zarray" : ".zgroup"), (*texts)->array, first, out));
+    return append_member(prefix + ".zattrs", (*texts)->attributes, first, out);
   };
-  H5_TRY(StoreWalk(root.file, root.encoding, visit, budget).run());
+  H5_TRY(walk_store(root.file, root.encoding, visit, nullptr, budget));
   return out.append("}}");
 }
 
@@ -316,21 +229,22 @@ Status append_zarr_json(const ZarrSubject& node, TreeText& out, RequestBudget& b
 
 Status append_root_zarr_json(const ZarrSubject& root, TreeText& out, RequestBudget& budget) {
   H5_TRY(out.append(group_node_begin(*root.file, root.object, budget).append(kConsolidated)));
-  MembersText members(out);
+  bool first = true;
   ArrayTexts known(*root.file);
   const auto visit = [&](const WalkedObject& walked) -> Status {
     if (walked.path.empty()) return {};
     if (walked.array == nullptr)
-      return members.add(
+      return append_member(
           walked.path,
-          group_node_begin(*root.file, walked.object, budget).append(kConsolidated).append(kConsolidatedEnd));
+          group_node_begin(*root.file, walked.object, budget).append(kConsolidated).append(kConsolidatedEnd),
+          first, out);
     const auto texts = known.get(walked, [&]() -> Result<ArrayTexts::Texts> {
       H5_ASSIGN(std::string text, node_text({root.file, walked.object, walked.array, root.encoding}, budget));
       return ArrayTexts::Texts{std::move(text), {}, name_of_scale(walked)};
     });
-    return texts ? members.add(walked.path, (*texts)->array) : Status();
+    return texts ? append_member(walked.path, (*texts)->array, first, out) : Status();
   };
-  H5_TRY(StoreWalk(root.file, root.encoding, visit, budget).run());
+  H5_TRY(walk_store(root.file, root.encoding, visit, nullptr, budget));
   return out.append(kConsolidatedEnd);
 }
 

@@ -68,14 +68,14 @@ std::string file_name(std::string_view shown, bool version3) {
   return out;
 }
 
-// Fails with NotFound for datasets that are not shown.
-Status check_shown(ServedFile& file, const OpenedObject& dataset, view::ZarrEncoding encoding) {
+// Why a dataset is not shown; nullopt: it is. An empty reason: there is nothing to be shown.
+Result<std::optional<std::string>> why_unshown(ServedFile& file, const OpenedObject& dataset,
+                                               view::ZarrEncoding encoding) {
   H5_ASSIGN(const DatasetDescriptionPtr description, viewed_description_of(file, dataset));
-  if (!description) return fail(not_shown());
+  if (!description || view::dimension_role(*dataset.snapshot, dataset.object).without_values)
+    return std::string();
   const auto array = view::ZarrArray::of(*description, encoding);
-  if (!array) return fail(not_shown());
-  if (view::dimension_role(*dataset.snapshot, dataset.object).without_values) return fail(not_shown());
-  return {};
+  return array ? std::nullopt : std::optional(array.error().text());
 }
 
 // Whether a soft link that cannot be resolved is one that a store has no entry for: it dangles, or leads to
@@ -84,9 +84,13 @@ bool shows_nothing(const Error& error) {
   return object::leads_nowhere(error) || error.code() == ErrorCode::UnsupportedFeature;
 }
 
-// The object of a link, or of its symlink's target. Fails with NotFound for links that the store does not
-// show. `work`: carries the request's budget.
-Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, view::ZarrEncoding encoding,
+// The object of a link, or of its symlink's target, and why it is not shown if it is a dataset that is not.
+// Fails with NotFound for other links that the store does not show. `work`: carries the request's budget.
+struct Resolved {
+  ZarrChild child;
+  std::optional<std::string> unshown = {};
+};
+Result<Resolved> resolve_any(const GroupContents& group, const format::Link& link, view::ZarrEncoding encoding,
                           object::PathWork& work) {
   RequestBudget& budget = work.budget;
   ServedFile& file = *group.file();
@@ -97,7 +101,7 @@ Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, 
     out.object = *object;
   } else if (link.is(format::LinkType::Hard)) {
     out.symlink = std::get<SymlinkPath>(std::move(target.what));
-    return out;
+    return Resolved{std::move(out)};
   } else {
     if (!link.is(format::LinkType::Soft)) return fail(not_shown());
     const auto address = object::resolve_path(file.metadata(), group.address(), link.target, work);
@@ -108,12 +112,21 @@ Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, 
     if (out.object->object.kind == object::ObjectKind::Group) {
       out.symlink = std::get<SymlinkPath>(std::move(target.what));
       out.object = nullptr;
-      return out;
+      return Resolved{std::move(out)};
     }
   }
   if (out.object->object.kind == object::ObjectKind::Datatype) return fail(not_shown());
-  if (out.is_array()) H5_TRY(check_shown(file, *out.object, encoding));
-  return out;
+  if (!out.is_array()) return Resolved{std::move(out)};
+  H5_ASSIGN(std::optional<std::string> why, why_unshown(file, *out.object, encoding));
+  return Resolved{std::move(out), std::move(why)};
+}
+
+// The same; fails with NotFound for all that the store does not show.
+Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, view::ZarrEncoding encoding,
+                          object::PathWork& work) {
+  H5_ASSIGN(Resolved found, resolve_any(group, link, encoding, work));
+  if (found.unshown) return fail(not_shown());
+  return std::move(found.child);
 }
 
 // The prefix of a variable that is not a coordinate is removed from its name, unless something else has the
@@ -135,7 +148,9 @@ void leave_out(const GroupContents& group, const GroupListing& links, std::size_
   ServedFile& file = *group.file();
   if (file.context().options.logs_failed_reads)
     file.report(file.path_of({group.address(), links.link(position).name}), why);
-  if (omissions == nullptr || omissions->objects.size() > kMostNamed) return;
+  if (omissions == nullptr) return;
+  if (omissions->each) omissions->each(links.name(position), why.text());
+  if (omissions->objects.size() > kMostNamed) return;
   if (omissions->objects.size() == kMostNamed)
     omissions->objects.push_back({"", {ErrorCode::LimitExceeded, "and more that cannot be read"}});
   else
@@ -190,21 +205,26 @@ Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encodi
   object::PathWork work{.budget = budget};
   for (std::size_t i = 0; i < links->size(); ++i) {
     const auto link = group.find_listed(*links, i, budget);
-    auto child = link ? resolve(group, *link, encoding, work) : Result<ZarrChild>(fail(link.error()));
-    if (!child) {
+    auto found = link ? resolve_any(group, *link, encoding, work) : Result<Resolved>(fail(link.error()));
+    if (!found) {
       H5_TRY(budget.check());
-      const Error& why = child.error();
+      const Error& why = found.error();
       if (is_passing(why) && omissions != nullptr)
         omissions->damage = why.within("Group", group.address());
       else if (why.code() != ErrorCode::NotFound)
         leave_out(group, *links, i, why, omissions);
       continue;
     }
-    child->own_name = own_name(group, *child, encoding, work);
-    const bool as_linked = child->own_name == child->link.name;
-    child->shown =
-        zarr_name(as_linked ? std::string(links->name(i)) : encode_name(child->own_name), version3);
-    H5_TRY(each(*std::move(child)));
+    if (found->unshown) {
+      if (omissions != nullptr && omissions->each && !found->unshown->empty())
+        omissions->each(links->name(i), *found->unshown);
+      continue;
+    }
+    ZarrChild& child = found->child;
+    child.own_name = own_name(group, child, encoding, work);
+    const bool as_linked = child.own_name == child.link.name;
+    child.shown = zarr_name(as_linked ? std::string(links->name(i)) : encode_name(child.own_name), version3);
+    H5_TRY(each(std::move(child)));
   }
   if (omissions != nullptr && links->damage() != nullptr) omissions->damage = *links->damage();
   return {};

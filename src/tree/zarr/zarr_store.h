@@ -42,6 +42,8 @@ Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding
 struct ZarrOmissions {
   std::vector<DirectoryListing::LeftOut> objects;
   std::optional<Error> damage;
+  // Called for each of these objects, and for the datasets that the store does not show; may be null.
+  std::function<void(std::string_view name, const std::string& why)> each = nullptr;
 };
 
 // Visits the children in the order of readdir. Objects that cannot be read are logged. `omissions` may be
@@ -49,6 +51,21 @@ struct ZarrOmissions {
 Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
                            const std::function<Status(ZarrChild)>& each, ZarrOmissions* omissions,
                            RequestBudget& budget);
+
+// A group or an array of a store.
+struct WalkedObject {
+  const std::string& path;  // prefix of its keys, without a slash at the end; empty for the root
+  const OpenedObject& object;
+  std::uint64_t group;      // address of the group that links to it
+  const ArrayPlace* array;  // null: it is a group
+};
+// Visits the root and all groups and arrays below it. The children of a group are visited one after another.
+// `omitted`, which may be null, is called for the objects that the store lacks, with their paths. Fails with
+// TooLarge if there are too many objects.
+Status walk_store(const ServedFilePtr& file, view::ZarrEncoding encoding,
+                  const std::function<Status(const WalkedObject&)>& visit,
+                  const std::function<void(const std::string& path, const std::string& why)>& omitted,
+                  RequestBudget& budget);
 
 // The root's place, and that of a group in another.
 StoreGroupPtr root_of(const ServedFilePtr& file);
@@ -67,6 +84,12 @@ struct ZarrSubject {
 Status append_zgroup(const ZarrSubject& group, TreeText& out, RequestBudget& budget);
 Status append_zarray(const ZarrSubject& array, TreeText& out, RequestBudget& budget);
 Status append_zattrs(const ZarrSubject& node, TreeText& out, RequestBudget& budget);
+inline constexpr std::string_view kZgroupText = R"({"zarr_format":2})";
+// The same texts of an array, and .zattrs of a group.
+Result<std::string> zarray_text(const ZarrSubject& array, RequestBudget& budget);
+Result<std::string> zattrs_text(const ZarrSubject& node, RequestBudget& budget);
+// Appends a member to a JSON object that is being written. `first` is set to false.
+Status append_member(std::string_view key, std::string_view json, bool& first, TreeText& out);
 Status append_zmetadata(const ZarrSubject& root, TreeText& out, RequestBudget& budget);
 // The same of version 3: zarr.json of a group or an array, and that of the root, which includes those of all
 // nodes below it.

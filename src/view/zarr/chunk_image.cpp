@@ -18,11 +18,6 @@ void add_zeros(std::uint64_t length, dataset::Pieces& out) {
             nullptr);
 }
 
-DatasetReaderPtr without_padding(const DatasetReaderPtr& dataset) {
-  const auto* const padded = dynamic_cast<const dataset::PaddedDataset*>(dataset.get());
-  return padded != nullptr ? padded->dataset() : dataset;
-}
-
 // See ChunkImage::stored_number. `end`: of the box within the array's extent.
 std::optional<std::uint64_t> number_among_stored(std::span<const std::uint64_t> stored_dims,
                                                  std::span<const std::uint64_t> chunk,
@@ -37,6 +32,11 @@ std::optional<std::uint64_t> number_among_stored(std::span<const std::uint64_t> 
 }
 
 }  // namespace
+
+DatasetReaderPtr without_padding(const DatasetReaderPtr& dataset) {
+  const auto* const padded = dynamic_cast<const dataset::PaddedDataset*>(dataset.get());
+  return padded != nullptr ? padded->dataset() : dataset;
+}
 
 object::DatasetDescription ChunkImage::describe(const object::DatasetDescription& dataset,
                                                 const ZarrArray& array) {
@@ -67,6 +67,8 @@ ChunkImage::ChunkImage(DatasetReaderPtr dataset, const ZarrArray& array, std::ui
     end.push_back(origin_[i] + extent_[i]);
   }
   stored_number_ = number_among_stored(stored_->description().space.dims, chunk_, origin_, end);
+  for (std::size_t i = 0; i < origin_.size(); ++i)
+    all_padding_ = all_padding_ || origin_[i] >= stored_->description().space.dims[i];
   const format::DataLayout& layout = dataset_->description().layout;
   whole_ = layout.cls == format::LayoutClass::Chunked && layout.chunk_dims == chunk_ && extent_ == chunk_ &&
            stored_number_;
@@ -80,6 +82,12 @@ ChunkImage::ChunkImage(DatasetReaderPtr dataset, const ZarrArray& array, std::ui
   if (dims_.empty()) dims_ = chunk_ = extent_ = {1}, origin_ = {0};
   row_bytes_ = chunk_.back() * element_size_;
   rows_ = size() / row_bytes_;
+}
+
+std::optional<dataset::ByteRange> ChunkImage::image_range() const {
+  if (rows_ != 1) return std::nullopt;
+  const std::uint64_t begin = row_major_number(origin_, dims_) * element_size_;
+  return dataset::ByteRange{begin, begin + extent_.back() * element_size_};
 }
 
 Status ChunkImage::read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,

@@ -9,6 +9,9 @@ namespace h5mount::view {
 
 struct StoredCodec;
 
+// The dataset that the file has of one that may be padded.
+DatasetReaderPtr without_padding(const DatasetReaderPtr& dataset);
+
 class ChunkImage final : public dataset::DatasetReader {
  public:
   // `number`: below the array's chunk_count.
@@ -22,6 +25,10 @@ class ChunkImage final : public dataset::DatasetReader {
   // The number of this box among the chunks of that dataset, if the boxes are these; nullopt if elements of
   // the array in it are padding, which the stored chunk does not have.
   std::optional<std::uint64_t> stored_number() const { return stored_number_; }
+  // Whether all elements of the array in the box are padding.
+  bool all_padding() const { return all_padding_; }
+  // The bytes of the dataset's image that the box has, if they are one range of it.
+  std::optional<dataset::ByteRange> image_range() const;
   // Like Derivation::stale_since.
   std::vector<dataset::ByteRange> stale_since(const ChunkImage& before,
                                               std::span<const dataset::ByteRange> stale) const;
@@ -42,6 +49,7 @@ class ChunkImage final : public dataset::DatasetReader {
   std::optional<std::uint64_t> stored_number_;
   std::uint64_t element_size_;
   bool whole_ = false;                         // a chunk of the file
+  bool all_padding_ = false;
   std::vector<std::uint64_t> dims_;            // of the dataset, folded
   std::vector<std::uint64_t> chunk_, origin_;  // of the box, folded
   std::vector<std::uint64_t> extent_;          // of the box within the dataset's extent

@@ -2,6 +2,7 @@
 
 #include "h5mount/base/once_value.h"
 #include "h5mount/dataset/stored_chunks.h"
+#include "../views.h"
 #include "stored_codec.h"
 
 namespace h5mount::view {
@@ -10,25 +11,19 @@ namespace {
 
 using dataset::StoredChunks;
 
-constexpr std::uint64_t kFletcherBytes = 4;
-// The header of a chunk written by HDF5's LZ4 filter: u64 BE its size, u32 BE the size of a block, u32 BE
-// that of the one block as stored.
-constexpr std::uint64_t kLz4HeaderBytes = 16;
-
-// `head` replaces the first `skip` stored bytes; bytes after `end` are cut off.
+// Those of `range`, with `head` before them.
 class StoredBytes final : public ComputedFile {
  public:
   StoredBytes(std::shared_ptr<const ChunkImage> chunk, std::uint64_t number, const StoredChunks& chunks,
-              std::string head, std::uint64_t skip, std::uint64_t end, bool verify)
+              std::string head, ByteRange range, bool verify)
       : chunk_(std::move(chunk)),
         number_(number),
         chunks_(chunks),
         head_(std::make_shared<const std::string>(std::move(head))),
-        skip_(skip),
-        end_(end),
+        range_(range),
         verified_(!verify) {}
 
-  std::uint64_t size() const override { return head_->size() + end_ - skip_; }
+  std::uint64_t size() const override { return head_->size() + range_.end - range_.begin; }
 
   Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess,
               dataset::Pieces& out) const override {
@@ -45,7 +40,7 @@ class StoredBytes final : public ComputedFile {
       length -= part;
     }
     if (length == 0) return {};
-    return chunks_.read_stored(number_, skip_ + offset - head_->size(), length, out);
+    return chunks_.read_stored(number_, range_.begin + offset - head_->size(), length, out);
   }
 
  private:
@@ -53,7 +48,7 @@ class StoredBytes final : public ComputedFile {
   std::uint64_t number_;        // among those of the file
   const StoredChunks& chunks_;  // kept by the chunk's dataset
   std::shared_ptr<const std::string> head_;
-  std::uint64_t skip_, end_;
+  ByteRange range_;
   mutable std::atomic<bool> verified_;
 };
 
@@ -115,21 +110,16 @@ Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chun
   if (number) {
     H5_ASSIGN(stored, chunks->find_stored(*number));
   }
-  const std::uint64_t behind = codec.fletcher32 ? kFletcherBytes : 0;
-  const bool lz4 = codec.compressor == StoredCompressor::Lz4;
-  const std::uint64_t before = lz4 ? kLz4HeaderBytes : 0;
-  // The LZ4 filter stores a block uncompressed if compression would not make it smaller.
-  const bool kept = lz4 && stored.bytes == before + elements + behind;
-  if (!stored.filtered || stored.bytes <= before + behind || kept) {
-    H5_ASSIGN(const std::uint64_t size, frame_size(codec.compressor, elements));
-    const auto framed = std::make_shared<FramedElements>(std::move(chunk), codec, size);
-    if (codec.compressor == StoredCompressor::Bzip2) H5_TRY(framed->measure(budget));
-    return framed;
-  }
-  std::string head;
-  if (lz4) append_le(elements, 4, head);
-  return std::make_shared<const StoredBytes>(std::move(chunk), *number, *chunks, std::move(head), before,
-                                             stored.bytes - behind, codec.fletcher32);
+  auto part = stored_part(codec, stored, elements);
+  if (part)
+    return std::make_shared<const StoredBytes>(std::move(chunk), *number, *chunks, std::move(part->head),
+                                               part->range, codec.fletcher32);
+  const bool plain = codec.compressor == StoredCompressor::None && codec.shuffle == 0;
+  if (plain) return show_as_stored(std::move(chunk));
+  H5_ASSIGN(const std::uint64_t size, frame_size(codec.compressor, elements));
+  const auto framed = std::make_shared<FramedElements>(std::move(chunk), codec, size);
+  if (codec.compressor == StoredCompressor::Bzip2) H5_TRY(framed->measure(budget));
+  return framed;
 }
 
 }  // namespace h5mount::view

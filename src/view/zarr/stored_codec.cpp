@@ -160,8 +160,7 @@ std::string StoredCodec::filters_json() const {
 }
 
 std::optional<StoredCodec> stored_codec(const object::DatasetDescription& dataset) {
-  if (dataset.layout.cls != format::LayoutClass::Chunked || dataset.pipeline.filters.empty())
-    return std::nullopt;
+  if (dataset.layout.cls != format::LayoutClass::Chunked) return std::nullopt;
   std::uint64_t chunk_bytes = dataset.element_size;
   for (const std::uint64_t extent : dataset.layout.chunk_dims) {
     const auto bytes = checked_mul(chunk_bytes, extent);
@@ -175,10 +174,8 @@ std::optional<StoredCodec> stored_codec(const object::DatasetDescription& datase
     const auto compressor = compressor_of(filter.id);
     const bool nothing_yet = out.compressor == StoredCompressor::None;
     if (filter.id == format::kShuffle && out.shuffle == 0 && nothing_yet) {
-      if (filter.client_data.empty() || filter.client_data[0] == 0 ||
-          chunk_bytes % filter.client_data[0] != 0)
-        return std::nullopt;
-      out.shuffle = filter.client_data[0];
+      if (filter.client_data.empty() || filter.client_data[0] != dataset.element_size) return std::nullopt;
+      out.shuffle = dataset.element_size;
     } else if (filter.id == format::kFletcher32) {
       out.fletcher32 = true;
     } else if (compressor && nothing_yet) {
@@ -188,7 +185,8 @@ std::optional<StoredCodec> stored_codec(const object::DatasetDescription& datase
       return std::nullopt;
     }
   }
-  if (chunk_bytes > limits::kMaxFramedChunkBytes || !frame_size(out.compressor, chunk_bytes))
+  const bool framed = !dataset.pipeline.filters.empty();
+  if (framed && (chunk_bytes > limits::kMaxFramedChunkBytes || !frame_size(out.compressor, chunk_bytes)))
     return std::nullopt;
   return out;
 }
@@ -199,6 +197,22 @@ std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset)
       NumpyStrings::in(*dataset.type))
     return std::nullopt;
   return stored_codec(dataset);
+}
+
+std::optional<StoredPart> stored_part(const StoredCodec& codec, const dataset::StoredChunks::Stored& stored,
+                                      std::uint64_t bytes) {
+  constexpr std::uint64_t kFletcherBytes = 4;
+  // The header of a chunk written by HDF5's LZ4 filter: u64 BE its size, u32 BE the size of a block, u32 BE
+  // that of the one block as stored.
+  constexpr std::uint64_t kLz4HeaderBytes = 16;
+  const bool lz4 = codec.compressor == StoredCompressor::Lz4;
+  const std::uint64_t before = lz4 ? kLz4HeaderBytes : 0, behind = codec.fletcher32 ? kFletcherBytes : 0;
+  if (!stored.filtered || stored.bytes <= before + behind) return std::nullopt;
+  // The LZ4 filter stores a block uncompressed if compression would not make it smaller.
+  if (lz4 && stored.bytes == before + bytes + behind) return std::nullopt;
+  StoredPart out{{}, {before, stored.bytes - behind}};
+  if (lz4) append_le(bytes, 4, out.head);
+  return out;
 }
 
 Result<std::uint64_t> frame_size(StoredCompressor compressor, std::uint64_t bytes) {

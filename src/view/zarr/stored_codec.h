@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "h5mount/dataset/stored_chunks.h"
 #include "h5mount/object/object.h"
 
 namespace h5mount::view {
@@ -15,7 +16,7 @@ enum class StoredCompressor : std::uint8_t { None, Zlib, Blosc, Zstd, Lz4, Bzip2
 
 struct StoredCodec {
   StoredCompressor compressor = StoredCompressor::None;
-  std::uint64_t shuffle = 0;  // size of the elements whose bytes were shuffled first; 0: no shuffle
+  std::uint64_t shuffle = 0;  // bytes of an element, if these were shuffled first; 0: no shuffle
   bool fletcher32 = false;    // a checksum of four bytes follows the compressed ones
   std::uint64_t item_bytes = 1;
 
@@ -24,10 +25,20 @@ struct StoredCodec {
 };
 
 // Returns nullopt if the dataset is not chunked, or if there is no such codec for its filters in their order.
+// So it is for a shuffle by another size than the elements', which zarrita.js takes for one by theirs.
 std::optional<StoredCodec> stored_codec(const object::DatasetDescription& dataset);
 
 // The same; nullopt also if the dataset's elements are not served as stored (ZarrType).
 std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset);
+
+// The part of a stored chunk that is the chunk of an array with this codec, whose elements take `bytes`; what
+// `head` has stands before it. nullopt: the chunk was never written, or not all filters were applied to it.
+struct StoredPart {
+  std::string head;
+  ByteRange range;
+};
+std::optional<StoredPart> stored_part(const StoredCodec& codec, const dataset::StoredChunks::Stored& stored,
+                                      std::uint64_t bytes);
 
 // The size of a frame around `bytes` bytes (for bzip2 the largest possible), and the function that appends a
 // frame of `bytes` to `out`. Both fail with LimitExceeded if the codec cannot hold so many bytes.

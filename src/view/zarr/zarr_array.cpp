@@ -13,19 +13,26 @@ namespace h5mount::view {
 
 namespace {
 
-constexpr std::uint64_t kChunkBytes = 8U << 20;    // of datasets without chunks of their own
-constexpr std::uint64_t kMaxOneChunk = 16U << 20;  // the largest that is one chunk
+// The bytes of a chunk of a dataset without chunks of its own, and the largest dataset that is one chunk.
+struct ChunkBytes {
+  std::uint64_t usual, most_of_one;
+};
+// Those of the stored form may be ranges of the file, which readers fetch whole.
+ChunkBytes chunk_bytes(ZarrEncoding encoding) {
+  if (encoding == ZarrEncoding::Stored) return {4U << 20, 4U << 20};
+  return {8U << 20, 16U << 20};
+}
 
 // Each chunk is one run of the image: whole trailing dimensions as far as they fit, a part of the dimension
 // before them, and one index in each of the other dimensions.
-std::vector<std::uint64_t> cut(const object::DatasetDescription& dataset) {
+std::vector<std::uint64_t> cut(const object::DatasetDescription& dataset, ChunkBytes bytes_of) {
   std::vector<std::uint64_t> out(dataset.space.dims);
   for (std::uint64_t& extent : out) extent = std::max<std::uint64_t>(extent, 1);
-  if (dataset.image_bytes <= kMaxOneChunk) return out;
+  if (dataset.image_bytes <= bytes_of.most_of_one) return out;
   std::uint64_t bytes = dataset.element_size;
   bool full = false;
   for (std::size_t i = out.size(); i-- > 0;) {
-    const std::uint64_t most = full ? 1 : std::max<std::uint64_t>(kChunkBytes / bytes, 1);
+    const std::uint64_t most = full ? 1 : std::max<std::uint64_t>(bytes_of.usual / bytes, 1);
     full = full || out[i] > most;
     out[i] = std::min(out[i], most);
     bytes *= out[i];
@@ -33,7 +40,8 @@ std::vector<std::uint64_t> cut(const object::DatasetDescription& dataset) {
   return out;
 }
 
-// The dataset's own chunks, cut to the extent, as netCDF's reader refuses a chunk that is longer.
+// The dataset's own chunks, cut to the extent, as netCDF's reader refuses a chunk that is longer. Chunks that
+// are handed on as they are stored cannot be cut.
 std::vector<std::uint64_t> own_chunks(const object::DatasetDescription& dataset) {
   std::vector<std::uint64_t> out = dataset.layout.chunk_dims;
   for (std::size_t i = 0; i < out.size(); ++i)
@@ -52,7 +60,7 @@ Result<ZarrArray> ZarrArray::of(const object::DatasetDescription& dataset, ZarrE
   const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked &&
                        dataset.layout.chunk_dims.size() == out.shape_.size();
   const auto codec = encoding == ZarrEncoding::Stored && chunked ? zarr_codec(dataset) : std::nullopt;
-  out.chunk_ = codec ? dataset.layout.chunk_dims : chunked ? own_chunks(dataset) : cut(dataset);
+  out.chunk_ = codec ? dataset.layout.chunk_dims : chunked ? own_chunks(dataset) : cut(dataset, chunk_bytes(encoding));
   if (codec) out.compressor_ = codec->compressor_json();
   if (codec || out.type_.variable_strings)
     out.filters_ = codec ? codec->filters_json() : R"([{"id":"vlen-utf8"}])";

@@ -1,0 +1,72 @@
+// References: where the chunks of a dataset's array in the store `stored.zarr` lie in files, for readers of
+// Zarr that take them from there themselves. A chunk whose bytes no file holds as that store shows them is
+// made, and handed on with the references. Threads: any.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "h5mount/view/zarr.h"
+
+namespace h5mount::view {
+
+// Where an array's chunks come from.
+enum class ReferenceForm : std::uint8_t {
+  Chunks,   // chunks of the file; some may have to be made
+  Runs,     // runs of the image, which files hold as they are
+  Made,     // all are made, as there is no range that readers could take: compact data, strings, padding
+  Decoded,  // all are made, as no codec of the readers decodes what is stored
+};
+struct ReferenceRule {
+  ReferenceForm form;
+  std::string reason = {};  // of Made and Decoded: why, a short phrase
+};
+// Pure: from the description alone. `dataset`: of a type that zarr_type accepts.
+ReferenceRule reference_rule(const object::DatasetDescription& dataset);
+
+struct ReferencedChunk {
+  std::uint64_t number = 0;  // in the array's grid, row-major
+  // The file that holds the chunk's bytes [offset, offset + length); null: the chunk is made. Bytes behind
+  // the array's extent are undefined.
+  const io::ByteSource* file = nullptr;
+  std::uint64_t offset = 0, length = 0;
+  // Of a chunk that is made: all elements are the same one, for every chunk of the array that is marked so,
+  // as nothing in it was ever written, or as all of it is behind the end of the dataset.
+  enum Constant : std::uint8_t { kNone, kUnwritten, kPadding };
+  Constant constant = kNone;
+};
+
+// Bytes as they stand in references that are JSON: a string of base64.
+std::string base64_text(ByteSpan bytes);
+
+// The references of one state of a dataset.
+class ReferencedArray {
+ public:
+  // `source`: the dataset as the store shows it. Fails as ZarrArray::of does.
+  static Result<ReferencedArray> of(Source source);
+
+  const ZarrArray& array() const { return array_; }
+  const ReferenceRule& rule() const { return rule_; }
+
+  // Visits the chunks in the order of their numbers; reads the index, and no data. An error of a visit ends
+  // the walk and is returned.
+  Status for_each(const std::function<Status(const ReferencedChunk&)>& visit, RequestBudget& budget) const;
+
+  // The file of a chunk in `stored.zarr`.
+  Result<ComputedFilePtr> made(std::uint64_t number, RequestBudget& budget) const;
+  // The bytes of a chunk that is constant, compressed where the array has a compressor. Fails with TooLarge
+  // if they are more than `most`.
+  Result<std::string> constant(std::uint64_t number, std::uint64_t most, RequestBudget& budget) const;
+
+ private:
+  ReferencedArray(Source source, ZarrArray array);
+  Status visit_chunks(const std::function<Status(const ReferencedChunk&)>& visit, RequestBudget& budget) const;
+  Status visit_runs(const std::function<Status(const ReferencedChunk&)>& visit, RequestBudget& budget) const;
+
+  Source source_;
+  ZarrArray array_;
+  ReferenceRule rule_;
+  std::uint64_t chunk_bytes_ = 0;  // as stored, without filters
+};
+
+}  // namespace h5mount::view

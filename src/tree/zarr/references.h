@@ -1,0 +1,70 @@
+// References: what readers of Zarr need to read a file's arrays without h5mount (view/reference.h): the
+// metadata of stored.zarr, and for each chunk the place of its bytes, or the bytes themselves. Forms in which
+// they are written are sinks. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../core/served_file.h"
+#include "../views/virtual_nodes.h"
+#include "h5mount/view/zarr.h"
+
+namespace h5mount::tree {
+
+// A form that is being written. An error of a function ends the walk.
+class ReferenceSink {
+ public:
+  virtual ~ReferenceSink() = default;
+
+  // `key`: of a store of version 2, such as a/.zarray; `json`: its text.
+  virtual Status add_metadata(const std::string& key, std::string_view json) = 0;
+
+  // The chunks of an array follow, each once, in the order of their numbers. `paths`: all its names in the
+  // store; valid until `end_array`.
+  virtual Status begin_array(std::span<const std::string> paths, const view::ZarrArray& array) = 0;
+  virtual Status add_range(std::uint64_t chunk, std::string_view url, std::uint64_t offset,
+                           std::uint64_t length) = 0;
+  virtual Status add_bytes(std::uint64_t chunk, std::string_view bytes) = 0;
+  // `kept`: whether the array is part of the references; if not, what was added since `begin_array` is not
+  // either.
+  virtual void end_array(bool kept) = 0;
+};
+
+// What became of a file's chunks and arrays, counted by the keys of the store: a dataset with two names
+// counts twice.
+struct ReferenceSummary {
+  std::uint64_t direct = 0, held = 0, served = 0;
+  struct LeftOut {
+    std::string path, why;
+  };
+  std::vector<LeftOut> left_out;  // the first of them
+  std::uint64_t more = 0;         // how many others
+  struct File {
+    std::string url;
+    std::uint64_t size = 0;
+    std::int64_t modified = 0;  // nanoseconds since 1970
+    std::string entity_tag;     // empty: its server states none, or it is local
+  };
+  std::vector<File> files;  // the references are of these; the mounted one first
+
+  // The value of user.hdf5.references, and the text that tells of the files: JSON.
+  std::string text() const;
+  std::string files_text() const;
+};
+using ReferenceSummaryPtr = std::shared_ptr<const ReferenceSummary>;
+
+Result<ReferenceSummary> write_references(const ServedFilePtr& file, ReferenceSink& sink,
+                                          RequestBudget& budget);
+
+// The summary of the file's newest snapshot, which takes a walk of all indexes of chunks, once.
+Result<ReferenceSummaryPtr> reference_summary(const ServedFilePtr& file, RequestBudget& budget);
+
+// Whether the mount shows references: it does not if they would name a path that must not be told.
+bool shows_references(const MountContext& context);
+
+}  // namespace h5mount::tree

@@ -1,0 +1,197 @@
+#include "h5mount/view/reference.h"
+
+#include <algorithm>
+#include <array>
+
+#include "../numpy_strings.h"
+#include "chunk_image.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/base/row_major.h"
+#include "number_forms.h"
+#include "repeated_frame.h"
+#include "stored_codec.h"
+
+namespace h5mount::view {
+
+namespace {
+
+using dataset::StoredChunks;
+
+std::string filters_reason(const object::DatasetDescription& dataset) {
+  std::string out = "no codec of Zarr for";
+  for (const format::FilterDescription& filter : dataset.pipeline.filters)
+    out.append(out.back() == 'r' ? " filter " : ", ").append(text::filter_name(filter));
+  return out;
+}
+
+// Why elements of the type are made for Zarr; empty: they are as stored.
+std::string made_elements(const object::DatasetDescription& dataset) {
+  const auto type = zarr_type(*dataset.type, ZarrEncoding::Stored);
+  if (!type) return type.error().text();
+  if (type->variable_strings) return "strings of variable length";
+  if (!type->is_stored_form(dataset.element_size)) return "elements that are stored with padding";
+  if (NumpyStrings::in(*dataset.type)) return "strings with other bytes behind their end than zeros";
+  return {};
+}
+
+}  // namespace
+
+ReferenceRule reference_rule(const object::DatasetDescription& dataset) {
+  using enum ReferenceForm;
+  if (std::string why = made_elements(dataset); !why.empty()) return {Made, std::move(why)};
+  switch (dataset.layout.cls) {
+    case format::LayoutClass::Compact:
+      return {Made, "compact data"};
+    case format::LayoutClass::Contiguous:
+      return {Runs};
+    case format::LayoutClass::Virtual:
+      return {Decoded, "a virtual dataset"};
+    case format::LayoutClass::Structured:
+      return {Decoded, "sparse storage"};
+    case format::LayoutClass::Chunked:
+      break;
+  }
+  const auto codec = stored_codec(dataset);
+  // LZ4 of Zarr has another header than HDF5's.
+  if (!codec || codec->compressor == StoredCompressor::Lz4) return {Decoded, filters_reason(dataset)};
+  return {Chunks};
+}
+
+std::string base64_text(ByteSpan bytes) {
+  return base64(bytes).insert(1, "base64:");
+}
+
+ReferencedArray::ReferencedArray(Source source, ZarrArray array)
+    : source_(std::move(source)),
+      array_(std::move(array)),
+      rule_(reference_rule(source_.reader->description())),
+      chunk_bytes_(ChunkImage::describe(source_.reader->description(), array_).image_bytes) {}
+
+Result<ReferencedArray> ReferencedArray::of(Source source) {
+  H5_ASSIGN(ZarrArray array, ZarrArray::of(source.reader->description(), ZarrEncoding::Stored));
+  return ReferencedArray(std::move(source), std::move(array));
+}
+
+Status ReferencedArray::for_each(const std::function<Status(const ReferencedChunk&)>& visit,
+                                 RequestBudget& budget) const {
+  if (const auto problem = source_.reader->problem()) return fail(*problem);
+  switch (rule_.form) {
+    case ReferenceForm::Chunks:
+      return visit_chunks(visit, budget);
+    case ReferenceForm::Runs:
+      return visit_runs(visit, budget);
+    default:
+      break;
+  }
+  for (std::uint64_t number = 0; number < array_.chunk_count(); ++number) {
+    H5_TRY(budget.spend(limits::kStepsPerSourceRead));
+    H5_TRY(visit({.number = number}));
+  }
+  return {};
+}
+
+Status ReferencedArray::visit_chunks(const std::function<Status(const ReferencedChunk&)>& visit,
+                                     RequestBudget& budget) const {
+  constexpr std::uint64_t kStepsPerChunk = 4;
+  const auto codec = zarr_codec(source_.reader->description());
+  // The dataset may be padded to the length of a dimension.
+  const DatasetReaderPtr stored = without_padding(source_.reader);
+  const StoredChunks* const chunks = dataset::stored_chunks_of(*stored);
+  const bool padded = stored != source_.reader;
+  if (!codec || (chunks == nullptr && stored->size() > 0 && stored->storage_bytes_known() != 0))
+    return fail({ErrorCode::Internal, "chunks that have no index"});
+  const auto show = [&](std::uint64_t number, const StoredChunks::Stored& found,
+                        ReferencedChunk::Constant unwritten = ReferencedChunk::kUnwritten) {
+    ReferencedChunk out{.number = number};
+    if (found.bytes == 0) out.constant = unwritten;
+    const auto part = stored_part(*codec, found, chunk_bytes_);
+    if (part) {
+      const std::uint64_t length = part->range.end - part->range.begin;
+      if (const auto place = chunks->source().place_of(found.address + part->range.begin, length)) {
+        out.file = place->file;
+        out.offset = place->offset;
+        out.length = length;
+      }
+    }
+    return visit(out);
+  };
+  std::array<StoredChunks::Stored, 512> run;
+  const std::uint64_t count = array_.chunk_count();
+  for (std::uint64_t number = 0; number < count;) {
+    if (chunks == nullptr || padded) {
+      const ChunkImage image(source_.reader, array_, number);
+      StoredChunks::Stored found;
+      const auto own = chunks != nullptr ? image.stored_number() : std::nullopt;
+      if (own) {
+        H5_ASSIGN(found, chunks->find_stored(*own));
+      }
+      H5_TRY(budget.spend(kStepsPerChunk * 16));
+      if (image.all_padding())
+        H5_TRY(show(number, {}, ReferencedChunk::kPadding));
+      else if (own || (chunks == nullptr && !padded))
+        H5_TRY(show(number, found));
+      else  // padded in part, or as good as: it has elements of its own
+        H5_TRY(visit({.number = number}));
+      ++number;
+      continue;
+    }
+    const auto some = static_cast<std::size_t>(std::min<std::uint64_t>(run.size(), count - number));
+    H5_TRY(chunks->find_stored_run(number, std::span(run).first(some)));
+    H5_TRY(budget.spend(kStepsPerChunk * some));
+    for (std::size_t i = 0; i < some; ++i) H5_TRY(show(number + i, run[i]));
+    number += some;
+  }
+  return {};
+}
+
+Status ReferencedArray::visit_runs(const std::function<Status(const ReferencedChunk&)>& visit,
+                                   RequestBudget& budget) const {
+  const dataset::DatasetReader& reader = *source_.reader;
+  for (std::uint64_t number = 0; number < array_.chunk_count(); ++number) {
+    H5_TRY(budget.spend(limits::kStepsPerSourceRead));
+    ReferencedChunk out{.number = number};
+    const auto range = ChunkImage(source_.reader, array_, number).image_range();
+    if (range) {
+      H5_ASSIGN(const dataset::WrittenRun written, reader.written_run(range->begin, budget));
+      const bool unwritten = !written.written && written.end >= range->end;
+      if (unwritten) out.constant = ReferencedChunk::kUnwritten;
+      const auto run = unwritten ? std::nullopt : reader.stored_place(range->begin);
+      // Readers take whole chunks. What the last one has behind the extent may be anything that is in the file.
+      const auto place = run && run->length >= range->end - range->begin
+                             ? run->source->place_of(run->offset, chunk_bytes_)
+                             : std::nullopt;
+      if (place) {
+        out.file = place->file;
+        out.offset = place->offset;
+        out.length = chunk_bytes_;
+      }
+    }
+    H5_TRY(visit(out));
+  }
+  return {};
+}
+
+Result<ComputedFilePtr> ReferencedArray::made(std::uint64_t number, RequestBudget& budget) const {
+  Source source = source_;
+  source.reader = std::make_shared<const ChunkImage>(source_.reader, array_, number);
+  return zarr_chunk_view(ZarrEncoding::Stored).make(std::move(source), {}, budget);
+}
+
+Result<std::string> ReferencedArray::constant(std::uint64_t number, std::uint64_t most,
+                                              RequestBudget& budget) const {
+  const std::uint64_t element = source_.reader->description().element_size;
+  const StoredCodec codec = zarr_codec(source_.reader->description()).value_or(StoredCodec{.item_bytes = element});
+  const bool packed = codec.compressor != StoredCompressor::None;
+  if (chunk_bytes_ > (packed ? limits::kMaxFramedChunkBytes : most))
+    return fail({ErrorCode::TooLarge, "a chunk that was never written is too large to be held inside"});
+  H5_TRY(budget.spend(limits::kStepsPerTextByte * chunk_bytes_));
+  std::vector<std::byte> value(static_cast<std::size_t>(element));
+  H5_TRY(ChunkImage(source_.reader, array_, number).read_into(0, value, budget));
+  std::string out;
+  H5_TRY(append_repeated_frame(codec, value, chunk_bytes_ / element, out));
+  if (out.size() > most)
+    return fail({ErrorCode::TooLarge, "a chunk that was never written is too large to be held inside"});
+  return out;
+}
+
+}  // namespace h5mount::view
