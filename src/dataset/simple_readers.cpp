@@ -166,8 +166,7 @@ class ExternalReader final : public DatasetReader {
     const auto source = raw_file(part.segment->file);
     const auto at = checked_add(part.segment->offset, offset - part.start);
     if (!source || !at || *at >= (*source)->size()) return std::nullopt;
-    return StoredRun{*source, *at,
-                     std::min(part.length - (offset - part.start), (*source)->size() - *at)};
+    return StoredRun{*source, *at, std::min(part.length - (offset - part.start), (*source)->size() - *at)};
   }
 
   NamedSources named_sources(std::size_t most, RequestBudget&) const override {

@@ -5,6 +5,7 @@
 #include "h5mount/front/commands.h"
 #include "h5mount/front/path_walk.h"
 #include "h5mount/text/json_writer.h"
+#include "h5mount/tree/xattr_list.h"
 #include "xattrs.h"
 
 namespace h5mount::front {
@@ -31,6 +32,9 @@ Status stat_one(const Context& context, const std::string& path) {
   json.key("xattrs").begin_object();
   for (const auto& [name, value] : read_xattrs(*context.tree, found, context.failed))
     json.member(name, value);
+  // It is answered by name, and lists do not name it, as it takes a walk of all chunk indexes.
+  if (const auto told = context.tree->get_xattr(found.node.id(), tree::kReferencesXattr))
+    json.member(tree::kReferencesXattr, *told);
   json.end_object().end_object();
   line += '\n';
   H5_TRY(context.out.add(line));

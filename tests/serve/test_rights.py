@@ -1,6 +1,7 @@
 """Who may read through a server, and what: files that a file names, sockets, tokens."""
 import base64
 import http.client
+import json
 import os
 import signal
 import socket
@@ -13,7 +14,7 @@ import urllib.request
 import h5py
 import numpy as np
 
-from serving import Serve, ServeTest
+from serving import Serve, ServeTest, write_example
 from support.program import H5MOUNT, installed, run, terminate
 
 
@@ -99,6 +100,16 @@ class ServeRights(ServeTest):
         assert "not all users may read it" in p.stderr, p
         with Serve("paper.h5") as s:
             assert s.get("/own").status == 200 and s.get("/raw").status == 403
+
+    def test_references_tell_no_path(self):
+        write_example()
+        with Serve("f.h5") as s:
+            self.assertEqual(s.get("/.h5/references.json").status, 404)
+            self.assertEqual(s.get("/.h5/").data.count(b"references.json"), 0)
+        with Serve("-o", "url=https://h.example/run", "f.h5") as s:
+            made = s.get("/.h5/references.json")
+            self.assertEqual(json.loads(made.data)["refs"]["deflated/3"][0], "https://h.example/run/f.h5")
+            self.assertNotIn(os.getcwd().encode(), made.data)
 
     def test_of_a_directory_only_what_all_may_read_is_sent(self):
         os.makedirs("all/private")

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Holds the references of HDF5 files against h5py, by hand: compare_references.py H5MOUNT FILE…
 
-Mounts each file on a directory of its own, takes /.h5/references.json and, while nothing is mounted any more,
-opens it with fsspec and zarr-python. Each dataset is compared by dtype, shape and elements, and must be there or
-be named, with a reason, by user.hdf5.references. What cannot be compared is counted by reason; the exit status
-is 1 where anything differs."""
+Mounts each file on a directory of its own, takes /.h5/references.json and, while nothing is mounted any
+more, opens it with fsspec and zarr-python. Each dataset is compared by dtype, shape and elements, and must
+be there or be named, with a reason, by user.hdf5.references. What cannot be compared is counted by reason;
+the exit status is 1 where anything differs."""
 
 import collections
 import json

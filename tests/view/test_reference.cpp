@@ -56,14 +56,14 @@ TEST(ReferenceRule, ChunksThatReadersDecodeAreThoseOfTheFile) {
 TEST(ReferenceRule, OtherFiltersAreDecodedForThem) {
   for (const auto& filters : std::vector<std::vector<std::uint16_t>>{
            {format::kLz4},
-           {4},                                       // szip
-           {5},                                       // n-bit
-           {6},                                       // scale-offset
-           {32'000},                                  // LZF
-           {32'008},                                  // bitshuffle
-           {32'026},                                  // Blosc2
-           {format::kDeflate, format::kDeflate},      // two of one kind
-           {format::kFletcher32, format::kDeflate},   // the checksum is compressed too
+           {4},                                      // szip
+           {5},                                      // n-bit
+           {6},                                      // scale-offset
+           {32'000},                                 // LZF
+           {32'008},                                 // bitshuffle
+           {32'026},                                 // Blosc2
+           {format::kDeflate, format::kDeflate},     // two of one kind
+           {format::kFletcher32, format::kDeflate},  // the checksum is compressed too
            {format::kDeflate, format::kShuffle}}) {  // the wrong order
     const auto rule = reference_rule(chunked(filters));
     EXPECT_EQ(rule.form, ReferenceForm::Decoded) << filters[0];

@@ -33,7 +33,8 @@ TEST_P(RepeatedFrame, HoldsTheElementAsOftenAsAsked) {
         std::string frame;
         ASSERT_TRUE(append_repeated_frame(codec, element, count, frame)) << size << " " << count;
         std::vector<filter::FilterSpec> specs;
-        if (shuffled) specs.emplace_back().id = 2, specs.back().client_data = {static_cast<std::uint32_t>(size)};
+        if (shuffled)
+          specs.emplace_back().id = 2, specs.back().client_data = {static_cast<std::uint32_t>(size)};
         specs.emplace_back().id = filter;
         const auto pipeline = filter::FilterPipeline::make(specs, expected.size());
         ASSERT_TRUE(pipeline);

@@ -65,7 +65,8 @@ class ByteSource {
   }
 
   // The one file that holds the bytes [offset, offset + length) as they are, and the offset in it: for those
-  // who tell others where bytes lie. nullopt: several files do, or none. The file lives as long as the source.
+  // who tell others where bytes lie. nullopt: several files do, or none. The file lives as long as the
+  // source.
   struct Place {
     const ByteSource* file;
     std::uint64_t offset;

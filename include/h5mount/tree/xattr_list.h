@@ -8,6 +8,8 @@
 
 namespace h5mount::tree {
 
+// Of a file's root: what its references hold, and what they leave out (JSON).
+inline constexpr std::string_view kReferencesXattr = "user.hdf5.references";
 // In a list that cannot hold all names this one is the first. Its value is JSON: how many names the list
 // lacks, and where each of them is a file.
 inline constexpr std::string_view kMoreAttributes = "user.hdf5.more_attributes";

@@ -60,7 +60,8 @@ class ReferencedArray {
 
  private:
   ReferencedArray(Source source, ZarrArray array);
-  Status visit_chunks(const std::function<Status(const ReferencedChunk&)>& visit, RequestBudget& budget) const;
+  Status visit_chunks(const std::function<Status(const ReferencedChunk&)>& visit,
+                      RequestBudget& budget) const;
   Status visit_runs(const std::function<Status(const ReferencedChunk&)>& visit, RequestBudget& budget) const;
 
   Source source_;

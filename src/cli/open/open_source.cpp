@@ -166,7 +166,8 @@ Result<OpenedSources> open_sources(const SourceArguments& words, const MountOpti
     named.push_back(std::move(source));
   }
   if (named.size() > 1 && !options.references.url.empty())
-    return fail({ErrorCode::InvalidValue, "url= stands for the directory of one source, and these are several"});
+    return fail(
+        {ErrorCode::InvalidValue, "url= stands for the directory of one source, and these are several"});
   if (named.size() == 1) {
     out.many = std::move(named.front().directory);
     if (!words.far()) tree::tell_of_left_out(*out.many);

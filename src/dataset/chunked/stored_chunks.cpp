@@ -14,8 +14,7 @@ namespace {
 StoredChunks::Stored stored_as(const ChunkStore& store, std::uint64_t chunk,
                                const chunk::ChunkRecord& record) {
   if (!record.allocated()) return {};
-  const bool filtered =
-      !store.filtered() || (record.filter_mask == 0 && !store.stored_plain(chunk, record));
+  const bool filtered = !store.filtered() || (record.filter_mask == 0 && !store.stored_plain(chunk, record));
   return {record.stored_size, filtered, record.address};
 }
 

@@ -35,7 +35,7 @@ struct MountContext {
   std::shared_ptr<ExternalFiles> external;
   std::shared_ptr<OpenNodes> open_nodes;
   // user.hdf5.references of the root, which the folder `zarr` answers: `text` is null if there are none.
-  // Listings name it once references were read, as it takes a walk of all chunk indexes.
+  // Listings name it once references were opened, as it takes a walk of all chunk indexes.
   struct ReferencesXattr {
     Result<std::string> (*text)(const std::shared_ptr<ServedFile>& file, RequestBudget& budget) = nullptr;
     std::atomic<bool> listed = false;

@@ -272,7 +272,6 @@ Gathered gather(ServedFile& file, const OpenedObject& opened, bool with_problem,
 }
 
 constexpr std::string_view kLargeAttributes = "large_attributes";
-constexpr std::string_view kReferences = "references";
 
 bool has_references(const ServedFile& file, const OpenedObject& object) {
   return file.context().references->text != nullptr && file.file() == file.context().mounted_file() &&
@@ -355,7 +354,7 @@ Text structure_text(ServedFile& file, const OpenedObject& opened, std::string_vi
   if (name == kMoreAttributes.substr(kStructurePrefix.size()))
     return more_attributes_text(file, opened, budget);
   if (name == kLargeAttributes) return large_attributes_text(file, opened, budget);
-  if (name == kReferences && has_references(file, opened))
+  if (name == kReferencesXattr.substr(kStructurePrefix.size()) && has_references(file, opened))
     return file.context().references->text(file.shared_from_this(), budget);
   for (const XattrLine& line : kTable) {
     if (line.name != name) continue;
@@ -379,8 +378,7 @@ Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const Open
     list.push_back(std::string(prefix).append(name));
   };
   for (const std::string_view line : names.lines) add(kStructurePrefix, line);
-  if (has_references(file, object) && file.context().references->listed)
-    add(kStructurePrefix, kReferences);
+  if (has_references(file, object) && file.context().references->listed) list.emplace_back(kReferencesXattr);
   if (!names.large_lines.empty() || !names.attributes.large.empty()) add(kStructurePrefix, kLargeAttributes);
   for (const std::string& name : names.attributes.listed) add(kPrefix, name);
   return list;

@@ -150,8 +150,7 @@ class ReferencesWriter {
 
   Status add_range(const view::ReferencedChunk& chunk, const Named& named) {
     const auto number = file_number(*chunk.file);
-    if (!number)
-      return refuse("its bytes are in a file outside of the directory that url= stands for");
+    if (!number) return refuse("its bytes are in a file outside of the directory that url= stands for");
     summary_.direct += named.paths.size();
     return of_sink(sink_.add_range(chunk.number, summary_.files[*number].url, chunk.offset, chunk.length));
   }
@@ -284,7 +283,8 @@ struct KeptSummary {
 
 std::string ReferenceSummary::text() const {
   constexpr std::size_t kRest = 200;
-  std::string out = fmt::format(R"({{"direct":{},"inline":{},"served":{},"left_out":{{)", direct, held, served);
+  std::string out =
+      fmt::format(R"({{"direct":{},"inline":{},"served":{},"left_out":{{)", direct, held, served);
   std::uint64_t cut = more;
   bool first = true;
   for (const LeftOut& one : left_out) {

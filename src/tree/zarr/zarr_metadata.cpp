@@ -216,7 +216,8 @@ Status append_zmetadata(const ZarrSubject& root, TreeText& out, RequestBudget& b
     const std::string prefix = walked.path.empty() ? "" : walked.path + "/";
     const auto texts = known.get(walked, [&] { return texts_of(walked); });
     if (!texts) return {};
-    H5_TRY(append_member(prefix + (walked.array != nullptr ? ".zarray" : ".zgroup"), (*texts)->array, first, out));
+    H5_TRY(append_member(prefix + (walked.array != nullptr ? ".zarray" : ".zgroup"), (*texts)->array, first,
+                         out));
     return append_member(prefix + ".zattrs", (*texts)->attributes, first, out);
   };
   H5_TRY(walk_store(root.file, root.encoding, visit, nullptr, budget));

@@ -90,8 +90,8 @@ struct Resolved {
   ZarrChild child;
   std::optional<std::string> unshown = {};
 };
-Result<Resolved> resolve_any(const GroupContents& group, const format::Link& link, view::ZarrEncoding encoding,
-                          object::PathWork& work) {
+Result<Resolved> resolve_any(const GroupContents& group, const format::Link& link,
+                             view::ZarrEncoding encoding, object::PathWork& work) {
   RequestBudget& budget = work.budget;
   ServedFile& file = *group.file();
   ZarrChild out{.shown = {}, .own_name = link.name, .link = link, .object = nullptr, .symlink = {}};

@@ -48,7 +48,7 @@ class ChunkImage final : public dataset::DatasetReader {
   DatasetReaderPtr dataset_, stored_;
   std::optional<std::uint64_t> stored_number_;
   std::uint64_t element_size_;
-  bool whole_ = false;                         // a chunk of the file
+  bool whole_ = false;  // a chunk of the file
   bool all_padding_ = false;
   std::vector<std::uint64_t> dims_;            // of the dataset, folded
   std::vector<std::uint64_t> chunk_, origin_;  // of the box, folded

@@ -156,7 +156,8 @@ Status ReferencedArray::visit_runs(const std::function<Status(const ReferencedCh
       const bool unwritten = !written.written && written.end >= range->end;
       if (unwritten) out.constant = ReferencedChunk::kUnwritten;
       const auto run = unwritten ? std::nullopt : reader.stored_place(range->begin);
-      // Readers take whole chunks. What the last one has behind the extent may be anything that is in the file.
+      // Readers take whole chunks. What the last one has behind the extent may be anything that is in the
+      // file.
       const auto place = run && run->length >= range->end - range->begin
                              ? run->source->place_of(run->offset, chunk_bytes_)
                              : std::nullopt;
@@ -180,7 +181,8 @@ Result<ComputedFilePtr> ReferencedArray::made(std::uint64_t number, RequestBudge
 Result<std::string> ReferencedArray::constant(std::uint64_t number, std::uint64_t most,
                                               RequestBudget& budget) const {
   const std::uint64_t element = source_.reader->description().element_size;
-  const StoredCodec codec = zarr_codec(source_.reader->description()).value_or(StoredCodec{.item_bytes = element});
+  const StoredCodec codec =
+      zarr_codec(source_.reader->description()).value_or(StoredCodec{.item_bytes = element});
   const bool packed = codec.compressor != StoredCompressor::None;
   if (chunk_bytes_ > (packed ? limits::kMaxFramedChunkBytes : most))
     return fail({ErrorCode::TooLarge, "a chunk that was never written is too large to be held inside"});

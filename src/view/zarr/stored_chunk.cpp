@@ -1,8 +1,8 @@
 #include <atomic>
 
+#include "../views.h"
 #include "h5mount/base/once_value.h"
 #include "h5mount/dataset/stored_chunks.h"
-#include "../views.h"
 #include "stored_codec.h"
 
 namespace h5mount::view {

@@ -60,7 +60,9 @@ Result<ZarrArray> ZarrArray::of(const object::DatasetDescription& dataset, ZarrE
   const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked &&
                        dataset.layout.chunk_dims.size() == out.shape_.size();
   const auto codec = encoding == ZarrEncoding::Stored && chunked ? zarr_codec(dataset) : std::nullopt;
-  out.chunk_ = codec ? dataset.layout.chunk_dims : chunked ? own_chunks(dataset) : cut(dataset, chunk_bytes(encoding));
+  out.chunk_ = codec     ? dataset.layout.chunk_dims
+               : chunked ? own_chunks(dataset)
+                         : cut(dataset, chunk_bytes(encoding));
   if (codec) out.compressor_ = codec->compressor_json();
   if (codec || out.type_.variable_strings)
     out.filters_ = codec ? codec->filters_json() : R"([{"id":"vlen-utf8"}])";

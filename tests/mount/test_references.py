@@ -1,0 +1,255 @@
+"""References: what fsspec and zarr-python read from the HDF5 file itself by /.h5/references.json, while
+nothing is mounted, is what h5py reads."""
+import base64
+import http.server
+import json
+import os
+import threading
+import zlib
+from functools import partial
+
+import h5py
+import numpy as np
+
+from mounting import MountTest, unmount
+from support.program import H5MOUNT, run
+
+try:
+    import fsspec
+    import zarr
+except ModuleNotFoundError:
+    fsspec = zarr = None
+
+
+class QuietServer(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class ReferencesTest(MountTest):
+    def references(self, file="f.h5", *options):
+        """The references, and what is told of them, as the commands without a mount give them."""
+        made = run(H5MOUNT, *options, "--cat", file, "/.h5/references.json")
+        self.assertEqual(made.returncode, 0, made)
+        told = json.loads(run(H5MOUNT, *options, "--stat", file, "/").stdout)["xattrs"]
+        return json.loads(made.stdout), json.loads(told["user.hdf5.references"])
+
+    def opened(self, references):
+        if zarr is None:
+            self.skipTest("no fsspec or zarr")
+        return zarr.open_group(
+            fsspec.get_mapper("reference://", fo=references, remote_protocol="file"), mode="r"
+        )
+
+    def write(self, name="f.h5", **options):
+        return h5py.File(name, "w", **options)
+
+    def same(self, references, *names, file="f.h5"):
+        shown = self.opened(references)
+        with h5py.File(file, "r") as f:
+            for name in names:
+                want = f[name][()]
+                if want.dtype == object if isinstance(want, np.ndarray) else False:
+                    want = f[name].asstr()[()]
+                have = shown[name][()]
+                self.assertEqual(np.asarray(have).tolist(), np.asarray(want).tolist(), name)
+
+    def kinds(self, references, name):
+        """For each chunk of an array: a range of the file, or bytes that are held inside."""
+        out = {}
+        for key, value in references["refs"].items():
+            if key.startswith(name + "/") and not key.startswith(name + "/."):
+                out[key[len(name) + 1 :]] = "range" if isinstance(value, list) else "inside"
+        return out
+
+    def test_each_way_of_storage(self):
+        numbers = np.arange(1000, dtype=">i4").reshape(50, 20)
+        with self.write() as f:
+            f.create_dataset("plain", data=numbers, chunks=(16, 8))
+            f.create_dataset("gzip", data=numbers, chunks=(16, 8), compression="gzip", shuffle=True)
+            f.create_dataset("checked", data=numbers, chunks=(16, 8), compression="gzip", fletcher32=True)
+            f.create_dataset("lzf", data=numbers, chunks=(16, 8), compression="lzf")
+            f.create_dataset("scaled", data=numbers.astype("i4"), chunks=(16, 8), scaleoffset=True)
+            f["contiguous"] = numbers
+            f["scalar"] = 4.5
+            f["none"] = np.zeros((0, 4))
+            f["strings"] = ["one", "", "täuschend"]
+            f["fixed"] = np.array([b"a", b"bcd"])
+            f.create_dataset("terminated", data=[b"a", b"bcd"], dtype=h5py.string_dtype("ascii", 4))
+            f["compound"] = np.array([(1, 2.5), (3, 4.5)], np.dtype([("a", "i2"), ("b", "f8")], align=True))
+            f["reference"] = np.array([f["plain"].ref], h5py.ref_dtype)
+            f["g/again"] = f["gzip"]
+            f["a%b\\c"] = numbers
+        references, told = self.references()
+        self.same(references, "plain", "gzip", "checked", "lzf", "scaled", "contiguous", "scalar", "none")
+        self.same(references, "strings", "fixed", "terminated", "compound", "g/again")
+        for name in ("plain", "gzip", "checked", "contiguous", "g/again"):
+            self.assertEqual(set(self.kinds(references, name).values()), {"range"}, name)
+        for name in ("lzf", "scaled", "strings", "compound"):
+            self.assertEqual(set(self.kinds(references, name).values()), {"inside"}, name)
+        self.assertEqual(self.kinds(references, "scalar"), {"0": "range"})
+        self.assertEqual(list(told["left_out"]), ["/reference"])
+        self.assertNotIn("reference/.zarray", references["refs"])
+        self.assertEqual(self.opened(references)["a%b%5Cc"][3, 4], numbers[3, 4])
+        keys = [k for k in references["refs"] if not k.rsplit("/", 1)[-1].startswith(".")]
+        self.assertEqual(told["direct"] + told["inline"], len(keys))
+
+    def test_masks_and_chunks_never_written(self):
+        """An index by h5py's chunk information alone is wrong for each of them."""
+        with self.write() as f:
+            d = f.create_dataset(
+                "d", (500,), "i4", chunks=(100,), compression="gzip", shuffle=True, fillvalue=-7
+            )
+            for i in (0, 2):
+                d[100 * i : 100 * i + 100] = np.arange(100) + i
+            d.id.write_direct_chunk((100,), np.arange(100, 200, dtype="i4").tobytes(), filter_mask=0b11)
+            s = f.create_dataset(
+                "s", (1000, 1000), "f8", chunks=(10, 1000), compression="gzip", fillvalue=np.nan
+            )
+            s[990:] = 1.5
+            f.create_dataset("u", (40,), "i2", chunks=(7,), fillvalue=3)[10:20] = 5
+            f.create_dataset("r", (6,), "i8", fillvalue=9)
+            chunk = d.id.get_chunk_info(1)
+        references, told = self.references()
+        self.same(references, "d", "u", "r")
+        self.assertEqual(np.nansum(self.opened(references)["s"][:]), 15000)
+        self.assertTrue(np.isnan(self.opened(references)["s"][:990]).all())
+        self.assertEqual(
+            self.kinds(references, "d"),
+            {"0": "range", "1": "inside", "2": "range", "3": "inside", "4": "inside"},
+        )
+        naive = json.loads(json.dumps(references))
+        naive["refs"]["d/1"] = [os.path.abspath("f.h5"), chunk.byte_offset, chunk.size]
+        del naive["refs"]["d/3"]
+        for part in (slice(100, 200), slice(300, 400)):
+            with self.assertRaises(Exception):
+                self.opened(naive)["d"][part]
+        held = references["refs"]["s/0.0"]
+        self.assertLess(len(held), 400)  # 80,000 bytes
+        self.assertEqual(len(zlib.decompress(base64.b64decode(held[len("base64:") :]))), 80_000)
+        self.assertEqual(told["left_out"], {})
+
+    def test_contiguous_data_are_cut(self):
+        """The last chunk may run past the dataset's end, but never past the file's."""
+        values = np.arange(3_000_000, dtype="f4").reshape(3, 1_000_000)
+        with self.write() as f:
+            f["rows"] = values
+            f["long"] = np.arange(2_500_000, dtype="i4")
+        references, _ = self.references()
+        self.same(references, "rows", "long")
+        size = os.stat("f.h5").st_size
+        for key, value in references["refs"].items():
+            if isinstance(value, list):
+                self.assertLessEqual(value[1] + value[2], size, key)
+                self.assertLessEqual(value[2], 4 << 20, key)
+        ends = [self.kinds(references, name) for name in ("rows", "long")]
+        self.assertIn("inside", {kind for end in ends for kind in end.values()})
+
+    def test_choices(self):
+        with self.write() as f:
+            f.create_dataset("lzf", data=np.arange(5000), chunks=(1000,), compression="lzf")
+            f.create_dataset("gzip", data=np.arange(5000), chunks=(1000,), compression="gzip")
+            f.create_dataset("huge", (1 << 25,), "i8", chunks=(1 << 12,))
+        references, told = self.references("f.h5", "-o", "references=direct")
+        self.assertEqual(set(told["left_out"]), {"/lzf", "/huge"})
+        self.assertIn("filter lzf", told["left_out"]["/lzf"])
+        self.same(references, "gzip")
+        references, told = self.references("f.h5", "-o", "references=http://h.example/f.h5")
+        self.assertEqual(
+            references["refs"]["lzf/1"], ["http://h.example/f.h5/.h5/stored.zarr/lzf/1", 0, 8000]
+        )
+        # Of the constants of 32 KiB as many are held inside as may be.
+        self.assertEqual((told["inline"], told["served"]), (1 << 11, (1 << 13) - (1 << 11) + 5))
+        bad = run(H5MOUNT, "-o", "references=none", "--stat", "f.h5", "/")
+        self.assertEqual(bad.returncode, 1)
+        self.assertIn("must be inline, direct, or the URL", bad.stderr)
+
+    def test_url_stands_for_the_directory(self):
+        os.makedirs("in/deeper")
+        with self.write("in/deeper/a {{b}}.h5") as f:
+            f.create_dataset("d", data=np.arange(100), chunks=(10,))
+        for source, path in (("in/deeper/a {{b}}.h5", ""), ("in", "deeper/a {{b}}.h5")):
+            made = run(H5MOUNT, "-o", "url=s3://bucket/run/", "--cat", source, path + "/.h5/references.json")
+            url = json.loads(made.stdout)["refs"]["d/3"][0]
+            below = "deeper/" if path else ""
+            self.assertEqual(url, "s3://bucket/run/%sa%%20%%7B%%7Bb%%7D%%7D.h5" % below)
+        refused = run(H5MOUNT, "-o", "url=s3://b/", "in", "in/deeper", self.mount_point())
+        self.assertNotEqual(refused.returncode, 0, refused)
+        self.assertIn("url= stands for the directory of one source", refused.stderr)
+
+    def test_of_a_url(self):
+        """No secret of the query is told; the entity tag and the size are."""
+        with self.write() as f:
+            f.create_dataset("d", data=np.arange(100), chunks=(10,))
+        server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), partial(QuietServer, directory=os.getcwd())
+        )
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        url = "http://127.0.0.1:%d/f.h5" % server.server_port
+        made = run(H5MOUNT, "--cat", url + "?token=secret", "/.h5/references.json")
+        self.assertEqual(made.returncode, 0, made)
+        self.assertNotIn("secret", made.stdout)
+        self.assertEqual(json.loads(made.stdout)["refs"]["d/3"][0], url)
+        (file,) = json.loads(json.loads(made.stdout)["h5mount"])
+        self.assertEqual((file["url"], file["size"]), (url, os.stat("f.h5").st_size))
+
+    def test_a_mount(self):
+        """Exact size, any range; the attribute is listed once the file was opened."""
+        with self.write() as f:
+            f.create_dataset("d", data=np.arange(1000), chunks=(1,))
+        mnt = self.mount("f.h5")
+        self.assertNotIn("user.hdf5.references", os.listxattr(mnt))
+        self.assertEqual(json.loads(os.getxattr(mnt, "user.hdf5.references"))["direct"], 1000)
+        name = mnt + ".h5/references.json"
+        size = os.stat(name).st_size
+        with open(name, "rb") as f:
+            text = f.read()
+            f.seek(size - 50)
+            self.assertEqual(f.read(), text[-50:])
+        self.assertEqual(len(text), size)
+        self.assertTrue(text.startswith(b'{"version":1,"refs":{'))
+        self.assertEqual(list(json.loads(text)), ["version", "refs", "h5mount"])
+        self.assertIn("user.hdf5.references", os.listxattr(mnt))
+        unmount(mnt)
+        self.same(json.loads(text), "d")
+
+    def test_members_of_a_set(self):
+        with self.write("run-%d.h5", driver="family", memb_size=8192) as f:
+            f.create_dataset("d", data=np.arange(20_000), chunks=(500,))
+        references, _ = self.references("run-%d.h5")
+        files = {value[0] for key, value in references["refs"].items() if isinstance(value, list)}
+        self.assertGreater(len(files), 10)
+        kinds = self.kinds(references, "d")
+        self.assertEqual(set(kinds.values()), {"range", "inside"})  # inside: across a border
+        self.assertEqual(self.opened(references)["d"][:].tolist(), list(range(20_000)))
+
+    def test_other_files(self):
+        """External raw data, and a user block."""
+        np.arange(100, dtype="i4").tofile("raw.bin")
+        with self.write(userblock_size=1024) as f:
+            f.create_dataset("e", (60,), "i4", external=[("raw.bin", 40, 240)])
+            f.create_dataset("d", data=np.arange(100), chunks=(10,))
+        references, _ = self.references()
+        self.assertEqual(references["refs"]["e/0"], [os.path.abspath("raw.bin"), 40, 240])
+        self.same(references, "d")
+        self.assertEqual(self.opened(references)["e"][:].tolist(), list(range(10, 70)))
+
+    def test_damage_and_what_is_salvaged(self):
+        with self.write() as f:
+            d = f.create_dataset("d", data=np.arange(1000), chunks=(10,), maxshape=(None,))
+            f.create_dataset("sound", data=np.arange(10))
+        with open("f.h5", "rb") as f:
+            data = bytearray(f.read())
+        at = data.find(b"TREE", data.find(b"TREE") + 4)
+        data[at : at + 200] = b"\0" * 200
+        with open("f.h5", "wb") as f:
+            f.write(data)
+        references, told = self.references()
+        self.same(references, "sound")
+        if "/d" in told["left_out"]:
+            self.assertNotIn("d/.zarray", references["refs"])
+        made = run(H5MOUNT, "-o", "salvage", "--cat", "f.h5", "/.h5/references.json")
+        self.assertEqual(made.returncode, 0, made)
+        self.assertTrue(d is not None)
