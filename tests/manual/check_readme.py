@@ -76,7 +76,7 @@ def check_recipes(text, place, scratch):
     if len(rows) < 8:
         fail(f"the table of views has {len(rows)} recipes")
     for label, code in rows:
-        code = code.replace("\\|", "|").replace(" weather.zarr", f" {scratch}/weather.zarr")
+        code = re.sub(r" weather\.(zarr|json)$", rf" {scratch}/weather.\1", code.replace("\\|", "|"))
         words = command_of(label, code)
         if not words:
             print(f"left out: {label}")

@@ -212,7 +212,7 @@ def views_of(model, rng):
 
 
 def chunk_views(model):
-    """Of some of the chunks that there are now. What is not compressed is cut to the dataset's extent."""
+    """Of some of the chunks that there are now. Those of stored.zarr are not cut to the extent."""
     out = []
     for name, width in (("d", COLUMNS), ("z", model.zarr_columns)):
         shape = (model.chunks[name], width)
@@ -239,7 +239,7 @@ def chunk_views(model):
                     View(
                         f".h5/stored.zarr/{name}/{i}.{j}",
                         name,
-                        whole if stored else select,
+                        whole,
                         lambda data, kind=kind, unpacked=unpacked: unpacked(data, kind),
                         not stored,
                     )

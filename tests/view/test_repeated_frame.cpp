@@ -20,7 +20,10 @@ class RepeatedFrame : public testing::TestWithParam<Case> {};
 
 TEST_P(RepeatedFrame, HoldsTheElementAsOftenAsAsked) {
   const auto [name, compressor, filter] = GetParam();
-  if (!filter::filter_info(filter).available) GTEST_SKIP() << "built without filter " << filter;
+  constexpr std::uint16_t kLz4 = 32'004;  // what is inside frames of Blosc
+  const bool known = filter::filter_info(filter).available &&
+                     (compressor != StoredCompressor::Blosc || filter::filter_info(kLz4).available);
+  if (!known) GTEST_SKIP() << "built without filter " << filter;
   for (const bool shuffled : {false, true})
     for (const std::size_t size : {1U, 2U, 3U, 4U, 8U, 31U, 300U, 70'000U})
       for (const std::size_t count : {1U, 2U, 3U, 7U, 64U, 1'000U, 300'001U}) {

@@ -116,9 +116,11 @@ class ReferencesWriter {
       if (chunk.constant != view::ReferencedChunk::kNone) {
         std::string& bytes = constants[chunk.constant];
         if (bytes.empty()) {
-          H5_ASSIGN(bytes, array.constant(chunk.number, kMostHeldBytes, budget_));
+          auto made = array.constant(chunk.number, kMostHeldBytes, budget_);
+          if (!made && made.error().code() != ErrorCode::TooLarge) return fail(made.error());
+          if (made) bytes = *std::move(made);
         }
-        if (fits(bytes.size(), named)) return add_bytes(chunk.number, bytes, named);
+        if (!bytes.empty() && fits(bytes.size(), named)) return add_bytes(chunk.number, bytes, named);
       }
       return add_made(array, chunk.number, decoded, named);
     };
@@ -204,7 +206,7 @@ class ReferencesWriter {
     auto& state = const_cast<io::ByteSource&>(file).state();
     const auto stamp = state.stamp();
     summary_.files.push_back(
-        {*url, file.size(), stamp ? stamp->modified : std::int64_t{0}, state.entity_tag()});
+        {*url, file.size(), stamp ? std::max<std::int64_t>(stamp->modified, 0) : 0, state.entity_tag()});
     return numbers_.emplace(std::move(name), summary_.files.size() - 1).first->second;
   }
 
@@ -228,8 +230,9 @@ class ReferencesWriter {
     return text;
   }
 
+  // A form that cannot hold all of an array's references may hold those of the others.
   Status of_sink(Status done) {
-    sink_failed_ = !done;
+    sink_failed_ = !done && done.error().code() != ErrorCode::TooLarge;
     return done;
   }
   Status refuse(std::string why) {

@@ -187,6 +187,9 @@ Result<std::string> ReferencedArray::constant(std::uint64_t number, std::uint64_
   if (chunk_bytes_ > (packed ? limits::kMaxFramedChunkBytes : most))
     return fail({ErrorCode::TooLarge, "a chunk that was never written is too large to be held inside"});
   H5_TRY(budget.spend(limits::kStepsPerTextByte * chunk_bytes_));
+  // The chunk, and as much again for what the compressor may make of it.
+  auto charge = source_.environment.cache->no_charge();
+  H5_TRY(charge.resize(static_cast<std::size_t>(2 * chunk_bytes_)));
   std::vector<std::byte> value(static_cast<std::size_t>(element));
   H5_TRY(ChunkImage(source_.reader, array_, number).read_into(0, value, budget));
   std::string out;
