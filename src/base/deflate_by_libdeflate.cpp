@@ -52,8 +52,8 @@ std::optional<std::string> compressed(std::string_view bytes, int level, Bound b
 }  // namespace
 
 std::optional<std::string> to_zlib(ByteSpan bytes) {
-  constexpr int kSmallest = 12;
-  return compressed(as_text(bytes), kSmallest, libdeflate_zlib_compress_bound, libdeflate_zlib_compress);
+  constexpr int kLevel = 6;
+  return compressed(as_text(bytes), kLevel, libdeflate_zlib_compress_bound, libdeflate_zlib_compress);
 }
 
 std::optional<std::string> to_gzip(std::string_view text) {

@@ -95,7 +95,7 @@ std::optional<std::string> compressed(ByteSpan bytes, int level, int window_bits
 }  // namespace
 
 std::optional<std::string> to_zlib(ByteSpan bytes) {
-  return compressed(bytes, Z_BEST_COMPRESSION, kWindowBits);
+  return compressed(bytes, Z_DEFAULT_COMPRESSION, kWindowBits);
 }
 
 std::optional<std::string> to_gzip(std::string_view text) {

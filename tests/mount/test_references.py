@@ -173,6 +173,9 @@ class ReferencesTest(MountTest):
             url = json.loads(made.stdout)["refs"]["d/3"][0]
             below = "deeper/" if path else ""
             self.assertEqual(url, "s3://bucket/run/%sa%%20%%7B%%7Bb%%7D%%7D.h5" % below)
+        os.symlink("in", "link")
+        made = run(H5MOUNT, "-o", "url=s3://b", "--cat", "link", "deeper/a {{b}}.h5/.h5/references.json")
+        self.assertEqual(json.loads(made.stdout)["refs"]["d/3"][0], "s3://b/deeper/a%20%7B%7Bb%7D%7D.h5")
         refused = run(H5MOUNT, "-o", "url=s3://b/", "in", "in/deeper", self.mount_point())
         self.assertNotEqual(refused.returncode, 0, refused)
         self.assertIn("url= stands for the directory of one source", refused.stderr)
@@ -235,6 +238,59 @@ class ReferencesTest(MountTest):
         self.assertEqual(references["refs"]["e/0"], [os.path.abspath("raw.bin"), 40, 240])
         self.same(references, "d")
         self.assertEqual(self.opened(references)["e"][:].tolist(), list(range(10, 70)))
+
+    def test_url_is_not_left_by_dots(self):
+        os.makedirs("in")
+        np.arange(60, dtype="i4").tofile("raw.bin")
+        with self.write("in/f.h5") as f:
+            f.create_dataset("e", (60,), "i4", external=[("../raw.bin", 0, 240)])
+        options = ("-o", "external=any,url=s3://b/run/")
+        references, told = self.references("in/f.h5", *options)
+        self.assertNotIn("e/0", references["refs"])
+        self.assertIn("outside of the directory", told["left_out"]["/e"])
+
+    def test_types_of_arrays_behind_shuffle(self):
+        """Readers in JavaScript shuffle by the size of the array's elements, whatever is said."""
+        values = np.arange(60, dtype="i2").reshape(20, 3)
+        with self.write() as f:
+            d = f.create_dataset(
+                "d", (20,), np.dtype(("<i2", (3,))), chunks=(7,), compression=1, shuffle=True
+            )
+            d[:] = values
+        references, _ = self.references()
+        self.assertEqual(json.loads(references["refs"]["d/.zarray"])["filters"], None)
+        self.assertEqual(self.opened(references)["d"][:].tolist(), values.tolist())
+
+    def test_what_a_small_file_asks_for_is_bounded(self):
+        """Many names of large attributes, and a grid of many chunks: the rest is there."""
+        with self.write(libver="latest") as f:
+            d = f.create_dataset("d", data=np.arange(4))
+            for i in range(16):
+                d.attrs["a%d" % i] = np.bytes_(b"x" * 60000)
+            for i in range(60):
+                f["l%d" % i] = d
+            for name, chunks in (("grid", (1,)), ("large", (1 << 28,))):
+                f.create_dataset(name, (1 << 40,), "u1", chunks=chunks, compression=1, fillvalue=7)
+            f["sound"] = np.arange(10)
+        for options in ((), ("-o", "references=http://h.example/")):
+            references, told = self.references("f.h5", *options)
+            self.same(references, "sound")
+            self.assertIn("more chunks", told["left_out"]["/grid"])
+        # A cache of 16 MiB leaves less memory for texts than all names take.
+        p = run(
+            "sh",
+            "-c",
+            'ulimit -v 4000000; exec $0 "$@"',
+            H5MOUNT,
+            "-o",
+            "cache_size=16M",
+            "--stat",
+            "f.h5",
+            "/",
+        )
+        left = json.loads(json.loads(p.stdout)["xattrs"]["user.hdf5.references"])["left_out"]
+        self.assertIn("/d", left)
+        self.assertNotIn("/sound", left)
 
     def test_damage_and_what_is_salvaged(self):
         with self.write() as f:

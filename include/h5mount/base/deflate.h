@@ -29,7 +29,7 @@ struct Inflated {
 };
 Inflated inflate_zlib(ByteSpan in, MutableByteSpan out);
 
-// A stream of zlib, as small as the library makes it. Nothing where there is no memory, or 4 GiB and more.
+// A stream of zlib. Nothing where there is no memory, or 4 GiB and more.
 std::optional<std::string> to_zlib(ByteSpan bytes);
 // One member of gzip, of less than 4 GiB of text, quickly rather than small. Nothing where there is no
 // memory.

@@ -55,8 +55,8 @@ class ReferencedArray {
   // The file of a chunk in `stored.zarr`.
   Result<ComputedFilePtr> made(std::uint64_t number, RequestBudget& budget) const;
   // The bytes of a chunk that is constant, compressed where the array has a compressor. Fails with TooLarge
-  // if they are more than `most`.
-  Result<std::string> constant(std::uint64_t number, std::uint64_t most, RequestBudget& budget) const;
+  // if the chunk has more than 16 MiB.
+  Result<std::string> constant(std::uint64_t number, RequestBudget& budget) const;
 
  private:
   ReferencedArray(Source source, ZarrArray array);

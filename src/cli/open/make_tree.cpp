@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "advice.h"
 #include "h5mount/base/log.h"
@@ -94,7 +95,9 @@ std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const Mo
                                           FailedReads failed_reads, Readers readers) {
   tree::ForestOptions forest;
   forest.tree = tree_options(options, status, failed_reads);
-  forest.tree.references.root = remote::shown_url(sources.path);
+  std::error_code none;  // files are named by the directory that a symlink leads to
+  const auto directory = std::filesystem::canonical(sources.path, none);
+  forest.tree.references.root = none ? remote::shown_url(sources.path) : directory.string();
   forest.counters = status->counters();
   forest.environment = [cache, workers, counters = status->counters()](
                            std::shared_ptr<object::FileSet> files) -> dataset::ReadEnvironment {

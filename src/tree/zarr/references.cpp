@@ -6,9 +6,9 @@
 #include <map>
 #include <unordered_map>
 
-#include "../core/states.h"
 #include "../objects/attribute_values.h"
 #include "followed_variable.h"
+#include "h5mount/base/limits.h"
 #include "h5mount/base/uri.h"
 #include "h5mount/io/remarks.h"
 #include "h5mount/view/reference.h"
@@ -20,7 +20,13 @@ namespace {
 
 // GDAL refuses a string of more than 10,000,000 characters, and base64 makes four of three bytes.
 constexpr std::uint64_t kMostHeldBytes = 7'499'000;
+constexpr std::uint64_t kStepsPerReference = 100;
 constexpr std::uint64_t kMostHeldTogether = 64U << 20;
+
+// Whether an error tells of the moment or of the whole file, and not of one object.
+bool says_nothing(const Error& error) {
+  return is_momentary(error) || error.code() == ErrorCode::Stale;
+}
 
 bool is_url(std::string_view name) {
   return name.find("://") != std::string_view::npos;
@@ -68,8 +74,12 @@ class ReferencesWriter {
     if (walked.array == nullptr) {
       const std::string prefix = walked.path.empty() ? "" : walked.path + "/";
       H5_TRY(sink_.add_metadata(prefix + ".zgroup", kZgroupText));
-      H5_ASSIGN(const std::string attributes, zattrs_text(subject(walked.object, nullptr), budget_));
-      return sink_.add_metadata(prefix + ".zattrs", attributes);
+      const auto attributes = zattrs_text(subject(walked.object, nullptr), budget_);
+      if (attributes) return sink_.add_metadata(prefix + ".zattrs", *attributes);
+      H5_TRY(budget_.check());
+      if (says_nothing(attributes.error())) return fail(attributes.error());
+      leave_out(prefix + ".zattrs", attributes.error().text());
+      return {};
     }
     constexpr std::size_t kOverhead = 200;
     H5_TRY(charge_.resize(charge_.bytes() + walked.path.size() + kOverhead));
@@ -88,11 +98,10 @@ class ReferencesWriter {
   Status write_array(std::uint64_t address, const Named& named) {
     const ReferenceSummary before = counts();
     const std::uint64_t held_before = held_bytes_;
-    auto texts = texts_of(address, named);
-    const Status done = texts ? write_chunks(address, named) : Status(fail(texts.error()));
-    if (done) return write_metadata(named, *texts);
+    const Status done = write_chunks(address, named);
+    if (done) return done;
     H5_TRY(budget_.check());
-    if (is_momentary(done.error()) || sink_failed_) return done;
+    if (says_nothing(done.error()) || sink_failed_) return done;
     summary_.direct = before.direct, summary_.held = before.held, summary_.served = before.served;
     held_bytes_ = held_before;
     leave_out(named, refused_.empty() ? done.error().text() : refused_);
@@ -109,43 +118,55 @@ class ReferencesWriter {
                                          file_->context().environment, file_->file()}));
     const bool decoded = array.rule().form == view::ReferenceForm::Decoded;
     if (decoded && options_.others == ReferenceOptions::Others::LeftOut) return refuse(array.rule().reason);
+    // Of an array with more references than that a small file would make requests too long.
+    const std::uint64_t most =
+        limits::kRequestSteps / 4 / kStepsPerReference +
+        file_->followed().source()->size() * limits::kRequestStepsPerFileByte / 4 / kStepsPerReference;
+    if (array.array().chunk_count() > most / named.paths.size())
+      return refuse("more chunks than references of such a file can be of");
     H5_TRY(of_sink(sink_.begin_array(named.paths, array.array())));
     std::array<std::string, 3> constants;
+    std::array<std::optional<std::uint64_t>, 3> sizes;  // of the chunks that are constant, not compressed
     const auto visit = [&](const view::ReferencedChunk& chunk) -> Status {
+      H5_TRY(budget_.spend(kStepsPerReference * named.paths.size()));
       if (chunk.file != nullptr) return add_range(chunk, named);
       if (chunk.constant != view::ReferencedChunk::kNone) {
         std::string& bytes = constants[chunk.constant];
         if (bytes.empty()) {
-          auto made = array.constant(chunk.number, kMostHeldBytes, budget_);
+          auto made = array.constant(chunk.number, budget_);
           if (!made && made.error().code() != ErrorCode::TooLarge) return fail(made.error());
           if (made) bytes = *std::move(made);
         }
         if (!bytes.empty() && fits(bytes.size(), named)) return add_bytes(chunk.number, bytes, named);
+        std::optional<std::uint64_t>& size = sizes[chunk.constant];
+        if (size && by_server()) return add_served(array, chunk.number, *size, named);
+        H5_ASSIGN(const view::ComputedFilePtr file, array.made(chunk.number, budget_));
+        size = file->size();
       }
       return add_made(array, chunk.number, decoded, named);
     };
-    const Status done = array.for_each(visit, budget_);
+    Status done = array.for_each(visit, budget_);
+    if (done) done = write_metadata(address, named);
     sink_.end_array(done.has_value());
     return done;
   }
 
-  // The texts of .zarray and .zattrs for each name.
-  using Texts = std::vector<std::pair<std::string, std::string>>;
-  Result<Texts> texts_of(std::uint64_t address, const Named& named) {
+  // The texts of names in one group are the same, but for a dimension scale, whose names are dimensions'.
+  Status write_metadata(std::uint64_t address, const Named& named) {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(address, budget_));
-    Texts out;
-    for (const ArrayPlace& place : named.places) {
-      const ZarrSubject array = subject(*object, &place);
-      H5_ASSIGN(std::string text, zarray_text(array, budget_));
-      H5_ASSIGN(std::string attributes, zattrs_text(array, budget_));
-      out.emplace_back(std::move(text), std::move(attributes));
-    }
-    return out;
-  }
-  Status write_metadata(const Named& named, const Texts& texts) {
+    const bool is_scale = view::dimension_role(*object->snapshot, object->object).is_scale;
+    std::string text, attributes;
+    const StoreGroup* of = nullptr;
     for (std::size_t i = 0; i < named.paths.size(); ++i) {
-      H5_TRY(sink_.add_metadata(named.paths[i] + "/.zarray", texts[i].first));
-      H5_TRY(sink_.add_metadata(named.paths[i] + "/.zattrs", texts[i].second));
+      const ZarrSubject array = subject(*object, &named.places[i]);
+      if (is_scale || of != array.array->group.get()) {
+        H5_ASSIGN(text, zarray_text(array, budget_));
+        H5_ASSIGN(attributes, zattrs_text(array, budget_));
+      }
+      of = array.array->group.get();
+      H5_TRY(budget_.spend(attributes.size()));
+      H5_TRY(of_sink(sink_.add_metadata(named.paths[i] + "/.zarray", text)));
+      H5_TRY(of_sink(sink_.add_metadata(named.paths[i] + "/.zattrs", attributes)));
     }
     return {};
   }
@@ -170,12 +191,8 @@ class ReferencesWriter {
   // A chunk that no file holds as the readers take it.
   Status add_made(const view::ReferencedArray& array, std::uint64_t chunk, bool decoded, const Named& named) {
     H5_ASSIGN(const view::ComputedFilePtr made, array.made(chunk, budget_));
-    const bool by_server = options_.others == ReferenceOptions::Others::Served;
-    if (by_server && (decoded || !fits(made->size(), named))) {
-      summary_.served += named.paths.size();
-      return of_sink(sink_.add_range(
-          chunk, served_url(named.paths.front() + "/" + array.array().chunk_name(chunk)), 0, made->size()));
-    }
+    if (by_server() && (decoded || !fits(made->size(), named)))
+      return add_served(array, chunk, made->size(), named);
     if (!fits(made->size(), named)) {
       const std::string& why = array.rule().reason;
       return refuse(why.empty() ? "chunks that files do not hold are more than may be held inside"
@@ -188,11 +205,19 @@ class ReferencesWriter {
     return add_bytes(chunk, as_text(bytes), named);
   }
 
-  std::string served_url(const std::string& key) const {
-    std::string out = with_slash(options_.server);
-    // A server of many files shows each at its path.
-    if (!options_.root.empty()) out += encode_path(below_root(file_->file()->path).value_or("")) + "/";
-    return out + ".h5/stored.zarr/" + encode_path(key);
+  bool by_server() const { return options_.others == ReferenceOptions::Others::Served; }
+
+  Status add_served(const view::ReferencedArray& array, std::uint64_t chunk, std::uint64_t size,
+                    const Named& named) {
+    std::string url = with_slash(options_.server);
+    if (!options_.root.empty()) {  // a server of many files shows each at its path
+      const auto below = below_root(file_->file()->path);
+      if (!below) return refuse("the file is not in the directory that the server serves");
+      url += encode_path(*below) + "/";
+    }
+    url += ".h5/stored.zarr/" + encode_path(named.paths.front() + "/" + array.array().chunk_name(chunk));
+    summary_.served += named.paths.size();
+    return of_sink(sink_.add_range(chunk, url, 0, size));
   }
 
   // The place in `files` of one that holds chunks; nullopt if it has no URL.
@@ -222,7 +247,9 @@ class ReferencesWriter {
     const std::string& path = file_->file()->path;
     const std::string root =
         options_.root.empty() ? directory_of(path.empty() ? name : path) : with_slash(options_.root);
-    return name.starts_with(root) ? std::optional(name.substr(root.size())) : std::nullopt;
+    // Names in a file may lead out of the directory.
+    const std::string plain = name.starts_with('/') ? without_dot_segments(name) : name;
+    return plain.starts_with(root) ? std::optional(plain.substr(root.size())) : std::nullopt;
   }
 
   static std::string with_slash(std::string text) {
@@ -266,20 +293,6 @@ class ReferencesWriter {
   std::size_t left_out_bytes_ = 0;
   std::string refused_;  // why the array that is being written is left out, if not for an error
   bool sink_failed_ = false;
-};
-
-// Takes nothing: for the summary alone.
-class NoForm final : public ReferenceSink {
- public:
-  Status add_metadata(const std::string&, std::string_view) override { return {}; }
-  Status begin_array(std::span<const std::string>, const view::ZarrArray&) override { return {}; }
-  Status add_range(std::uint64_t, std::string_view, std::uint64_t, std::uint64_t) override { return {}; }
-  Status add_bytes(std::uint64_t, std::string_view) override { return {}; }
-  void end_array(bool) override {}
-};
-
-struct KeptSummary {
-  SnapshotValue<ReferenceSummaryPtr> value;
 };
 
 }  // namespace
@@ -327,18 +340,6 @@ std::string ReferenceSummary::files_text() const {
 Result<ReferenceSummary> write_references(const ServedFilePtr& file, ReferenceSink& sink,
                                           RequestBudget& budget) {
   return ReferencesWriter(file, sink, budget).run();
-}
-
-Result<ReferenceSummaryPtr> reference_summary(const ServedFilePtr& file, RequestBudget& budget) {
-  return file->kept<KeptSummary>().value.get_once(
-      file->metadata()->number(),
-      [&]() -> Result<ReferenceSummaryPtr> {
-        NoForm none;
-        H5_ASSIGN(ReferenceSummary made, write_references(file, none, budget));
-        H5_TRY(file->followed().confirm_unchanged());
-        return std::make_shared<const ReferenceSummary>(std::move(made));
-      },
-      budget);
 }
 
 bool shows_references(const MountContext& context) {

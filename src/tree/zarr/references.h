@@ -24,8 +24,8 @@ class ReferenceSink {
   // `key`: of a store of version 2, such as a/.zarray; `json`: its text.
   virtual Status add_metadata(const std::string& key, std::string_view json) = 0;
 
-  // The chunks of an array follow, each once, in the order of their numbers. `paths`: all its names in the
-  // store; valid until `end_array`.
+  // The chunks of an array follow, each once, in the order of their numbers, and then its metadata. `paths`:
+  // all its names in the store; valid until `end_array`.
   virtual Status begin_array(std::span<const std::string> paths, const view::ZarrArray& array) = 0;
   virtual Status add_range(std::uint64_t chunk, std::string_view url, std::uint64_t offset,
                            std::uint64_t length) = 0;
@@ -60,9 +60,6 @@ using ReferenceSummaryPtr = std::shared_ptr<const ReferenceSummary>;
 
 Result<ReferenceSummary> write_references(const ServedFilePtr& file, ReferenceSink& sink,
                                           RequestBudget& budget);
-
-// The summary of the file's newest snapshot, which takes a walk of all indexes of chunks, once.
-Result<ReferenceSummaryPtr> reference_summary(const ServedFilePtr& file, RequestBudget& budget);
 
 // Whether the mount shows references: it does not if they would name a path that must not be told.
 bool shows_references(const MountContext& context);

@@ -5,6 +5,7 @@
 
 #include <iterator>
 
+#include "../core/states.h"
 #include "../objects/tree_text.h"
 #include "../views/virtual_directories.h"
 #include "h5mount/view/reference.h"
@@ -108,10 +109,27 @@ class JsonReferences final : public ReferenceSink {
 };
 
 Status append_references(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
-  file->context().references->listed = true;
   JsonReferences form(out);
   H5_ASSIGN(const ReferenceSummary summary, write_references(file, form, budget));
+  file->context().references->listed = true;
   return form.end(summary);
+}
+
+struct KeptSummary {
+  SnapshotValue<ReferenceSummaryPtr> value;
+};
+
+// That of the newest snapshot, made once, of a text whose bytes are only counted: what it cannot hold is left
+// out.
+Result<ReferenceSummaryPtr> reference_summary(const ServedFilePtr& file, RequestBudget& budget) {
+  const auto make = [&]() -> Result<ReferenceSummaryPtr> {
+    TreeText counted(file->context(), TreeText::Bytes::Counted);
+    JsonReferences form(counted);
+    H5_ASSIGN(ReferenceSummary made, write_references(file, form, budget));
+    H5_TRY(file->followed().confirm_unchanged());
+    return std::make_shared<const ReferenceSummary>(std::move(made));
+  };
+  return file->kept<KeptSummary>().value.get_once(file->metadata()->number(), make, budget);
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ class StoreWalk {
     // The group's own listing reports its missing entries.
     if (visited)
       (void)for_each_zarr_child(contents, encoding_, each, omitted_ ? &omissions : nullptr, budget_);
+    if (omissions.damage && omitted_) omitted_(path_, omissions.damage->text());
     return visited;
   }
 

@@ -8,7 +8,6 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 #include "number_forms.h"
-#include "repeated_frame.h"
 #include "stored_codec.h"
 
 namespace h5mount::view {
@@ -51,7 +50,7 @@ ReferenceRule reference_rule(const object::DatasetDescription& dataset) {
     case format::LayoutClass::Chunked:
       break;
   }
-  const auto codec = stored_codec(dataset);
+  const auto codec = zarr_codec(dataset);
   // LZ4 of Zarr has another header than HDF5's.
   if (!codec || codec->compressor == StoredCompressor::Lz4) return {Decoded, filters_reason(dataset)};
   return {Chunks};
@@ -178,24 +177,27 @@ Result<ComputedFilePtr> ReferencedArray::made(std::uint64_t number, RequestBudge
   return zarr_chunk_view(ZarrEncoding::Stored).make(std::move(source), {}, budget);
 }
 
-Result<std::string> ReferencedArray::constant(std::uint64_t number, std::uint64_t most,
-                                              RequestBudget& budget) const {
+Result<std::string> ReferencedArray::constant(std::uint64_t number, RequestBudget& budget) const {
+  constexpr std::uint64_t kMostBytes = 16U << 20, kStepsPerByte = 8;
   const std::uint64_t element = source_.reader->description().element_size;
   const StoredCodec codec =
       zarr_codec(source_.reader->description()).value_or(StoredCodec{.item_bytes = element});
-  const bool packed = codec.compressor != StoredCompressor::None;
-  if (chunk_bytes_ > (packed ? limits::kMaxFramedChunkBytes : most))
+  if (chunk_bytes_ > kMostBytes)
     return fail({ErrorCode::TooLarge, "a chunk that was never written is too large to be held inside"});
-  H5_TRY(budget.spend(limits::kStepsPerTextByte * chunk_bytes_));
-  // The chunk, and as much again for what the compressor may make of it.
-  auto charge = source_.environment.cache->no_charge();
-  H5_TRY(charge.resize(static_cast<std::size_t>(2 * chunk_bytes_)));
-  std::vector<std::byte> value(static_cast<std::size_t>(element));
-  H5_TRY(ChunkImage(source_.reader, array_, number).read_into(0, value, budget));
+  H5_TRY(budget.spend(kStepsPerByte * chunk_bytes_));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(chunk_bytes_)), shuffled;
+  const auto first = MutableByteSpan(bytes).first(static_cast<std::size_t>(element));
+  H5_TRY(ChunkImage(source_.reader, array_, number).read_into(0, first, budget));
+  for (std::size_t done = first.size(); done < bytes.size(); done *= 2)  // the elements so far once more
+    std::copy_n(bytes.begin(), std::min(done, bytes.size() - done),
+                bytes.begin() + static_cast<std::ptrdiff_t>(done));
+  if (codec.shuffle > 1) {
+    shuffled.resize(bytes.size());
+    shuffle_bytes(bytes, codec.shuffle, shuffled);
+    bytes.swap(shuffled);
+  }
   std::string out;
-  H5_TRY(append_repeated_frame(codec, value, chunk_bytes_ / element, out));
-  if (out.size() > most)
-    return fail({ErrorCode::TooLarge, "a chunk that was never written is too large to be held inside"});
+  H5_TRY(append_compressed(codec.compressor, codec.item_bytes, bytes, out));
   return out;
 }
 

@@ -3,6 +3,9 @@
 #if H5MOUNT_HAVE_BZIP2
 #include <bzlib.h>
 #endif
+#if H5MOUNT_HAVE_ZSTD
+#include <zstd.h>
+#endif
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +14,7 @@
 
 #include "../numpy_strings.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/base/deflate.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/format/filter_ids.h"
 #include "h5mount/view/zarr.h"
@@ -196,7 +200,12 @@ std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset)
   if (!type || type->variable_strings || !type->is_stored_form(dataset.element_size) ||
       NumpyStrings::in(*dataset.type))
     return std::nullopt;
-  return stored_codec(dataset);
+  auto codec = stored_codec(dataset);
+  // The elements of an array's type are elements of their own to Zarr.
+  std::uint64_t item_bytes = type->bytes;
+  for (const std::uint32_t length : type->dims) item_bytes /= std::max<std::uint32_t>(length, 1);
+  if (codec && codec->shuffle != 0 && codec->shuffle != item_bytes) return std::nullopt;
+  return codec;
 }
 
 std::optional<StoredPart> stored_part(const StoredCodec& codec, const dataset::StoredChunks::Stored& stored,
@@ -261,6 +270,42 @@ Status append_frame(StoredCompressor compressor, std::uint64_t item_bytes, ByteS
       return append_bzip2(bytes, static_cast<std::size_t>(size), out);
   }
   return {};
+}
+
+Status append_compressed(StoredCompressor compressor, std::uint64_t item_bytes, ByteSpan bytes,
+                         std::string& out) {
+  // A Blosc 1 header for one block of zlib, whose bytes are not shuffled and not split
+  // (https://github.com/Blosc/c-blosc/blob/main/README_CHUNK_FORMAT.rst).
+  constexpr std::size_t kBloscHead = 16 + 4 + 4;
+  if (compressor == StoredCompressor::Zlib || (compressor == StoredCompressor::Blosc && !bytes.empty())) {
+    const auto stream = to_zlib(bytes);
+    if (!stream) return fail({ErrorCode::OutOfMemory, "no memory to compress a chunk"});
+    if (compressor == StoredCompressor::Zlib) {
+      out += *stream;
+      return {};
+    }
+    if (kBloscHead + stream->size() < bytes.size()) {
+      out += std::string("\x02\x01\x70", 3) + static_cast<char>(item_bytes <= 255 ? item_bytes : 1);
+      append_le(bytes.size(), 4, out);
+      append_le(bytes.size(), 4, out);
+      append_le(kBloscHead + stream->size(), 4, out);
+      append_le(kBloscHead - 4, 4, out);
+      append_le(stream->size(), 4, out);
+      out += *stream;
+      return {};
+    }
+  }
+#if H5MOUNT_HAVE_ZSTD
+  if (compressor == StoredCompressor::Zstd) {
+    std::string frame(ZSTD_compressBound(bytes.size()), '\0');
+    const std::size_t size =
+        ZSTD_compress(frame.data(), frame.size(), bytes.data(), bytes.size(), ZSTD_CLEVEL_DEFAULT);
+    if (ZSTD_isError(size) != 0) return fail({ErrorCode::OutOfMemory, "no memory to compress a chunk"});
+    out.append(frame, 0, size);
+    return {};
+  }
+#endif
+  return append_frame(compressor, item_bytes, bytes, out);
 }
 
 void shuffle_bytes(ByteSpan in, std::uint64_t item_bytes, MutableByteSpan out) {

@@ -25,10 +25,11 @@ struct StoredCodec {
 };
 
 // Returns nullopt if the dataset is not chunked, or if there is no such codec for its filters in their order.
-// So it is for a shuffle by another size than the elements', which zarrita.js takes for one by theirs.
+// So it is for a shuffle by another size than the elements'.
 std::optional<StoredCodec> stored_codec(const object::DatasetDescription& dataset);
 
-// The same; nullopt also if the dataset's elements are not served as stored (ZarrType).
+// The same; nullopt also if the dataset's elements are not served as stored (ZarrType), or shuffled by
+// another size than that of Zarr's elements, by which zarrita.js takes every shuffle to be.
 std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset);
 
 // The part of a stored chunk that is the chunk of an array with this codec, whose elements take `bytes`; what
@@ -44,6 +45,10 @@ std::optional<StoredPart> stored_part(const StoredCodec& codec, const dataset::S
 // frame of `bytes` to `out`. Both fail with LimitExceeded if the codec cannot hold so many bytes.
 Result<std::uint64_t> frame_size(StoredCompressor compressor, std::uint64_t bytes);
 Status append_frame(StoredCompressor compressor, std::uint64_t item_bytes, ByteSpan bytes, std::string& out);
+
+// The same, compressed: by the library of the codec where the build has it.
+Status append_compressed(StoredCompressor compressor, std::uint64_t item_bytes, ByteSpan bytes,
+                         std::string& out);
 
 // Groups the k-th bytes of all items, for each k, as HDF5 and numcodecs order them; bytes after the last
 // whole item stay at the end.
