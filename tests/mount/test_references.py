@@ -11,6 +11,7 @@ from functools import partial
 import h5py
 import numpy as np
 
+import parquet_references
 from mounting import MountTest, unmount
 from support.program import H5MOUNT, run
 
@@ -33,6 +34,39 @@ class ReferencesTest(MountTest):
         self.assertEqual(made.returncode, 0, made)
         told = json.loads(run(H5MOUNT, *options, "--stat", file, "/").stdout)["xattrs"]
         return json.loads(made.stdout), json.loads(told["user.hdf5.references"])
+
+    def same_in_parquet(self, references, told, file="f.h5", *options):
+        """references.parq says what references.json does, but for what is in that only."""
+        mnt = self.mount(file, *options)
+        place = mnt + ".h5/references.parq/"
+
+        def read(name):
+            if not os.path.exists(place + name):
+                return None
+            with open(place + name, "rb") as f:
+                data = f.read()
+            self.assertEqual(os.stat(place + name).st_size, len(data), name)
+            return data
+
+        have = parquet_references.refs(read)
+        beside = [path[1:] for path in told["json_only"]]
+        want = {
+            key: json.loads(value) if key.rsplit("/", 1)[-1].startswith(".z") else value
+            for key, value in references["refs"].items()
+            if ".json" not in key and not any(key.startswith(path + "/") for path in beside)
+        }
+        self.assertEqual(have, want)
+        self.assertEqual(read(".h5mount").decode(), references["h5mount"])
+        listed = {
+            os.path.relpath(os.path.join(at, file), place)
+            for at, _, files in os.walk(place)
+            for file in files
+        }
+        parts = {key.rpartition("/")[0] for key in have if not key.rpartition("/")[2].startswith(".z")}
+        self.assertEqual({at for at, _, name in map(lambda n: n.rpartition("/"), listed) if at}, parts)
+        for name in ("none", "refs.0.parq", ".zarray", "x/refs.0.parq"):
+            self.assertFalse(os.path.exists(place + name), name)
+        unmount(mnt)
 
     def opened(self, references):
         if zarr is None:
@@ -80,7 +114,10 @@ class ReferencesTest(MountTest):
             f["reference"] = np.array([f["plain"].ref], h5py.ref_dtype)
             f["g/again"] = f["gzip"]
             f["a%b\\c"] = numbers
+            f["x.json/y"] = numbers
         references, told = self.references()
+        self.same_in_parquet(references, told)
+        self.assertEqual(set(told["json_only"]), {"/none", "/x.json/y"})
         self.same(references, "plain", "gzip", "checked", "lzf", "scaled", "contiguous", "scalar", "none")
         self.same(references, "strings", "fixed", "terminated", "compound", "g/again")
         for name in ("plain", "gzip", "checked", "contiguous", "g/again"):
@@ -111,6 +148,7 @@ class ReferencesTest(MountTest):
             f.create_dataset("r", (6,), "i8", fillvalue=9)
             chunk = d.id.get_chunk_info(1)
         references, told = self.references()
+        self.same_in_parquet(references, told)
         self.same(references, "d", "u", "r")
         self.assertEqual(np.nansum(self.opened(references)["s"][:]), 15000)
         self.assertTrue(np.isnan(self.opened(references)["s"][:990]).all())
@@ -160,6 +198,7 @@ class ReferencesTest(MountTest):
         )
         # Of the constants of 32 KiB as many are held inside as may be.
         self.assertEqual((told["inline"], told["served"]), (1 << 11, (1 << 13) - (1 << 11) + 5))
+        self.same_in_parquet(references, told, "f.h5", "-o", "references=http://h.example/f.h5")
         bad = run(H5MOUNT, "-o", "references=none", "--stat", "f.h5", "/")
         self.assertEqual(bad.returncode, 1)
         self.assertIn("must be inline, direct, or the URL", bad.stderr)
@@ -217,6 +256,16 @@ class ReferencesTest(MountTest):
         self.assertIn("user.hdf5.references", os.listxattr(mnt))
         unmount(mnt)
         self.same(json.loads(text), "d")
+
+    def test_parts_of_many_chunks(self):
+        """Parquet's files have 100,000 chunks each."""
+        with self.write() as f:
+            d = f.create_dataset("d", (150_000,), "i1", chunks=(1,))
+            d[:150] = 1
+            d[149_900:] = 2
+        references, told = self.references()
+        self.assertEqual(told["direct"], 250)
+        self.same_in_parquet(references, told)
 
     def test_members_of_a_set(self):
         with self.write("run-%d.h5", driver="family", memb_size=8192) as f:

@@ -42,8 +42,8 @@ struct ReferenceOptions {
   // are named by their address at an h5mount server of the same source.
   enum class Others : std::uint8_t { Held, LeftOut, Served };
   Others others = Others::Held;
-  std::string
-      server;  // Served: its URL, of which `root` is what it serves, or the mounted file if that is empty
+  // Of that server: its URL. It serves `root`, or the mounted file if that is empty.
+  std::string server;
 };
 
 // Every node shows the owner, the read bits and the time of its file.

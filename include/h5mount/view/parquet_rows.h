@@ -1,6 +1,6 @@
 // ParquetRows: writes a Parquet file from its beginning to its end, from rows that are added one after the
-// other: texts and whole numbers, any of which may be missing. A row group is held in memory until it is
-// full.
+// other: texts, bytes and whole numbers, any of which may be missing. A row group is held in memory until it
+// is full.
 //
 //   ParquetRows rows({{"name", ParquetRows::Kind::Text}, {"size", ParquetRows::Kind::Number}}, take);
 //   rows.add(cells);
@@ -24,13 +24,15 @@ namespace h5mount::view {
 
 class ParquetRows {
  public:
-  enum class Kind : std::uint8_t { Text, Number };  // UTF-8; signed, of 64 bits
+  // UTF-8; the same, each text once in a row group's dictionary; any bytes; signed, of 64 bits.
+  enum class Kind : std::uint8_t { Text, Name, Bytes, Number };
   struct Column {
     std::string name;  // UTF-8
     Kind kind = Kind::Text;
   };
-  using Cell = std::variant<std::monostate, std::int64_t, std::string_view>;  // monostate: it is missing
-  using Take = std::function<Status(std::string_view bytes)>;                 // of the file, in their order
+  // monostate: it is missing; a string_view: of the column's kind.
+  using Cell = std::variant<std::monostate, std::int64_t, std::string_view>;
+  using Take = std::function<Status(std::string_view bytes)>;  // of the file, in their order
 
   // A row group ends with the row by which it reaches so many bytes.
   static constexpr std::size_t kGroupBytes = 4U << 20;

@@ -20,6 +20,7 @@ enum class ReferenceForm : std::uint8_t {
 struct ReferenceRule {
   ReferenceForm form;
   std::string reason = {};  // of Made and Decoded: why, a short phrase
+  bool all_made() const { return form == ReferenceForm::Made || form == ReferenceForm::Decoded; }
 };
 // Pure: from the description alone. `dataset`: of a type that zarr_type accepts.
 ReferenceRule reference_rule(const object::DatasetDescription& dataset);
@@ -48,9 +49,10 @@ class ReferencedArray {
   const ZarrArray& array() const { return array_; }
   const ReferenceRule& rule() const { return rule_; }
 
-  // Visits the chunks in the order of their numbers; reads the index, and no data. An error of a visit ends
-  // the walk and is returned.
-  Status for_each(const std::function<Status(const ReferencedChunk&)>& visit, RequestBudget& budget) const;
+  // Visits the chunks [begin, end), cut at the array's end, in the order of their numbers; reads the index,
+  // and no data. An error of a visit ends the walk and is returned.
+  using Visit = std::function<Status(const ReferencedChunk&)>;
+  Status for_each(std::uint64_t begin, std::uint64_t end, const Visit& visit, RequestBudget& budget) const;
 
   // The file of a chunk in `stored.zarr`.
   Result<ComputedFilePtr> made(std::uint64_t number, RequestBudget& budget) const;
@@ -60,9 +62,9 @@ class ReferencedArray {
 
  private:
   ReferencedArray(Source source, ZarrArray array);
-  Status visit_chunks(const std::function<Status(const ReferencedChunk&)>& visit,
+  Status visit_chunks(std::uint64_t begin, std::uint64_t end, const Visit& visit,
                       RequestBudget& budget) const;
-  Status visit_runs(const std::function<Status(const ReferencedChunk&)>& visit, RequestBudget& budget) const;
+  Status visit_runs(std::uint64_t begin, std::uint64_t end, const Visit& visit, RequestBudget& budget) const;
 
   Source source_;
   ZarrArray array_;

@@ -70,7 +70,7 @@ class TreeTextNode : public Node {
         context_(setup.context),
         file_(setup.main),
         media_type_(media_type),
-        make_(make) {}
+        make_(std::move(make)) {}
 
   std::string_view media_type() const override { return media_type_; }
 
@@ -210,7 +210,7 @@ class ReadmeNode : public Node {
 
 NodePtr make_tree_text_file(const VirtualDirectorySetup& setup, std::string name, std::string_view media_type,
                             MakeTreeText make) {
-  return std::make_shared<TreeTextNode>(setup, std::move(name), media_type, make);
+  return std::make_shared<TreeTextNode>(setup, std::move(name), media_type, std::move(make));
 }
 
 NodePtr make_metadata_file(const VirtualDirectorySetup& setup) {

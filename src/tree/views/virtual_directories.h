@@ -2,6 +2,7 @@
 // hidden_root.cpp.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "../core/followed_bytes.h"
@@ -31,9 +32,9 @@ NodePtr make_metadata_file(const VirtualDirectorySetup& setup);
 NodePtr make_list_file(const VirtualDirectorySetup& setup);
 NodePtr make_readme_file(const VirtualDirectorySetup& setup, std::string text);
 
-// A text about the whole file, which `make` appends. It is made when it is opened, and when its size is asked
-// for.
-using MakeTreeText = Status (*)(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
+// A text about the file, which `make` appends. It is made when it is opened, and when its size is asked for.
+// `name`: its path below /.h5.
+using MakeTreeText = std::function<Status(const ServedFilePtr& file, TreeText& out, RequestBudget& budget)>;
 NodePtr make_tree_text_file(const VirtualDirectorySetup& setup, std::string name, std::string_view media_type,
                             MakeTreeText make);
 
@@ -44,8 +45,9 @@ NodePtr make_slice_directory(const VirtualDirectorySetup& setup);
 NodePtr make_fields_directory(const VirtualDirectorySetup& setup);
 // A view file; others may show the same data. `name` distinguishes it from other views of their object.
 NodePtr make_view_file(std::shared_ptr<FollowedData> data, std::string name, ViewOf of);
-// /.h5/references.json; null if the mount shows no references (zarr/references.h).
+// /.h5/references.json and /.h5/references.parq; null if the mount shows no references (zarr/references.h).
 NodePtr make_references_file(const VirtualDirectorySetup& setup);
+NodePtr make_parquet_references(const VirtualDirectorySetup& setup);
 // The directory of a Zarr store: the file's groups and datasets as Zarr's groups and arrays.
 NodePtr make_zarr_directory(const VirtualDirectorySetup& setup, const view::ZarrStore& store);
 

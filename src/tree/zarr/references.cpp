@@ -36,6 +36,19 @@ std::string directory_of(const std::string& name) {
   return name.substr(0, name.rfind('/') + 1);
 }
 
+bool has_json_name(const std::string& path) {
+  return path.contains(".json");
+}
+
+// Why fsspec or GDAL do not accept an array, or the whole store for its sake, in Parquet; empty: they do.
+std::string json_only(const std::string& path, const view::ZarrArray& array) {
+  constexpr std::size_t kMostDimensions = 32;
+  if (has_json_name(path)) return "fsspec takes a path with .json for a file of references";
+  if (array.chunk_count() == 0) return "GDAL reads no array of zero extent in Parquet";
+  if (array.shape().size() > kMostDimensions) return "more than 32 dimensions";
+  return {};
+}
+
 // Walks a file's store and hands its references to a sink.
 class ReferencesWriter {
  public:
@@ -47,20 +60,38 @@ class ReferencesWriter {
         charge_(file->context().environment.cache->no_charge()) {}
 
   Result<ReferenceSummary> run() {
-    const auto& source = *file_->followed().source();
-    if (const auto place = source.place_of(0, 0)) (void)file_number(*place->file);
-    const auto visit = [&](const WalkedObject& walked) { return visit_object(walked); };
-    const auto omitted = [&](const std::string& path, const std::string& why) { leave_out(path, why); };
-    H5_TRY(walk_store(file_, view::ZarrEncoding::Stored, visit, omitted, budget_));
-    const bool salvaged = io::remarks_of(&source) != nullptr;
-    for (const std::uint64_t address : order_) {
-      const Named& named = arrays_.at(address);
-      if (salvaged)
-        leave_out(named, "the file is damaged, and what is shown of it was salvaged");
-      else
-        H5_TRY(write_array(address, named));
-    }
+    H5_TRY(write_all());
     return std::move(summary_);
+  }
+
+  Result<ReferencePlan> plan() {
+    ReferencePlan out;
+    plan_ = &out;
+    in_parts_ = true;
+    H5_TRY(write_all());
+    for (std::size_t i = 0; i < out.arrays.size(); ++i)
+      for (const std::string& path : out.arrays[i].paths) out.paths.push_back({path, i});
+    std::ranges::sort(out.paths, {}, &ReferencePlan::Path::path);
+    out.summary = std::move(summary_);
+    out.charge = std::move(charge_);
+    return out;
+  }
+
+  Status write_metadata_of(const ReferencePlan& plan) {
+    in_parts_ = true;
+    H5_TRY(walk());
+    for (const ReferencePlan::Array& array : plan.arrays)
+      if (const auto named = arrays_.find(array.dataset); named != arrays_.end())
+        H5_TRY(write_metadata(array.dataset, named->second));
+    return {};
+  }
+
+  Status write_part(const ReferencePlan::Array& planned, std::uint64_t part) {
+    const Named named{planned.paths, {planned.place}};
+    H5_ASSIGN(const view::ReferencedArray array, referenced(planned.dataset, planned.place));
+    held_bytes_ = planned.held_before[static_cast<std::size_t>(part)];
+    constexpr std::uint64_t kChunks = ReferencePlan::kPartChunks;
+    return write_chunks(array, part * kChunks, (part + 1) * kChunks, named);
   }
 
  private:
@@ -70,7 +101,29 @@ class ReferencesWriter {
     std::vector<ArrayPlace> places;
   };
 
+  Status walk() {
+    const auto visit = [&](const WalkedObject& walked) { return visit_object(walked); };
+    const auto omitted = [&](const std::string& path, const std::string& why) { leave_out(path, why); };
+    return walk_store(file_, view::ZarrEncoding::Stored, visit, omitted, budget_);
+  }
+
+  Status write_all() {
+    const auto& source = *file_->followed().source();
+    if (const auto place = source.place_of(0, 0)) (void)file_number(*place->file);
+    H5_TRY(walk());
+    const bool salvaged = io::remarks_of(&source) != nullptr;
+    for (const std::uint64_t address : order_) {
+      const Named& named = arrays_.at(address);
+      if (salvaged)
+        leave_out(named, "the file is damaged, and what is shown of it was salvaged");
+      else
+        H5_TRY(write_array(address, named));
+    }
+    return {};
+  }
+
   Status visit_object(const WalkedObject& walked) {
+    if (in_parts_ && has_json_name(walked.path)) return {};
     if (walked.array == nullptr) {
       const std::string prefix = walked.path.empty() ? "" : walked.path + "/";
       H5_TRY(sink_.add_metadata(prefix + ".zgroup", kZgroupText));
@@ -98,7 +151,7 @@ class ReferencesWriter {
   Status write_array(std::uint64_t address, const Named& named) {
     const ReferenceSummary before = counts();
     const std::uint64_t held_before = held_bytes_;
-    const Status done = write_chunks(address, named);
+    const Status done = write_whole(address, named);
     if (done) return done;
     H5_TRY(budget_.check());
     if (says_nothing(done.error()) || sink_failed_) return done;
@@ -109,26 +162,55 @@ class ReferencesWriter {
     return {};
   }
 
-  Status write_chunks(std::uint64_t address, const Named& named) {
-    const ArrayPlace& place = named.places.front();
+  Result<view::ReferencedArray> referenced(std::uint64_t address, const ArrayPlace& place) const {
     FollowedVariable variable(file_, address, {place.group->contents.address(), place.name});
     H5_ASSIGN(const DataStatePtr state, variable.newest(budget_));
-    H5_ASSIGN(const auto array,
-              view::ReferencedArray::of({state->reader, file_->value_environment(file_->metadata()),
-                                         file_->context().environment, file_->file()}));
-    const bool decoded = array.rule().form == view::ReferenceForm::Decoded;
-    if (decoded && options_.others == ReferenceOptions::Others::LeftOut) return refuse(array.rule().reason);
+    return view::ReferencedArray::of({state->reader, file_->value_environment(file_->metadata()),
+                                      file_->context().environment, file_->file()});
+  }
+
+  Status write_whole(std::uint64_t address, const Named& named) {
+    H5_ASSIGN(const view::ReferencedArray array, referenced(address, named.places.front()));
+    if (array.rule().form == view::ReferenceForm::Decoded &&
+        options_.others == ReferenceOptions::Others::LeftOut)
+      return refuse(array.rule().reason);
     // Of an array with more references than that a small file would make requests too long.
+    const std::uint64_t count = array.array().chunk_count();
     const std::uint64_t most =
         limits::kRequestSteps / 4 / kStepsPerReference +
         file_->followed().source()->size() * limits::kRequestStepsPerFileByte / 4 / kStepsPerReference;
-    if (array.array().chunk_count() > most / named.paths.size())
+    if (count > most / named.paths.size())
       return refuse("more chunks than references of such a file can be of");
+    if (std::string why = json_only("", array.array()); in_parts_ && !why.empty())
+      return refuse(std::move(why));
+    // Before any is made: chunks are of one size, but for texts.
+    if (array.rule().all_made() && !by_server() && count > 0 && !array.array().type().variable_strings) {
+      H5_ASSIGN(const view::ComputedFilePtr first, array.made(0, budget_));
+      if (count > room(named) / std::max<std::uint64_t>(first->size(), 1)) return refuse_held(array);
+    }
     H5_TRY(of_sink(sink_.begin_array(named.paths, array.array())));
+    held_before_.clear();
+    Status done = write_chunks(array, 0, count, named);
+    if (done) done = write_metadata(address, named);
+    sink_.end_array(done.has_value());
+    if (!done) return done;
+    if (plan_ != nullptr)
+      plan_->arrays.push_back({address, named.paths, named.places.front(), std::move(held_before_)});
+    for (const std::string& path : named.paths)
+      if (std::string why = json_only(path, array.array()); !why.empty()) note(path, why, summary_.json_only);
+    return {};
+  }
+
+  // The chunks [begin, end).
+  Status write_chunks(const view::ReferencedArray& array, std::uint64_t begin, std::uint64_t end,
+                      const Named& named) {
+    const bool decoded = array.rule().form == view::ReferenceForm::Decoded;
     std::array<std::string, 3> constants;
     std::array<std::optional<std::uint64_t>, 3> sizes;  // of the chunks that are constant, not compressed
     const auto visit = [&](const view::ReferencedChunk& chunk) -> Status {
       H5_TRY(budget_.spend(kStepsPerReference * named.paths.size()));
+      if (plan_ != nullptr && chunk.number % ReferencePlan::kPartChunks == 0)
+        held_before_.push_back(held_bytes_);
       if (chunk.file != nullptr) return add_range(chunk, named);
       if (chunk.constant != view::ReferencedChunk::kNone) {
         std::string& bytes = constants[chunk.constant];
@@ -145,10 +227,7 @@ class ReferencesWriter {
       }
       return add_made(array, chunk.number, decoded, named);
     };
-    Status done = array.for_each(visit, budget_);
-    if (done) done = write_metadata(address, named);
-    sink_.end_array(done.has_value());
-    return done;
+    return array.for_each(begin, end, visit, budget_);
   }
 
   // The texts of names in one group are the same, but for a dimension scale, whose names are dimensions'.
@@ -179,13 +258,23 @@ class ReferencesWriter {
   }
 
   Status add_bytes(std::uint64_t chunk, std::string_view bytes, const Named& named) {
+    H5_TRY(budget_.spend(limits::kStepsPerTextByte * bytes.size() * named.paths.size()));
     held_bytes_ += bytes.size() * named.paths.size();
     summary_.held += named.paths.size();
     return of_sink(sink_.add_bytes(chunk, bytes));
   }
 
+  // The bytes that may still be held inside for each name of an array.
+  std::uint64_t room(const Named& named) const {
+    return (kMostHeldTogether - held_bytes_) / named.paths.size();
+  }
   bool fits(std::uint64_t bytes, const Named& named) const {
-    return bytes <= kMostHeldBytes && bytes <= (kMostHeldTogether - held_bytes_) / named.paths.size();
+    return bytes <= kMostHeldBytes && bytes <= room(named);
+  }
+  Status refuse_held(const view::ReferencedArray& array) {
+    const std::string& why = array.rule().reason;
+    return refuse(why.empty() ? "chunks that files do not hold are more than may be held inside"
+                              : why + ", and more than may be held inside");
   }
 
   // A chunk that no file holds as the readers take it.
@@ -193,11 +282,7 @@ class ReferencesWriter {
     H5_ASSIGN(const view::ComputedFilePtr made, array.made(chunk, budget_));
     if (by_server() && (decoded || !fits(made->size(), named)))
       return add_served(array, chunk, made->size(), named);
-    if (!fits(made->size(), named)) {
-      const std::string& why = array.rule().reason;
-      return refuse(why.empty() ? "chunks that files do not hold are more than may be held inside"
-                                : why + ", and more than may be held inside");
-    }
+    if (!fits(made->size(), named)) return refuse_held(array);
     std::vector<std::byte> bytes(static_cast<std::size_t>(made->size()));
     dataset::Pieces pieces;
     H5_TRY(made->read(0, bytes.size(), {nullptr, budget_}, pieces));
@@ -270,15 +355,16 @@ class ReferencesWriter {
   void leave_out(const Named& named, const std::string& why) {
     for (const std::string& path : named.paths) leave_out(path, why);
   }
-  void leave_out(const std::string& path, const std::string& why) {
-    left_out_bytes_ += path.size() + why.size();
-    if (left_out_bytes_ <= kMaxXattrBytes)
-      summary_.left_out.push_back({"/" + path, why});
+  void leave_out(const std::string& path, const std::string& why) { note(path, why, summary_.left_out); }
+  void note(const std::string& path, const std::string& why, std::vector<ReferenceSummary::LeftOut>& in) {
+    noted_bytes_ += path.size() + why.size();
+    if (noted_bytes_ <= kMaxXattrBytes)
+      in.push_back({"/" + path, why});
     else
       ++summary_.more;
   }
 
-  ReferenceSummary counts() const { return {summary_.direct, summary_.held, summary_.served, {}, 0, {}}; }
+  ReferenceSummary counts() const { return {summary_.direct, summary_.held, summary_.served, {}, {}, 0, {}}; }
 
   const ServedFilePtr& file_;
   const ReferenceOptions& options_;
@@ -290,7 +376,10 @@ class ReferencesWriter {
   std::map<std::string, std::size_t> numbers_;  // of files, by their names
   ReferenceSummary summary_;
   std::uint64_t held_bytes_ = 0;
-  std::size_t left_out_bytes_ = 0;
+  std::size_t noted_bytes_ = 0;
+  bool in_parts_ = false;          // for the form of many files
+  ReferencePlan* plan_ = nullptr;  // that is being made
+  std::vector<std::uint64_t> held_before_;
   std::string refused_;  // why the array that is being written is left out, if not for an error
   bool sink_failed_ = false;
 };
@@ -299,23 +388,27 @@ class ReferencesWriter {
 
 std::string ReferenceSummary::text() const {
   constexpr std::size_t kRest = 200;
-  std::string out =
-      fmt::format(R"({{"direct":{},"inline":{},"served":{},"left_out":{{)", direct, held, served);
+  std::string out = fmt::format(R"({{"direct":{},"inline":{},"served":{})", direct, held, served);
   std::uint64_t cut = more;
-  bool first = true;
-  for (const LeftOut& one : left_out) {
-    std::string member(first ? "" : ",");
-    text::append_json_string(one.path, member);
-    member += ':';
-    text::append_json_string(one.why, member);
-    if (out.size() + member.size() + kRest > kMaxXattrBytes) {
-      ++cut;
-      continue;
+  const auto append_map = [&](std::string_view name, const std::vector<LeftOut>& of) {
+    out.append(",\"").append(name).append("\":{");
+    bool first = true;
+    for (const LeftOut& one : of) {
+      std::string member(first ? "" : ",");
+      text::append_json_string(one.path, member);
+      member += ':';
+      text::append_json_string(one.why, member);
+      if (out.size() + member.size() + kRest > kMaxXattrBytes) {
+        ++cut;
+        continue;
+      }
+      first = false;
+      out += member;
     }
-    first = false;
-    out += member;
-  }
-  out += "}";
+    out += '}';
+  };
+  append_map("left_out", left_out);
+  append_map("json_only", json_only);
   if (cut > 0) out += fmt::format(R"(,"more":{})", cut);
   return out + "}";
 }
@@ -340,6 +433,34 @@ std::string ReferenceSummary::files_text() const {
 Result<ReferenceSummary> write_references(const ServedFilePtr& file, ReferenceSink& sink,
                                           RequestBudget& budget) {
   return ReferencesWriter(file, sink, budget).run();
+}
+
+namespace {
+
+// Of what is planned: no bytes are kept.
+class PlanSink final : public ReferenceSink {
+  Status add_metadata(const std::string&, std::string_view) override { return {}; }
+  Status begin_array(std::span<const std::string>, const view::ZarrArray&) override { return {}; }
+  Status add_range(std::uint64_t, std::string_view, std::uint64_t, std::uint64_t) override { return {}; }
+  Status add_bytes(std::uint64_t, std::string_view) override { return {}; }
+  void end_array(bool) override {}
+};
+
+}  // namespace
+
+Result<ReferencePlan> plan_references(const ServedFilePtr& file, RequestBudget& budget) {
+  PlanSink sink;
+  return ReferencesWriter(file, sink, budget).plan();
+}
+
+Status write_planned_metadata(const ServedFilePtr& file, const ReferencePlan& plan, ReferenceSink& sink,
+                              RequestBudget& budget) {
+  return ReferencesWriter(file, sink, budget).write_metadata_of(plan);
+}
+
+Status write_planned_part(const ServedFilePtr& file, const ReferencePlan::Array& array, std::uint64_t part,
+                          ReferenceSink& sink, RequestBudget& budget) {
+  return ReferencesWriter(file, sink, budget).write_part(array, part);
 }
 
 bool shows_references(const MountContext& context) {

@@ -13,6 +13,7 @@
 #include "../core/served_file.h"
 #include "../views/virtual_nodes.h"
 #include "h5mount/view/zarr.h"
+#include "zarr_variable.h"
 
 namespace h5mount::tree {
 
@@ -42,8 +43,8 @@ struct ReferenceSummary {
   struct LeftOut {
     std::string path, why;
   };
-  std::vector<LeftOut> left_out;  // the first of them
-  std::uint64_t more = 0;         // how many others
+  std::vector<LeftOut> left_out, json_only;  // the first of them
+  std::uint64_t more = 0;                    // how many others
   struct File {
     std::string url;
     std::uint64_t size = 0;
@@ -60,6 +61,35 @@ using ReferenceSummaryPtr = std::shared_ptr<const ReferenceSummary>;
 
 Result<ReferenceSummary> write_references(const ServedFilePtr& file, ReferenceSink& sink,
                                           RequestBudget& budget);
+
+// The references of a snapshot for a form of many files, of which each is made by itself: the arrays that are
+// part of it. Arrays that readers of that form do not accept are in the other form only.
+struct ReferencePlan {
+  static constexpr std::uint64_t kPartChunks = 100'000;  // of an array, in one file
+  struct Array {
+    std::uint64_t dataset = 0;
+    std::vector<std::string> paths;          // its names in the store
+    ArrayPlace place;                        // of the first of them
+    std::vector<std::uint64_t> held_before;  // for each part: the bytes held inside by all that is before it
+  };
+  std::vector<Array> arrays;
+  struct Path {
+    std::string_view path;
+    std::size_t array;
+  };
+  std::vector<Path> paths;  // of all arrays, by path
+  ReferenceSummary summary;
+  cache::BlockCache::Charge charge;
+};
+using ReferencePlanPtr = std::shared_ptr<const ReferencePlan>;
+
+Result<ReferencePlan> plan_references(const ServedFilePtr& file, RequestBudget& budget);
+// The metadata of the groups and of the plan's arrays.
+Status write_planned_metadata(const ServedFilePtr& file, const ReferencePlan& plan, ReferenceSink& sink,
+                              RequestBudget& budget);
+// The chunks of one part of an array.
+Status write_planned_part(const ServedFilePtr& file, const ReferencePlan::Array& array, std::uint64_t part,
+                          ReferenceSink& sink, RequestBudget& budget);
 
 // Whether the mount shows references: it does not if they would name a path that must not be told.
 bool shows_references(const MountContext& context);

@@ -9,17 +9,23 @@
 
 namespace h5mount::view {
 
-std::string base64(ByteSpan bytes) {
+std::string base64(ByteSpan bytes, std::string_view prefix) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  constexpr std::size_t kGroup = 3, kDigitsOfGroup = 4;
   std::string out = "\"";
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+  out += prefix;
+  const std::size_t begin = out.size();
+  out.resize(begin + (bytes.size() + kGroup - 1) / kGroup * kDigitsOfGroup + 1, '=');
+  char* to = out.data() + begin;
+  for (std::size_t i = 0; i < bytes.size(); i += kGroup, to += kDigitsOfGroup) {
     std::uint32_t group = 0;
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    for (std::size_t j = 0; j < 3; ++j)
-      group = group << 8 | (j < count ? std::to_integer<std::uint32_t>(bytes[i + j]) : 0);
-    for (std::size_t j = 0; j < 4; ++j) out += j <= count ? kDigits[group >> (18 - 6 * j) & 63] : '=';
+    const std::size_t count = std::min(kGroup, bytes.size() - i);
+    for (std::size_t j = 0; j < count; ++j)
+      group |= std::to_integer<std::uint32_t>(bytes[i + j]) << (16 - 8 * j);
+    for (std::size_t j = 0; j <= count; ++j) to[j] = kDigits[group >> (18 - 6 * j) & 63];
   }
-  return out + '"';
+  out.back() = '"';
+  return out;
 }
 
 std::optional<double> exact_double(const format::Datatype& type, ByteSpan element) {

@@ -9,7 +9,7 @@
 namespace h5mount::view {
 
 // A JSON string in base64 (RFC 4648, 4).
-std::string base64(ByteSpan bytes);
+std::string base64(ByteSpan bytes, std::string_view prefix = "");
 
 // The value of an element of IEEE half or single precision, as the double nearest to its shortest decimal is
 // another number, and JSON has only doubles. Returns nullopt for other types.

@@ -17,6 +17,7 @@ namespace {
 using dataset::StoredChunks;
 
 std::string filters_reason(const object::DatasetDescription& dataset) {
+  if (dataset.pipeline.filters.empty()) return "chunks that are too large";
   std::string out = "no codec of Zarr for";
   for (const format::FilterDescription& filter : dataset.pipeline.filters)
     out.append(out.back() == 'r' ? " filter " : ", ").append(text::filter_name(filter));
@@ -57,7 +58,7 @@ ReferenceRule reference_rule(const object::DatasetDescription& dataset) {
 }
 
 std::string base64_text(ByteSpan bytes) {
-  return base64(bytes).insert(1, "base64:");
+  return base64(bytes, "base64:");
 }
 
 ReferencedArray::ReferencedArray(Source source, ZarrArray array)
@@ -71,25 +72,26 @@ Result<ReferencedArray> ReferencedArray::of(Source source) {
   return ReferencedArray(std::move(source), std::move(array));
 }
 
-Status ReferencedArray::for_each(const std::function<Status(const ReferencedChunk&)>& visit,
+Status ReferencedArray::for_each(std::uint64_t begin, std::uint64_t end, const Visit& visit,
                                  RequestBudget& budget) const {
+  end = std::min(end, array_.chunk_count());
   if (const auto problem = source_.reader->problem()) return fail(*problem);
   switch (rule_.form) {
     case ReferenceForm::Chunks:
-      return visit_chunks(visit, budget);
+      return visit_chunks(begin, end, visit, budget);
     case ReferenceForm::Runs:
-      return visit_runs(visit, budget);
+      return visit_runs(begin, end, visit, budget);
     default:
       break;
   }
-  for (std::uint64_t number = 0; number < array_.chunk_count(); ++number) {
+  for (std::uint64_t number = begin; number < end; ++number) {
     H5_TRY(budget.spend(limits::kStepsPerSourceRead));
     H5_TRY(visit({.number = number}));
   }
   return {};
 }
 
-Status ReferencedArray::visit_chunks(const std::function<Status(const ReferencedChunk&)>& visit,
+Status ReferencedArray::visit_chunks(std::uint64_t begin, std::uint64_t end, const Visit& visit,
                                      RequestBudget& budget) const {
   constexpr std::uint64_t kStepsPerChunk = 4;
   const auto codec = zarr_codec(source_.reader->description());
@@ -115,8 +117,7 @@ Status ReferencedArray::visit_chunks(const std::function<Status(const Referenced
     return visit(out);
   };
   std::array<StoredChunks::Stored, 512> run;
-  const std::uint64_t count = array_.chunk_count();
-  for (std::uint64_t number = 0; number < count;) {
+  for (std::uint64_t number = begin; number < end;) {
     if (chunks == nullptr || padded) {
       const ChunkImage image(source_.reader, array_, number);
       StoredChunks::Stored found;
@@ -134,7 +135,7 @@ Status ReferencedArray::visit_chunks(const std::function<Status(const Referenced
       ++number;
       continue;
     }
-    const auto some = static_cast<std::size_t>(std::min<std::uint64_t>(run.size(), count - number));
+    const auto some = static_cast<std::size_t>(std::min<std::uint64_t>(run.size(), end - number));
     H5_TRY(chunks->find_stored_run(number, std::span(run).first(some)));
     H5_TRY(budget.spend(kStepsPerChunk * some));
     for (std::size_t i = 0; i < some; ++i) H5_TRY(show(number + i, run[i]));
@@ -143,10 +144,10 @@ Status ReferencedArray::visit_chunks(const std::function<Status(const Referenced
   return {};
 }
 
-Status ReferencedArray::visit_runs(const std::function<Status(const ReferencedChunk&)>& visit,
+Status ReferencedArray::visit_runs(std::uint64_t begin, std::uint64_t end, const Visit& visit,
                                    RequestBudget& budget) const {
   const dataset::DatasetReader& reader = *source_.reader;
-  for (std::uint64_t number = 0; number < array_.chunk_count(); ++number) {
+  for (std::uint64_t number = begin; number < end; ++number) {
     H5_TRY(budget.spend(limits::kStepsPerSourceRead));
     ReferencedChunk out{.number = number};
     const auto range = ChunkImage(source_.reader, array_, number).image_range();
