@@ -40,7 +40,7 @@ threads() {
 
 # With zlib in libdeflate's place, and no codec.
 minimal() {
-  setup build-check-minimal -Dauto_features=disabled -Dwerror=true -Doptimization=1 || return 1
+  setup build-check-minimal -Dauto_features=disabled -Dwerror=true -Doptimization=0 -Ddebug=false || return 1
   ninja -C build-check-minimal src/cli/h5mount src/cli/fsck.h5 &&
     scripts/run_tests.py --build --only base,format,filter,chunk,object,dataset,view,cli,salvage,serve build-check-minimal
 }

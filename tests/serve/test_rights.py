@@ -105,11 +105,17 @@ class ServeRights(ServeTest):
         write_example()
         with Serve("f.h5") as s:
             self.assertEqual(s.get("/.h5/references.json").status, 404)
-            self.assertEqual(s.get("/.h5/").data.count(b"references.json"), 0)
+            self.assertEqual(s.get("/.h5/references.parq/.zmetadata").status, 404)
+            self.assertEqual(s.get("/.h5/").data.count(b"references."), 0)
         with Serve("-o", "url=https://h.example/run", "f.h5") as s:
             made = s.get("/.h5/references.json")
             self.assertEqual(json.loads(made.data)["refs"]["deflated/3"][0], "https://h.example/run/f.h5")
             self.assertNotIn(os.getcwd().encode(), made.data)
+            for name in (".zmetadata", ".h5mount", "deflated/refs.0.parq"):
+                part = s.get("/.h5/references.parq/" + name)
+                self.assertEqual(part.status, 200, name)
+                self.assertNotIn(os.getcwd().encode(), part.data)
+            self.assertIn(b"https://h.example/run/f.h5", part.data)
 
     def test_of_a_directory_only_what_all_may_read_is_sent(self):
         os.makedirs("all/private")

@@ -1,41 +1,62 @@
 #!/usr/bin/python3
-"""Holds the references of HDF5 files against h5py, by hand: compare_references.py H5MOUNT FILE…
+"""Holds the references of HDF5 files against h5py, by hand: compare_references.py [--parquet] H5MOUNT FILE…
 
 Mounts each file on a directory of its own, takes /.h5/references.json and, while nothing is mounted any
 more, opens it with fsspec and zarr-python. Each dataset is compared by dtype, shape and elements, and must
 be there or be named, with a reason, by user.hdf5.references. What cannot be compared is counted by reason;
-the exit status is 1 where anything differs."""
+the exit status is 1 where anything differs. With --parquet it is /.h5/references.parq, by a fsspec of 2023.9
+or newer in PYTHONPATH; Parquet is decoded by tests/mount/parquet_references.py, as Debian 12 has no other
+decoder for Python."""
 
 import collections
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 
 import fsspec
 import h5py
+import pandas
 import zarr
 from compare_zarr import MAX_BYTES, MAX_CHUNKS, arrays, compare, why_absent
 
 from h5py_datasets import datasets
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mount"))
+import parquet_references
+
 os.environ["HDF5_USE_FILE_LOCKING"] = "FALSE"
 
 
-def references_of(program, path):
-    """The JSON of a file and the value of its attribute; nothing where it cannot be mounted."""
+def references_of(program, path, parquet):
+    """The JSON of a file, or the name of a copy of its Parquet, and the value of its attribute; nothing where
+    it cannot be mounted."""
     with tempfile.TemporaryDirectory() as point:
         if subprocess.run([program, path, point], capture_output=True, check=False).returncode != 0:
             return None, None
         try:
+            told = json.loads(os.getxattr(point, "user.hdf5.references"))
+            if parquet:
+                copy = tempfile.mkdtemp(suffix=".parq")
+                shutil.copytree(os.path.join(point, ".h5/references.parq"), copy, dirs_exist_ok=True)
+                return copy, told
             with open(os.path.join(point, ".h5/references.json"), encoding="utf-8") as f:
                 text = f.read()
             size = os.stat(os.path.join(point, ".h5/references.json")).st_size
             assert size == len(text.encode()), (size, len(text))
-            return json.loads(text), json.loads(os.getxattr(point, "user.hdf5.references"))
+            return json.loads(text), told
         finally:
             subprocess.run(["umount", point], check=True)
+
+
+def read_parquet(file, **_):
+    columns = ("path", "offset", "size", "raw")
+    rows = parquet_references.rows_of(file.read())
+    return pandas.DataFrame(
+        [[text.decode() if text else text, *rest] for text, *rest in rows], columns=columns
+    )
 
 
 def opened(references, **options):
@@ -44,11 +65,18 @@ def opened(references, **options):
     )
 
 
-def compare_file(path, references, told, counts):
+def check_counts(path, references, told, counts):
     keys = sum(1 for key in references["refs"] if key.rsplit("/", 1)[-1][0] != ".")
     if keys != told["direct"] + told["inline"] + told["served"]:
         counts["COUNTED"] += 1
         print(f"{path}: {keys} keys, and {told} are told of")
+
+
+def compare_file(path, references, told, counts):
+    parquet = isinstance(references, str)
+    if not parquet:
+        check_counts(path, references, told, counts)
+    left_out = {**told["left_out"], **(told["json_only"] if parquet else {})}
     try:
         shown = dict(arrays(opened(references)))
     except Exception as error:
@@ -59,7 +87,7 @@ def compare_file(path, references, told, counts):
         for name, dataset in datasets(file).items():
             try:
                 array = shown.get(name)
-                why = told["left_out"].get("/" + name)
+                why = left_out.get("/" + name)
                 if array is None:
                     absent = why or why_absent(dataset)
                     reason = "absent: " + absent if absent else "ABSENT"
@@ -79,10 +107,14 @@ def compare_file(path, references, told, counts):
 
 
 def main():
-    program, files = sys.argv[1], sys.argv[2:]
+    arguments = sys.argv[1:]
+    parquet = arguments[0] == "--parquet"
+    program, *files = arguments[parquet:]
+    if parquet:
+        pandas.read_parquet = read_parquet
     counts = collections.Counter()
     for path in files:
-        references, told = references_of(program, os.path.abspath(path))
+        references, told = references_of(program, os.path.abspath(path), parquet)
         if references is None:
             counts["not mounted"] += 1
             continue
@@ -90,6 +122,8 @@ def main():
             compare_file(path, references, told, counts)
         except OSError:
             counts["h5py cannot open it"] += 1
+        if parquet:
+            shutil.rmtree(references)
     for reason, count in sorted(counts.items(), key=str):
         print(f"{count:6d} {reason or 'same'}")
     bad = ("zarr", "differs", "ABSENT", "BOTH", "COUNTED")
