@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kIdles{10};  // a thread that is too many ends af
 
 JobQueue::JobQueue(const Options& options) : options_(options) {
   if (options_.max_threads > options_.threads)
-    check_.emplace(options_.patience, [this](Clock::time_point now) { return look(now); });
+    check_.emplace(options_.patience, [this](Clock::time_point now) { return check(now); });
   const MutexLock lock(mutex_);
   start_workers(options_.threads);
 }
@@ -130,7 +130,7 @@ void JobQueue::start_workers(std::size_t wanted) {
   }
 }
 
-bool JobQueue::look(Clock::time_point now) {
+bool JobQueue::check(Clock::time_point now) {
   const MutexLock lock(mutex_);
   for (auto worker = workers_.begin(); worker != workers_.end();) {
     if (worker->leaving && worker->thread.joinable()) {

@@ -71,8 +71,8 @@ class DataCheck {
   void check_sources() {
     constexpr std::size_t kMax = 1024;
     RequestBudget budget;
-    for (const dataset::NamedSource& source : reader_->named_sources(kMax, budget).list) {
-      if (source.state == dataset::NamedSource::State::Found && source.reason.empty()) continue;
+    for (const dataset::NamedFile& source : reader_->named_sources(kMax, budget).list) {
+      if (source.state == dataset::NamedFile::State::Found && source.reason.empty()) continue;
       const std::string name = source.dataset.empty() ? source.file : source.file + ":" + source.dataset;
       context_.note(place_, Error(ErrorCode::NotFound, "source " + name + ": " + source.reason));
     }

@@ -297,7 +297,7 @@ class Checker {
     for (const auto& [name, type] : listed->items) {
       if (g_interrupted.load()) break;
       const std::string place = path + (path.ends_with('/') ? "" : "/") + name;
-      const auto entry = directory.look(name);
+      const auto entry = directory.find_entry(name);
       if (!entry && entry.error().code() == ErrorCode::NotFound) continue;  // it was removed
       if (!entry) {
         code |= complain(place, entry.error());

@@ -137,7 +137,7 @@ std::string last_name(const std::string& path) {
 }
 
 // Returns a code other than 0 if a source cannot be opened.
-int open_all(const ServeCommand& command, const Shared& shared, std::vector<serve::Source>& out) {
+int open_all(const ServeCommand& command, const Shared& shared, std::vector<serve::SourceToServe>& out) {
   for (const std::string& path : command.sources.paths) {
     const auto sources = open_sources({{path}}, shared.options, salvage_use(shared.options), shared.memory);
     if (!sources)
@@ -264,7 +264,7 @@ int run_serve(const ServeCommand& command, const std::optional<survive::KeeperLi
   const bool open_to_all = !has_key && is_open_place(server_options);
   const Shared shared{options, open_to_all, make_cache(options), make_workers(options)};
   filter::use_filter_plugins({.directories = options.plugins});
-  std::vector<serve::Source> sources;
+  std::vector<serve::SourceToServe> sources;
   // While files are opened, which starts no threads, a signal ends the program as usual.
   ::pthread_sigmask(SIG_UNBLOCK, &endings, nullptr);
   const int code = open_all(command, shared, sources);

@@ -188,10 +188,10 @@ class ExternalReader final : public DatasetReader {
     const object::ExternalSegment* segment;
   };
 
-  NamedSource named_source(const std::string& name) const {
+  NamedFile named_source(const std::string& name) const {
     const auto opened = files_->open_raw(file_, name);
     if (opened) return {.file = name};
-    return NamedSource::of(name, {}, opened.error());
+    return NamedFile::of(name, {}, opened.error());
   }
 
   // Reads part of a raw file; an error names the file.

@@ -11,7 +11,7 @@
 namespace h5mount::object {
 namespace {
 
-constexpr std::size_t kCrowd = 256;  // files with their caches
+constexpr std::size_t kManyOpen = 256;  // files with their caches
 
 // All files of a set share one bound on memory.
 metadata::MetadataOptions with_memory(metadata::MetadataOptions options) {
@@ -99,7 +99,7 @@ class OpenFileSet final : public FileSet {
     return any;
   }
 
-  bool crowded() const override { return opened_count_ > kCrowd; }
+  bool many_open() const override { return opened_count_ > kManyOpen; }
 
   void when_opened(std::function<void()> callback) override {
     const MutexLock lock(on_opened_mutex_);
@@ -127,7 +127,7 @@ class OpenFileSet final : public FileSet {
       const MutexLock lock(mutex_);
       if (opened_.size() >= sweep_at_) {
         std::erase_if(opened_, [](const auto& entry) { return entry.second.expired(); });
-        sweep_at_ = std::max(kCrowd, 2 * opened_.size());
+        sweep_at_ = std::max(kManyOpen, 2 * opened_.size());
       }
       auto& kept = opened_[key];
       if (auto earlier = kept.lock()) return earlier;
@@ -151,7 +151,7 @@ class OpenFileSet final : public FileSet {
       0;  // steady clock; time after which `follows_` is recomputed
   mutable Mutex mutex_;
   // When this many entries are reached, those of closed files are removed.
-  std::size_t sweep_at_ H5_GUARDED_BY(mutex_) = kCrowd;
+  std::size_t sweep_at_ H5_GUARDED_BY(mutex_) = kManyOpen;
   std::map<std::string, std::weak_ptr<const OpenedFile>> opened_ H5_GUARDED_BY(mutex_);
 };
 

@@ -147,7 +147,7 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     used_.store(true, std::memory_order_relaxed);
     const bool little = range.end - range.begin < kBlockBytes;
     ByteRange wanted = little ? in_blocks(range) : range;
-    const Segments::Found found = segments_.look(range);
+    const Segments::Found found = segments_.find(range);
     // A large piece is itself as many requests as are worth having under way, and fills the memory for them.
     const bool large = range.end - range.begin > kMaxFollowed;
     ByteRange ahead = large || found == Segments::Found::There ? ByteRange{0, 0} : readers_.next(wanted);

@@ -215,7 +215,7 @@ void Segments::start(const std::vector<SegmentPtr>& made, bool urgent) {
   }
 }
 
-Segments::Found Segments::look(ByteRange range) {
+Segments::Found Segments::find(ByteRange range) {
   const MutexLock lock(client_.mutex);
   if (!is_there(range)) return Found::Missing;
   const std::vector<SegmentPtr> parts = overlapping(range);

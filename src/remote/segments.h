@@ -25,7 +25,7 @@ class Segments {
 
   // Whether the range has come or is under way, and whether for somebody who had not asked for it (Ahead).
   enum class Found : std::uint8_t { There, Ahead, Missing };
-  Found look(ByteRange range);
+  Found find(ByteRange range);
   // The segments of a read, in order. None is dropped as long as this lives.
   class Covered {
    public:

@@ -60,7 +60,8 @@ Answerer answerer_of(std::shared_ptr<AnySite> site) {
             return site->failed(request, instead_of, error);
           }};
 }
-Answerer answerer(const ServerOptions& options, const Listener& listener, std::vector<Source> sources) {
+Answerer answerer(const ServerOptions& options, const Listener& listener,
+                  std::vector<SourceToServe> sources) {
   if (options.s3)
     return answerer_of(std::make_shared<S3Site>(*options.s3, listener.loopback, std::move(sources)));
   return answerer_of(std::make_shared<Site>(
@@ -77,10 +78,10 @@ Status check_readers(const ServerOptions& options, const Listener& listener) {
 
 class HttpServer final : public Server {
  public:
-  HttpServer(const ServerOptions& options, Listener listener, std::vector<Source> sources)
+  HttpServer(const ServerOptions& options, Listener listener, std::vector<SourceToServe> sources)
       : options_(options),
         listener_(std::move(listener)),
-        local_(std::ranges::all_of(sources, [](const Source& source) { return source.opened.local; })),
+        local_(std::ranges::all_of(sources, [](const SourceToServe& source) { return source.opened.local; })),
         answerer_(answerer(options, listener_, std::move(sources))),
         connections_(
             {options.header_deadline, options.stall_deadline, std::size_t{options.connections} / 4 * 3}),
@@ -210,7 +211,8 @@ class HttpServer final : public Server {
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, std::vector<Source> sources) {
+Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options,
+                                              std::vector<SourceToServe> sources) {
   H5_TRY(load_libmicrohttpd());
   H5_ASSIGN(Listener listener, listen_at(options));
   H5_TRY(check_readers(options, listener));

@@ -4,7 +4,7 @@
 namespace h5mount::serve {
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): declared for the server that keeps them
-Result<std::unique_ptr<Server>> Server::start(const ServerOptions&, std::vector<Source>) {
+Result<std::unique_ptr<Server>> Server::start(const ServerOptions&, std::vector<SourceToServe>) {
   return fail(Error(ErrorCode::UnsupportedFeature,
                     "this h5mount was built without libmicrohttpd, which --serve needs"));
 }

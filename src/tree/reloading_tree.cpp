@@ -19,7 +19,7 @@ constexpr unsigned kNodeBits = 44;
 class ReloadingTree final : public ForwardingTree<Tree, SourceTree>,
                             public std::enable_shared_from_this<ReloadingTree> {
  public:
-  ReloadingTree(std::shared_ptr<SourceTree> first, SourceOpener again)
+  ReloadingTree(std::shared_ptr<SourceTree> first, PartsOpener again)
       : ForwardingTree(first->counters()), again_(std::move(again)), current_(std::move(first)) {}
 
   Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
@@ -128,7 +128,7 @@ class ReloadingTree final : public ForwardingTree<Tree, SourceTree>,
   }
 
   Result<std::shared_ptr<SourceTree>> make_next() {
-    H5_ASSIGN(const Source source, again_());
+    H5_ASSIGN(const Parts source, again_());
     H5_ASSIGN(auto tree,
               SourceTree::make(source.environment, source.options, {.below = ++generation_ << kNodeBits}));
     H5_TRY(tree->stat(kRootNode, StatDepth::Listing));
@@ -174,7 +174,7 @@ class ReloadingTree final : public ForwardingTree<Tree, SourceTree>,
     prepared_.swap(next);
   }
 
-  const SourceOpener again_;
+  const PartsOpener again_;
   std::uint64_t generation_ = 0;  // used only by the thread that calls file_changed
   mutable Mutex mutex_;
   std::shared_ptr<SourceTree> current_ H5_GUARDED_BY(mutex_);
@@ -189,7 +189,7 @@ class ReloadingTree final : public ForwardingTree<Tree, SourceTree>,
 
 }  // namespace
 
-Result<std::shared_ptr<Tree>> Tree::make_reloading(const Source& first, SourceOpener again) {
+Result<std::shared_ptr<Tree>> Tree::make_reloading(const Parts& first, PartsOpener again) {
   H5_ASSIGN(auto tree, SourceTree::make(first.environment, first.options, {}));
   return std::make_shared<ReloadingTree>(std::move(tree), std::move(again));
 }

@@ -137,7 +137,7 @@ Result<KnownSize> npy_size(const object::DatasetDescription& dataset, RequestBud
   return header->size() + dataset.image_bytes;
 }
 
-Result<ComputedFilePtr> make_npy(Source source, const Earlier&, RequestBudget&) {
+Result<ComputedFilePtr> make_npy(ViewInput source, const Earlier&, RequestBudget&) {
   H5_ASSIGN(std::string header, npy_header(source.reader->description()));
   return std::make_shared<NpyFile>(std::move(header), std::move(source.reader));
 }

@@ -37,7 +37,7 @@ Result<KnownSize> raw_size(const object::DatasetDescription& dataset, RequestBud
   return dataset.image_bytes;
 }
 
-Result<ComputedFilePtr> make_raw(Source source, const Earlier& before, RequestBudget& budget) {
+Result<ComputedFilePtr> make_raw(ViewInput source, const Earlier& before, RequestBudget& budget) {
   if (!is_shown_as_text(*source.reader->description().type))
     return std::make_shared<RawFile>(std::move(source.reader));
   return make_element_lines(std::move(source), before, budget);

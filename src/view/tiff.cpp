@@ -341,7 +341,7 @@ Result<bool> is_image(const text::ValueContext& values, const object::Object& ob
 
 // The palette of an HDF5 image (HDF5 Image and Palette Specification): the first one that its attribute
 // PALETTE refers to, if it has bytes of red, green and blue. Empty if there is none.
-Result<std::vector<std::byte>> palette_of(const Source& source, RequestBudget& budget) {
+Result<std::vector<std::byte>> palette_of(const ViewInput& source, RequestBudget& budget) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{3} * 256;
   const metadata::FileMetadata& file = *source.values.file;
   const text::ValueContext values{source.values, budget};
@@ -383,7 +383,7 @@ Result<KnownSize> tiff_size(const object::DatasetDescription& dataset, RequestBu
   return layout->size;
 }
 
-Result<ComputedFilePtr> make_tiff(Source source, const Earlier&, RequestBudget& budget) {
+Result<ComputedFilePtr> make_tiff(ViewInput source, const Earlier&, RequestBudget& budget) {
   H5_ASSIGN(const TiffLayout layout, tiff_layout(source.reader->description()));
   std::vector<std::byte> palette;
   std::optional<Error> damage;

@@ -192,7 +192,7 @@ ClaimsReport visit_claims(const std::vector<std::byte>& file, const ClaimsBounds
   }
   if (!over_http || !serve::can_serve()) return report;
   const serve::OpenedSource opened{*tree, [] { return serve::SourceState{}; }};
-  std::vector<serve::Source> sources;
+  std::vector<serve::SourceToServe> sources;
   sources.push_back({"claims.h5", [opened]() -> Result<serve::OpenedSource> { return opened; }, opened});
   const auto server = serve::Server::start({}, std::move(sources));
   if (!server) return report;

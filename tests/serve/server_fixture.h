@@ -45,7 +45,7 @@ struct TestSource {
                           return SourceState{*current, *version, 1'000'000'000'000'000'000};
                         }};
   }
-  Source source() const {
+  SourceToServe source() const {
     auto opened = open();
     EXPECT_TRUE(opened);
     return {"f.h5",
@@ -137,11 +137,11 @@ class ServerTest : public ::testing::Test {
     ASSERT_FALSE(file_bytes().empty());
   }
   void start(const ServerOptions& options = {}) {
-    std::vector<Source> sources;
+    std::vector<SourceToServe> sources;
     sources.push_back(source.source());
     start_with(std::move(sources), options);
   }
-  void start_with(std::vector<Source> sources, const ServerOptions& options = {}) {
+  void start_with(std::vector<SourceToServe> sources, const ServerOptions& options = {}) {
     auto started = Server::start(options, std::move(sources));
     ASSERT_TRUE(started) << started.error().text();
     server = *std::move(started);

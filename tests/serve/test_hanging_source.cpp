@@ -12,10 +12,10 @@ class HangingSource : public ServerTest {
  protected:
   // Two sources: `sound`, and `hangs`, whose state and opening wait as long as they are told to.
   void start_two(const ServerOptions& options = {}) {
-    std::vector<Source> sources;
+    std::vector<SourceToServe> sources;
     sources.push_back(source.source());
     sources.back().name = "sound";
-    Source hanging = source.source();
+    SourceToServe hanging = source.source();
     hanging.name = "hangs";
     hanging.opened.state = [this, state = hanging.opened.state] {
       ++looked;

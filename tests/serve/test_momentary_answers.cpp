@@ -48,10 +48,10 @@ Got get(AnySite& site, const std::string& target) {
 }
 
 struct Site1 : Site {
-  explicit Site1(std::vector<Source> sources) : Site({}, std::move(sources)) {}
+  explicit Site1(std::vector<SourceToServe> sources) : Site({}, std::move(sources)) {}
 };
 struct Bucket1 : S3Site {
-  explicit Bucket1(std::vector<Source> sources) : S3Site({}, true, std::move(sources)) {}
+  explicit Bucket1(std::vector<SourceToServe> sources) : S3Site({}, true, std::move(sources)) {}
 };
 
 // Of a page of a bucket that ends early the sizes of its keys count.
@@ -73,7 +73,7 @@ template <class AnySite>
 void expect_nothing_of_it(const std::string& target) {
   const auto bytes = written();
   const auto site_over = [](const std::shared_ptr<test::FailsOnce>& source) {
-    std::vector<Source> sources;
+    std::vector<SourceToServe> sources;
     sources.push_back({"f.h5", [source] { return open_over(source); }, *open_over(source)});
     return std::make_unique<AnySite>(std::move(sources));
   };

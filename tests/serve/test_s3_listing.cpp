@@ -17,7 +17,7 @@ Result<OpenedSource> open_bytes(const std::vector<std::byte>& bytes) {
 }
 
 std::unique_ptr<S3Site> site_of(const std::vector<std::byte>& bytes) {
-  std::vector<Source> sources;
+  std::vector<SourceToServe> sources;
   sources.push_back({"f.h5", [bytes] { return open_bytes(bytes); }, *open_bytes(bytes)});
   return std::make_unique<S3Site>(S3Options{}, true, std::move(sources));
 }

@@ -217,7 +217,7 @@ TEST_F(ServerTest, ADownloadGoesOnWhenTheSourceIsReplaced) {
 
 TEST_F(ServerTest, AnAddressThatIsTakenIsAnError) {
   start();
-  std::vector<Source> sources;
+  std::vector<SourceToServe> sources;
   sources.push_back(source.source());
   const std::string url = server->url();
   const auto port = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));

@@ -133,10 +133,10 @@ struct Reloading final : InDirectory {
     waits_for_handles = true;
     tree = *tree::Tree::make_reloading(*open(), [this] { return open(); });
   }
-  Result<tree::Tree::Source> open() const {
+  Result<tree::Tree::Parts> open() const {
     const object::ExternalAccess none{object::ExternalPolicy::None};
     H5_ASSIGN(auto opened, object::FileSet::open(place / "file.h5", none, model_options()));
-    return tree::Tree::Source{environment_of(std::move(opened)), {}};
+    return tree::Tree::Parts{environment_of(std::move(opened)), {}};
   }
   bool change(std::size_t file, unsigned to) override {
     InDirectory::change(file, to);

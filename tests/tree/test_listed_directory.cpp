@@ -73,11 +73,11 @@ TEST_F(ListedDirectoryTest, ShowsFilesOfKnownKindsAndWhatKeysHaveInCommon) {
   EXPECT_EQ(top->list()->files, 1U);
   EXPECT_EQ(names_of(*directory({.passthrough = true})), "a.h5/ b.txt sub/ z.txt/ ");
   EXPECT_EQ(names_of(*directory({.pattern = "b.*"})), "b.txt/ sub/ z.txt/ ");
-  EXPECT_EQ(top->look("b.txt").error().code(), ErrorCode::NotFound);
+  EXPECT_EQ(top->find_entry("b.txt").error().code(), ErrorCode::NotFound);
   (void)(*top->enter("sub"))->open("c.nc");
   EXPECT_EQ(opened, "sub/c.nc");
-  EXPECT_EQ(top->look("a.h5")->kind, ForestEntry::Kind::Hdf5);
-  EXPECT_EQ(top->look("a.h5")->source.size, 10U);
+  EXPECT_EQ(top->find_entry("a.h5")->kind, ForestEntry::Kind::Hdf5);
+  EXPECT_EQ(top->find_entry("a.h5")->source.size, 10U);
 }
 
 TEST_F(ListedDirectoryTest, PagesAreReadToTheEndOnceForAMinute) {
@@ -86,8 +86,8 @@ TEST_F(ListedDirectoryTest, PagesAreReadToTheEndOnceForAMinute) {
   const auto top = directory();
   EXPECT_EQ(top->list()->items.size(), 25U);
   EXPECT_EQ(requests, 3U);
-  for (int i = 0; i < 25; ++i) EXPECT_TRUE(top->look(std::to_string(100 + i) + ".h5"));
-  EXPECT_FALSE(top->look("200.h5"));
+  for (int i = 0; i < 25; ++i) EXPECT_TRUE(top->find_entry(std::to_string(100 + i) + ".h5"));
+  EXPECT_FALSE(top->find_entry("200.h5"));
   EXPECT_EQ(requests, 3U);
 }
 
@@ -95,17 +95,17 @@ TEST_F(ListedDirectoryTest, OneNameIsAskedForAloneAndManyTogether) {
   for (int i = 0; i < 3000; ++i) keys["d" + std::to_string(10000 + i) + "/x.h5"] = 1;
   keys["a.h5-more.h5"] = keys["a.h5"] = keys["b.h5/x.h5"] = keys["b.h5-/y.h5"] = 1;
   const auto top = directory();
-  EXPECT_EQ(top->look("a.h5")->kind, ForestEntry::Kind::Hdf5);
+  EXPECT_EQ(top->find_entry("a.h5")->kind, ForestEntry::Kind::Hdf5);
   EXPECT_EQ(requests, 1U);
-  EXPECT_EQ(top->look("b.h5")->kind, ForestEntry::Kind::Directory);
+  EXPECT_EQ(top->find_entry("b.h5")->kind, ForestEntry::Kind::Directory);
   EXPECT_EQ(requests, 3U);
-  EXPECT_FALSE(top->look("a"));
-  EXPECT_FALSE(top->look("a"));
+  EXPECT_FALSE(top->find_entry("a"));
+  EXPECT_FALSE(top->find_entry("a"));
   EXPECT_EQ(requests, 4U);
-  EXPECT_TRUE(top->look("d10000"));
-  EXPECT_TRUE((*top->enter("d10000"))->look("x.h5"));
+  EXPECT_TRUE(top->find_entry("d10000"));
+  EXPECT_TRUE((*top->enter("d10000"))->find_entry("x.h5"));
   EXPECT_EQ(requests, 6U);
-  for (int i = 1; i < 3000; ++i) ASSERT_TRUE(top->look("d" + std::to_string(10000 + i)));
+  for (int i = 1; i < 3000; ++i) ASSERT_TRUE(top->find_entry("d" + std::to_string(10000 + i)));
   EXPECT_LT(requests, 30U);
 }
 
@@ -136,8 +136,8 @@ TEST_F(ListedDirectoryTest, ManyKeysThatAreDirectoriesTooAreListedInTheTimeOfSor
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
   EXPECT_TRUE((*top->enter("k100000.h5 (4)"))->name().ends_with("k100000.h5/"));
   EXPECT_TRUE((*top->enter("k199999.h5 (2)"))->name().ends_with("k199999.h5/"));
-  EXPECT_EQ(top->look("k199999.h5")->kind, ForestEntry::Kind::Hdf5);
-  EXPECT_FALSE(top->look("k199999.h5 (3)"));
+  EXPECT_EQ(top->find_entry("k199999.h5")->kind, ForestEntry::Kind::Hdf5);
+  EXPECT_FALSE(top->find_entry("k199999.h5 (3)"));
 }
 
 TEST_F(ListedDirectoryTest, HostileNamesAreShownAsNamesOfLinksAre) {
@@ -152,8 +152,8 @@ TEST_F(ListedDirectoryTest, HostileNamesAreShownAsNamesOfLinksAre) {
   for (const auto& item : items->items) {
     EXPECT_LE(item.name.size(), 255U);
     EXPECT_EQ(item.name.find('/'), std::string::npos);
-    EXPECT_TRUE(top->look(item.name)) << item.name;
-    EXPECT_TRUE(directory({})->look(item.name)) << item.name << " alone";
+    EXPECT_TRUE(top->find_entry(item.name)) << item.name;
+    EXPECT_TRUE(directory({})->find_entry(item.name)) << item.name << " alone";
     ++shown[item.name];
   }
   for (const char* name : {"%", "%2E%2E", "%2E", "%2541.h5", "n%00l.h5"}) EXPECT_EQ(shown[name], 1) << name;
@@ -165,7 +165,7 @@ TEST_F(ListedDirectoryTest, HostileNamesAreShownAsNamesOfLinksAre) {
 TEST_F(ListedDirectoryTest, AFileKeepsTheNameThatADirectoryHasToo) {
   keys = {{"a.h5", 1}, {"a.h5 (2)", 1}, {"a.h5 (2)/z.h5", 1}, {"a.h5/b.h5", 1}};
   const auto top = directory();
-  EXPECT_EQ(top->look("a.h5")->kind, ForestEntry::Kind::Hdf5);
+  EXPECT_EQ(top->find_entry("a.h5")->kind, ForestEntry::Kind::Hdf5);
   EXPECT_EQ(names_of(*top), "a.h5/ a.h5 (2)/ a.h5 (3)/ ");
   EXPECT_EQ(names_of(**top->enter("a.h5 (2)")), "z.h5/ ");
   EXPECT_EQ(names_of(**top->enter("a.h5 (3)")), "b.h5/ ");
@@ -173,10 +173,10 @@ TEST_F(ListedDirectoryTest, AFileKeepsTheNameThatADirectoryHasToo) {
 
 TEST_F(ListedDirectoryTest, AnotherVersionIsAnotherFile) {
   keys = {{"a.h5", 1}};
-  const std::uint64_t before = directory()->look("a.h5")->source.identity;
-  EXPECT_EQ(directory()->look("a.h5")->source.identity, before);
+  const std::uint64_t before = directory()->find_entry("a.h5")->source.identity;
+  EXPECT_EQ(directory()->find_entry("a.h5")->source.identity, before);
   keys["a.h5"] = 2;
-  EXPECT_NE(directory()->look("a.h5")->source.identity, before);
+  EXPECT_NE(directory()->find_entry("a.h5")->source.identity, before);
 }
 
 TEST_F(ListedDirectoryTest, ErrorsAreToldAndNotKept) {
@@ -184,9 +184,9 @@ TEST_F(ListedDirectoryTest, ErrorsAreToldAndNotKept) {
   const auto top = directory();
   trouble = Error(ErrorCode::AccessDenied, "refused");
   EXPECT_EQ(top->list().error().code(), ErrorCode::AccessDenied);
-  EXPECT_EQ(top->look("a.h5").error().code(), ErrorCode::AccessDenied);
+  EXPECT_EQ(top->find_entry("a.h5").error().code(), ErrorCode::AccessDenied);
   trouble.reset();
-  EXPECT_TRUE(top->look("a.h5"));
+  EXPECT_TRUE(top->find_entry("a.h5"));
 }
 
 // A server whose pages never end.
@@ -212,7 +212,7 @@ TEST_F(ListedDirectoryTest, NamesInAFileLeadBeneathItsDirectoryOnly) {
   const auto in = *directory()->enter("p");
   const auto shown = [&in](const char* stored) {
     const auto found = in->shown_at("", stored);
-    return found && found->in->look(found->name) ? found->relative : std::string("not shown");
+    return found && found->in->find_entry(found->name) ? found->relative : std::string("not shown");
   };
   EXPECT_EQ(shown("a.h5"), "a.h5");
   EXPECT_EQ(shown("./q/b.h5"), "q/b.h5");

@@ -62,8 +62,8 @@ TEST(SourcesText, AnElementEachAndWhatHasNoRoomIsCounted) {
   dataset::NamedSources sources;
   EXPECT_EQ(sources_text(sources, 1000), "[]");
   sources.list.push_back({.file = "a\".h5", .dataset = "/x"});
-  sources.list.push_back(dataset::NamedSource::of("b.h5", "/x", Error(ErrorCode::NotFound, "no such file")));
-  sources.list.push_back(dataset::NamedSource::of("raw", "", Error(ErrorCode::AccessDenied, "not allowed")));
+  sources.list.push_back(dataset::NamedFile::of("b.h5", "/x", Error(ErrorCode::NotFound, "no such file")));
+  sources.list.push_back(dataset::NamedFile::of("raw", "", Error(ErrorCode::AccessDenied, "not allowed")));
   sources.list.push_back({.file = "p-%b.h5", .dataset = "/x", .numbered = 12});
   EXPECT_EQ(sources_text(sources, 1000),
             R"([{"file":"a\".h5","dataset":"/x","state":"found"},)"

@@ -34,7 +34,7 @@ class ViewFile {
   view::DatasetReaderPtr reader(std::string_view path) const {
     return dataset::open_dataset(environment_, environment_.files->main(), description(path)).value();
   }
-  view::Source source(view::DatasetReaderPtr reader) const {
+  view::ViewInput source(view::DatasetReaderPtr reader) const {
     const object::OpenedFilePtr& file = environment_.files->main();
     return {std::move(reader), {file->snapshot(), {}}, environment_, file};
   }

@@ -65,7 +65,7 @@ class JobQueue {
 
   void run(Worker& self);
   bool wait_for_job(Worker& self, MutexLock& lock) H5_REQUIRES(mutex_);  // false if the thread is to end
-  bool look(Clock::time_point now);
+  bool check(Clock::time_point now);
   void start_workers(std::size_t wanted) H5_REQUIRES(mutex_);
   std::size_t staying() const H5_REQUIRES(mutex_) { return workers_.size() - leaving_; }
   bool too_many() const H5_REQUIRES(mutex_) { return staying() > options_.threads + away_; }

@@ -41,7 +41,7 @@ class SparseForm {
 };
 
 // A file named by a virtual dataset, or by one whose raw data are in other files.
-struct NamedSource {
+struct NamedFile {
   enum class State : std::uint8_t { Found, Missing, Refused };
   std::string file;
   std::string dataset = {};  // empty: raw data
@@ -51,7 +51,7 @@ struct NamedSource {
   std::string reason = {};  // why it is missing, refused or unreadable; else empty
 
   // A source that could not be opened.
-  static NamedSource of(std::string file, std::string dataset, const Error& why) {
+  static NamedFile of(std::string file, std::string dataset, const Error& why) {
     const State state = why.code() == ErrorCode::NotFound       ? State::Missing
                         : why.code() == ErrorCode::AccessDenied ? State::Refused
                                                                 : State::Found;
@@ -59,7 +59,7 @@ struct NamedSource {
   }
 };
 struct NamedSources {
-  std::vector<NamedSource> list;
+  std::vector<NamedFile> list;
   std::uint64_t left_out = 0;  // number of sources beyond the caller's bound
 };
 

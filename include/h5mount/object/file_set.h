@@ -80,7 +80,7 @@ class FileSet {
   virtual std::vector<OpenedFilePtr> open_files() const = 0;
   virtual bool follows() const = 0;
   // True if so many files are open that none should be kept for possible later use.
-  virtual bool crowded() const = 0;
+  virtual bool many_open() const = 0;
   virtual void when_opened(std::function<void()> callback) = 0;
 
   // Whether `salvaged` gives the fill value for bytes that cannot be known.

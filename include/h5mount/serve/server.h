@@ -44,7 +44,7 @@ struct OpenedSource {
 };
 
 // A source that is opened again whenever another file has its name. `open` is called by one thread at a time.
-struct Source {
+struct SourceToServe {
   std::string name;  // the directory's name if there are several sources; as given by the user
   std::function<Result<OpenedSource>()> open;
   OpenedSource opened;
@@ -100,7 +100,8 @@ class Server {
  public:
   // Fails with UnsupportedFeature if built without libmicrohttpd, with Io if the address or path cannot be
   // listened on, and with InvalidValue if everybody could read through S3 without `anonymous` being set.
-  static Result<std::unique_ptr<Server>> start(const ServerOptions& options, std::vector<Source> sources);
+  static Result<std::unique_ptr<Server>> start(const ServerOptions& options,
+                                               std::vector<SourceToServe> sources);
   virtual ~Server() = default;
 
   virtual std::string url() const = 0;  // http://127.0.0.1:8000/ or http://unix:PATH:/; without the token

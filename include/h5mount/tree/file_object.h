@@ -36,7 +36,7 @@ using LinkListPtr = std::shared_ptr<const LinkList>;
 
 // The elements of one dataset. They are opened when they are first asked for, once for each state of the
 // dataset, for all who hold a copy of this; each call has the newest state.
-using SharedElements = std::function<Result<view::Source>(RequestBudget& budget)>;
+using SharedElements = std::function<Result<view::ViewInput>(RequestBudget& budget)>;
 
 class FileObject {
  public:

@@ -57,7 +57,7 @@ class ForestDirectory {
   };
   virtual Result<Listing> list() const = 0;
   // Fails with NotFound also for an entry that is not shown. An empty name stands for the directory itself.
-  virtual Result<ForestEntry> look(const std::string& name) const = 0;
+  virtual Result<ForestEntry> find_entry(const std::string& name) const = 0;
   virtual Result<std::shared_ptr<const ForestDirectory>> enter(const std::string& name) const = 0;
   virtual Result<std::shared_ptr<object::FileSet>> open(const std::string& name) const = 0;
   virtual Result<std::shared_ptr<io::ByteSource>> open_plain(const std::string& name) const = 0;

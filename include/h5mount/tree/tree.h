@@ -226,12 +226,12 @@ class Tree {
   // it was; in a file that was written in place everything is Stale. `again` opens what the name leads to
   // now; it is called from the thread of `file_changed`. The files' metadata must be opened with
   // `keep_replaced`.
-  struct Source {
+  struct Parts {
     dataset::ReadEnvironment environment;
     TreeOptions options;
   };
-  using SourceOpener = std::function<Result<Source>()>;
-  static Result<std::shared_ptr<Tree>> make_reloading(const Source& first, SourceOpener again);
+  using PartsOpener = std::function<Result<Parts>()>;
+  static Result<std::shared_ptr<Tree>> make_reloading(const Parts& first, PartsOpener again);
 
   virtual ~Tree() = default;
 

@@ -44,7 +44,7 @@ std::string base64_text(ByteSpan bytes);
 class ReferencedArray {
  public:
   // `source`: the dataset as the store shows it. Fails as ZarrArray::of does.
-  static Result<ReferencedArray> of(Source source);
+  static Result<ReferencedArray> of(ViewInput source);
 
   const ZarrArray& array() const { return array_; }
   const ReferenceRule& rule() const { return rule_; }
@@ -61,12 +61,12 @@ class ReferencedArray {
   Result<std::string> constant(std::uint64_t number, RequestBudget& budget) const;
 
  private:
-  ReferencedArray(Source source, ZarrArray array);
+  ReferencedArray(ViewInput source, ZarrArray array);
   Status visit_chunks(std::uint64_t begin, std::uint64_t end, const Visit& visit,
                       RequestBudget& budget) const;
   Status visit_runs(std::uint64_t begin, std::uint64_t end, const Visit& visit, RequestBudget& budget) const;
 
-  Source source_;
+  ViewInput source_;
   ZarrArray array_;
   ReferenceRule rule_;
   std::uint64_t chunk_bytes_ = 0;  // as stored, without filters

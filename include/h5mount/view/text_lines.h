@@ -12,7 +12,7 @@ bool is_shown_as_text(const format::Datatype& type);
 
 // Such a dataset as text, one element on each line. An element that cannot be read is an error of the bytes
 // in its place.
-Result<ComputedFilePtr> make_element_lines(Source source, const Earlier& before, RequestBudget& budget);
+Result<ComputedFilePtr> make_element_lines(ViewInput source, const Earlier& before, RequestBudget& budget);
 
 // The place where the line of an element begins in a file of `make_element_lines`; the file's size for one
 // behind the last. Those that cannot be read stand together: for one in their midst it is where they begin.

@@ -65,7 +65,7 @@ class ComputedFile {
 using ComputedFilePtr = std::shared_ptr<const ComputedFile>;
 
 // Everything that a view file is made from.
-struct Source {
+struct ViewInput {
   DatasetReaderPtr reader;
   text::ValueEnvironment values;         // resolves what elements refer to
   dataset::ReadEnvironment environment;  // cache and workers
@@ -95,7 +95,7 @@ struct View {
       [](const object::DatasetDescription&, RequestBudget&) -> Result<KnownSize> { return std::nullopt; };
   // Makes the file. A view whose size needs a pass over the data makes that pass here, and continues from
   // `before` as far as that is still valid.
-  Result<ComputedFilePtr> (*make)(Source source, const Earlier& before, RequestBudget& budget) = nullptr;
+  Result<ComputedFilePtr> (*make)(ViewInput source, const Earlier& before, RequestBudget& budget) = nullptr;
 
   // Whether the view also shows groups of equally long one-dimensional datasets, as joined datasets
   // (dataset/joined_datasets.h).

@@ -88,8 +88,8 @@ class Search {
     if (description->layout.cls != format::LayoutClass::Virtual) return;
     const auto data = object.elements()(budget_);
     if (!data) return;
-    for (const dataset::NamedSource& source : data->reader->named_sources(kMostObjects, budget_).list)
-      if (source.state == dataset::NamedSource::State::Refused) return note(path, source.file);
+    for (const dataset::NamedFile& source : data->reader->named_sources(kMostObjects, budget_).list)
+      if (source.state == dataset::NamedFile::State::Refused) return note(path, source.file);
   }
 
   RequestBudget budget_;

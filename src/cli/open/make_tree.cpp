@@ -126,14 +126,14 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, cons
                        options.allow_other ? Readers::AsKernelLets : Readers::Own);
   status->set_files(files);
   const auto again = [file = sources.path, options, status, failed_reads, cache, workers,
-                      memory = files->memory()]() -> Result<tree::Tree::Source> {
+                      memory = files->memory()]() -> Result<tree::Tree::Parts> {
     H5_ASSIGN(auto opened, open_source(file, options, memory));
     status->set_files(opened);
-    return tree::Tree::Source{{cache, workers, std::move(opened), nullptr, status->counters()},
-                              tree_options(options, status, failed_reads)};
+    return tree::Tree::Parts{{cache, workers, std::move(opened), nullptr, status->counters()},
+                             tree_options(options, status, failed_reads)};
   };
-  const tree::Tree::Source first{{cache, workers, files, nullptr, status->counters()},
-                                 tree_options(options, status, failed_reads)};
+  const tree::Tree::Parts first{{cache, workers, files, nullptr, status->counters()},
+                                tree_options(options, status, failed_reads)};
   auto tree = options.reload ? tree::Tree::make_reloading(first, again)
                              : tree::Tree::make(first.environment, first.options);
   if (tree)

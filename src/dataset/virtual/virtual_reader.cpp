@@ -366,18 +366,18 @@ Status VirtualReader::copy_from(const VirtualSources::Source& source, const form
 
 // ---- the named sources
 
-NamedSource VirtualReader::named_source(const Mappings::Entry& entry, RequestBudget& budget) const {
-  NamedSource named{.file = mappings_.file(entry), .dataset = mappings_.dataset(entry)};
+NamedFile VirtualReader::named_source(const Mappings::Entry& entry, RequestBudget& budget) const {
+  NamedFile named{.file = mappings_.file(entry), .dataset = mappings_.dataset(entry)};
   const Part* const part = mappings_.kept_part(entry);
   if (part != nullptr && part->numbered) {
-    if (part->problem) named = NamedSource::of(named.file, named.dataset, *part->problem);
-    if (!part->problem && part->found == 0) named.state = NamedSource::State::Missing;
+    if (part->problem) named = NamedFile::of(named.file, named.dataset, *part->problem);
+    if (!part->problem && part->found == 0) named.state = NamedFile::State::Missing;
     named.numbered = part->found;
     return named;
   }
   const auto source = sources_->get(named.file, named.dataset, budget);
   const std::optional<Error>& why = source->error ? source->error : source->absent;
-  return why ? NamedSource::of(named.file, named.dataset, *why) : named;
+  return why ? NamedFile::of(named.file, named.dataset, *why) : named;
 }
 
 NamedSources VirtualReader::named_sources(std::size_t most, RequestBudget& budget) const {

@@ -144,7 +144,7 @@ class VirtualReader final : public DatasetReader,
   Status read_source(const std::string& file, const std::string& dataset, RequestBudget& budget,
                      Read&& read) const;
   HeapMove heap_move(const VirtualSources::Source& source) const;
-  NamedSource named_source(const Mappings::Entry& entry, RequestBudget& budget) const;
+  NamedFile named_source(const Mappings::Entry& entry, RequestBudget& budget) const;
   bool is_of(const Mappings::Entry& entry, const VirtualSources::Source& source) const;
   Status copy_from(const VirtualSources::Source& source, const format::Selection& selection,
                    std::optional<ElementSelection::Clip> clip, const ElementSelection& view,

@@ -11,7 +11,7 @@ namespace h5mount::dataset {
 namespace {
 
 constexpr std::size_t kMaxSources = 128;       // kept and checked for changes; each holds its file's caches
-constexpr std::size_t kMaxInCrowd = 32;        // the same if many files are open
+constexpr std::size_t kMaxWithManyOpen = 32;   // the same if many files are open
 constexpr std::size_t kMaxMissing = 1U << 16;  // sources that are counted as missing
 constexpr std::chrono::seconds kMissingAgain{1};
 
@@ -70,7 +70,7 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
   const MutexLock lock(mutex_);
   if (const auto other = find_in(kept_, file_name, dataset); other != kept_.end()) return *other;
   kept_.push_front(std::make_shared<const Source>(std::move(source)));
-  const std::size_t most = environment_.files->crowded() ? kMaxInCrowd : kMaxSources;
+  const std::size_t most = environment_.files->many_open() ? kMaxWithManyOpen : kMaxSources;
   while (kept_.size() > most) dropped.splice(dropped.begin(), kept_, std::prev(kept_.end()));
   return kept_.front();
 }

@@ -41,7 +41,7 @@ void OpenListing::store(std::unique_ptr<DirectoryPage> page) {
   stored_.notify_all();
 }
 
-bool OpenListing::look() {
+bool OpenListing::check() {
   std::unique_ptr<DirectoryPage> unasked;  // destroyed after the lock is released
   const MutexLock lock(mutex_);
   if (next_ && std::exchange(seen_, true)) unasked = std::move(next_);
@@ -89,14 +89,14 @@ void DirectoryListings::take_if(List& dropped, const std::function<bool(const Op
   }
 }
 
-bool DirectoryListings::look() {
+bool DirectoryListings::check() {
   std::vector<OpenListingPtr> all;
   {
     const MutexLock lock(mutex_);
     all.assign(listings_.begin(), listings_.end());
   }
   bool any = false;
-  for (const OpenListingPtr& listing : all) any = listing->look() || any;
+  for (const OpenListingPtr& listing : all) any = listing->check() || any;
   return any;
 }
 

@@ -57,7 +57,7 @@ class OpenListing {
   void store(std::unique_ptr<DirectoryPage> page);  // null: it could not be made
   // Called periodically by the watch: drops a page that was already there at the last call. Returns true if a
   // page is left.
-  bool look();
+  bool check();
 
  private:
   const tree::NodeId directory_;
@@ -100,8 +100,8 @@ class DirectoryListings {
   std::uint64_t last_number_ H5_GUARDED_BY(mutex_) = static_cast<std::uint64_t>(::getpid()) * 7919 % kNumbers;
 
   static constexpr std::chrono::milliseconds kBetweenLooks{300};
-  bool look();
-  Watchdog::Check check_{kBetweenLooks, [this](Watchdog::Clock::time_point) { return look(); }};
+  bool check();
+  Watchdog::Check check_{kBetweenLooks, [this](Watchdog::Clock::time_point) { return check(); }};
 };
 
 }  // namespace h5mount::fuse

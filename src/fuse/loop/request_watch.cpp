@@ -62,7 +62,7 @@ bool ActiveRequest::client_has_gone(Clock::time_point now) {
          client_is_gone(client_, kind_);
 }
 
-void ActiveRequest::look(Clock::time_point now) {
+void ActiveRequest::check(Clock::time_point now) {
   if (now < next_look_) return;
   if (!ended_at_)
     next_look_ = now + std::min<Clock::duration>((now - began_) / kLooksPerAge, kLongestBetweenLooks);
@@ -79,7 +79,7 @@ void ActiveRequest::look(Clock::time_point now) {
 }
 
 void RequestWatch::start() {
-  check_.emplace(kTick, [this](Watchdog::Clock::time_point now) { return look(now); });
+  check_.emplace(kTick, [this](Watchdog::Clock::time_point now) { return check(now); });
 }
 
 RequestWatch::Place RequestWatch::add(std::shared_ptr<ActiveRequest> request) {
@@ -101,7 +101,7 @@ void RequestWatch::remove(Place place) {
 }
 
 // If memory is short, only some of them are looked at.
-bool RequestWatch::look(Watchdog::Clock::time_point now) {
+bool RequestWatch::check(Watchdog::Clock::time_point now) {
   std::vector<std::shared_ptr<ActiveRequest>> old;
   bool any = false;
   try {
@@ -114,7 +114,7 @@ bool RequestWatch::look(Watchdog::Clock::time_point now) {
   } catch (const std::bad_alloc&) {
   }
   try {
-    for (const auto& request : old) request->look(now);
+    for (const auto& request : old) request->check(now);
   } catch (const std::bad_alloc&) {  // of an error's words; there is a next tick
   }
   return any;

@@ -43,7 +43,7 @@ class ActiveRequest {
   bool abandoned();
   // Called periodically by the watch. Answers with an error if the request is abandoned and no thread works
   // for it, or if its budget has ended and no answer follows within the time that it takes to notice that.
-  void look(Clock::time_point now);
+  void check(Clock::time_point now);
 
  private:
   bool client_has_gone(Clock::time_point now);
@@ -85,7 +85,7 @@ class RequestWatch {
   using Place = std::list<std::shared_ptr<ActiveRequest>>::iterator;
   Place add(std::shared_ptr<ActiveRequest> request);
   void remove(Place place);
-  bool look(Watchdog::Clock::time_point now);
+  bool check(Watchdog::Clock::time_point now);
 
   Mutex mutex_;
   std::list<std::shared_ptr<ActiveRequest>> active_ H5_GUARDED_BY(mutex_);  // the oldest first

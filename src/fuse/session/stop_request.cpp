@@ -36,7 +36,7 @@ int StopRequest::wake_signal() {
 
 StopRequest::StopRequest(bool handle_signals)
     : signals_(handle_signals),
-      check_(kBetweenWakes, [this](Watchdog::Clock::time_point) { return look(); }) {
+      check_(kBetweenWakes, [this](Watchdog::Clock::time_point) { return check(); }) {
   const struct sigaction waking = handler(ignore);
   ::sigaction(wake_signal(), &waking, nullptr);
   if (signals_) take_signals();
@@ -83,7 +83,7 @@ void StopRequest::ask() noexcept {
   check_.wake();
 }
 
-bool StopRequest::look() {
+bool StopRequest::check() {
   const MutexLock lock(mutex_);
   if (!asked_ || !interrupt_) return false;
   if (on_stop_)

@@ -46,7 +46,7 @@ class StopRequest {
   static constexpr int kUnlessIgnored = SIGHUP;
 
   void take_signals();
-  bool look();
+  bool check();
 
   const bool signals_;
   std::array<struct sigaction, kAlways.size() + 1> before_{};

@@ -28,7 +28,7 @@ constexpr Format kFormats[] = {{"json", "application/json", ""},
 struct Data {
   tree::FileObjectPtr object;
   std::string path;
-  view::Source source;
+  view::ViewInput source;
   const object::DatasetDescription& description() const { return source.reader->description(); }
 };
 
@@ -214,7 +214,7 @@ Result<Answer> answer_data(const ApiRequest& request) {
   const bool own = is_own(*dataset.object, OwnPart::Data, request.budget());
   if (own)
     if (auto instead = not_modified(request, own)) return *std::move(instead);
-  H5_ASSIGN(view::Source source, selected_data(request, dataset));
+  H5_ASSIGN(view::ViewInput source, selected_data(request, dataset));
   Data data{dataset.object, dataset.path, std::move(source)};
   const bool null = data.description().space.kind == format::DataspaceKind::Null;
   const bool numeric = !null && is_numeric(*data.description().type);

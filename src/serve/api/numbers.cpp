@@ -72,8 +72,8 @@ std::string without_spaces(std::string text) {
 
 }  // namespace
 
-Result<view::Source> selected_data(const ApiRequest& request, const Entity& dataset) {
-  H5_ASSIGN(view::Source source, request.snapshot->recent->elements_of(*dataset.object, request.budget()));
+Result<view::ViewInput> selected_data(const ApiRequest& request, const Entity& dataset) {
+  H5_ASSIGN(view::ViewInput source, request.snapshot->recent->elements_of(*dataset.object, request.budget()));
   source.values.form = text::JsonForm::NumPy;
   const auto selection = request.query.get("selection");
   if (!selection) return source;

@@ -8,7 +8,7 @@
 namespace h5mount::serve {
 
 // The part of a dataset that the parameter `selection` asks for, or all of it.
-Result<view::Source> selected_data(const ApiRequest& request, const Entity& dataset);
+Result<view::ViewInput> selected_data(const ApiRequest& request, const Entity& dataset);
 
 // Whether NumPy takes the elements for numbers: this includes booleans, complex numbers, and arrays of them.
 bool is_numeric(const format::Datatype& type);

@@ -148,7 +148,7 @@ struct Held {
 constexpr std::size_t kHeldTimes = 2;
 
 // `charge`: for at least as much as is held.
-Result<view::DatasetReaderPtr> hold(const view::Source& source, std::vector<std::uint64_t> dims,
+Result<view::DatasetReaderPtr> hold(const view::ViewInput& source, std::vector<std::uint64_t> dims,
                                     const format::DatatypePtr& type, ByteSpan data, MemoryCharge charge) {
   auto held = std::make_shared<Held>();
   held->charge = std::move(charge);
@@ -167,13 +167,13 @@ Result<view::DatasetReaderPtr> hold(const view::Source& source, std::vector<std:
 }
 
 // Charges what reading takes, and the numbers as they are made and held.
-Result<MemoryCharge> take_reduced(const view::Source& source, std::uint64_t bytes, RequestWork& work) {
+Result<MemoryCharge> take_reduced(const view::ViewInput& source, std::uint64_t bytes, RequestWork& work) {
   return take_memory(source.environment.cache,
                      kNumberBytes + (1 + kHeldTimes) * static_cast<std::size_t>(bytes), work);
 }
 
 template <class Number>
-Result<view::DatasetReaderPtr> extremes(const view::Source& source, const dataset::DatasetReader& reader,
+Result<view::DatasetReaderPtr> extremes(const view::ViewInput& source, const dataset::DatasetReader& reader,
                                         std::uint64_t points, RequestWork& work) {
   const std::uint64_t count = reader.description().space.dims[0];
   points = std::min(points, count);
@@ -190,7 +190,7 @@ Result<view::DatasetReaderPtr> extremes(const view::Source& source, const datase
 }
 
 template <class Number>
-Result<view::DatasetReaderPtr> means(const view::Source& source, const dataset::DatasetReader& reader,
+Result<view::DatasetReaderPtr> means(const view::ViewInput& source, const dataset::DatasetReader& reader,
                                      std::vector<std::uint64_t> points, RequestWork& work) {
   const std::vector<std::uint64_t>& dims = reader.description().space.dims;
   for (std::size_t i = 0; i < 2; ++i) points[i] = std::min(points[i], dims[i]);
@@ -208,7 +208,7 @@ Result<view::DatasetReaderPtr> means(const view::Source& source, const dataset::
 }  // namespace
 
 Result<view::DatasetReaderPtr> reduced(const ApiRequest& request, const std::string& how,
-                                       const view::Source& source) {
+                                       const view::ViewInput& source) {
   if (how != "minmax" && how != "mean") return fail(refused("Unsupported reduction " + how));
   const std::size_t rank = how == "minmax" ? 1 : 2;
   const auto points = points_of(request.query);

@@ -9,6 +9,6 @@ namespace h5mount::serve {
 
 // The reduced numbers as a dataset in memory; there are no more parts than the series or image has points.
 Result<view::DatasetReaderPtr> reduced(const ApiRequest& request, const std::string& how,
-                                       const view::Source& source);
+                                       const view::ViewInput& source);
 
 }  // namespace h5mount::serve

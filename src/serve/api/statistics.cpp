@@ -117,7 +117,7 @@ Result<Answer> answer_statistics(const ApiRequest& request) {
   const bool own = is_own(*dataset.object, OwnPart::Data, request.budget());
   if (own)
     if (auto instead = not_modified(request, own)) return *std::move(instead);
-  H5_ASSIGN(const view::Source source, selected_data(request, dataset));
+  H5_ASSIGN(const view::ViewInput source, selected_data(request, dataset));
   const auto& description = source.reader->description();
   if (description.space.kind == format::DataspaceKind::Null || !is_numeric(*description.type))
     return fail(refused("no statistics of data that are no numbers"));

@@ -9,7 +9,7 @@
 namespace h5mount::serve {
 
 struct S3Bucket {
-  S3Bucket(std::string bucket, Source opened) : name(std::move(bucket)), source(std::move(opened)) {}
+  S3Bucket(std::string bucket, SourceToServe opened) : name(std::move(bucket)), source(std::move(opened)) {}
   const std::string name;
   ServedSource source;
   OrderCache orders;

@@ -91,10 +91,10 @@ std::vector<std::string> bucket_names(const std::vector<std::string>& names) {
   return out;
 }
 
-S3Site::S3Site(S3Options options, bool loopback, std::vector<Source> sources)
+S3Site::S3Site(S3Options options, bool loopback, std::vector<SourceToServe> sources)
     : options_(std::move(options)), loopback_(loopback), started_(std::time(nullptr)) {
   std::vector<std::string> given;
-  for (const Source& source : sources) given.push_back(source.name);
+  for (const SourceToServe& source : sources) given.push_back(source.name);
   const std::vector<std::string> names = bucket_names(given);
   for (std::size_t i = 0; i < sources.size(); ++i)
     buckets_.push_back(std::make_unique<S3Bucket>(names[i], std::move(sources[i])));

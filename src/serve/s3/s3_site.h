@@ -18,7 +18,7 @@ std::vector<std::string> bucket_names(const std::vector<std::string>& names);
 class S3Site {
  public:
   // `loopback`: without a key, the Host field must be a loopback name or one of the server's own.
-  S3Site(S3Options options, bool loopback, std::vector<Source> sources);
+  S3Site(S3Options options, bool loopback, std::vector<SourceToServe> sources);
 
   // May take as long as reading the files takes. An answer to HEAD has the body that GET would have.
   Answer answer(const Request& request, RequestWork& work);

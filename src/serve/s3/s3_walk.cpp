@@ -42,7 +42,7 @@ std::string behind(std::string prefix) {
 KeyWalk::KeyWalk(std::shared_ptr<const Snapshot> snapshot, OrderCache& orders, std::string prefix, bool deep)
     : snapshot_(std::move(snapshot)), orders_(orders), prefix_(std::move(prefix)), deep_(deep) {}
 
-Result<tree::Entry> KeyWalk::look(const Level& level, std::size_t rank, RequestBudget& budget) {
+Result<tree::Entry> KeyWalk::find_entry(const Level& level, std::size_t rank, RequestBudget& budget) {
   H5_TRY(budget.spend(kKeySteps + level.path.size()));
   const OrderedNames& names = *level.names;
   return snapshot_->tree->lookup_listed(names.directory(), names.listing(), names.position(rank), read_,
@@ -53,7 +53,7 @@ Result<bool> KeyWalk::is_directory(const Level& level, std::size_t rank, Request
   std::string made;
   const auto item = level.names->listing().typed_at(level.names->position(rank), made);
   if (item.type_known) return item.type == tree::NodeType::Directory;
-  const auto entry = look(level, rank, budget);
+  const auto entry = find_entry(level, rank, budget);
   if (!entry) return ends_request(entry.error()) ? Result<bool>(fail(entry.error())) : Result<bool>(false);
   const front::NodeReference node(snapshot_->tree, entry->node);
   return entry->stat.type == tree::NodeType::Directory;
@@ -163,7 +163,7 @@ Result<std::optional<WalkedKey>> KeyWalk::enter(WalkedKey directory, RequestBudg
 
 Result<std::optional<WalkedKey>> KeyWalk::visit(const Level& level, std::size_t rank, RequestBudget& budget) {
   std::string key = level.path + level.names->name(rank);
-  const auto entry = look(level, rank, budget);
+  const auto entry = find_entry(level, rank, budget);
   if (!entry && ends_request(entry.error())) return fail(entry.error());
   if (!entry && entry.error().code() == ErrorCode::NotFound) return std::nullopt;  // the entry is gone
   if (key.size() > kMaxKey) return std::nullopt;

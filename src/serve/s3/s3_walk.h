@@ -52,7 +52,7 @@ class KeyWalk {
     // directory's entries.
     std::vector<std::size_t> deferred = {};
   };
-  Result<tree::Entry> look(const Level& level, std::size_t rank, RequestBudget& budget);
+  Result<tree::Entry> find_entry(const Level& level, std::size_t rank, RequestBudget& budget);
   Result<bool> is_directory(const Level& level, std::size_t rank, RequestBudget& budget);
   Result<std::optional<std::size_t>> next_rank(Level& level, RequestBudget& budget);
   Status begin_level(std::string path, front::NodeReference directory, std::string_view prefix,

@@ -29,9 +29,9 @@ constexpr std::string_view kPolicy =
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 // The names of the sources in the root: equal ones get ` (2)`, ` (3)`…
-std::vector<std::string> distinct_names(const std::vector<Source>& sources) {
+std::vector<std::string> distinct_names(const std::vector<SourceToServe>& sources) {
   std::vector<std::string> out;
-  for (const Source& source : sources) {
+  for (const SourceToServe& source : sources) {
     std::string name = source.name;
     for (unsigned i = 2; std::ranges::find(out, name) != out.end(); ++i)
       name = fmt::format("{} ({})", source.name, i);
@@ -61,9 +61,9 @@ Answer missing_answer(const std::shared_ptr<tree::Tree>& tree, const std::string
 
 }  // namespace
 
-Site::Site(SiteOptions options, std::vector<Source> sources)
+Site::Site(SiteOptions options, std::vector<SourceToServe> sources)
     : options_(std::move(options)), token_(options_.token, options_.port), names_(distinct_names(sources)) {
-  for (Source& source : sources) sources_.push_back(std::make_unique<ServedSource>(std::move(source)));
+  for (SourceToServe& source : sources) sources_.push_back(std::make_unique<ServedSource>(std::move(source)));
 }
 
 Answer Site::answer(const Request& request, RequestWork& work) {

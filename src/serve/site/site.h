@@ -23,7 +23,7 @@ struct SiteOptions {
 class Site {
  public:
   // If there is one source, it is the root; several are directories in the root, and equal names get ` (2)`.
-  Site(SiteOptions options, std::vector<Source> sources);
+  Site(SiteOptions options, std::vector<SourceToServe> sources);
 
   // May take as long as reading the files takes. An answer to HEAD has the body that GET would have.
   Answer answer(const Request& request, RequestWork& work);

@@ -38,17 +38,17 @@ std::shared_ptr<const RecentFiles::Elements> RecentFiles::find_elements(std::uin
   return made;
 }
 
-Result<view::Source> RecentFiles::elements_of(const tree::FileObject& object, RequestBudget& budget) {
+Result<view::ViewInput> RecentFiles::elements_of(const tree::FileObject& object, RequestBudget& budget) {
   constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;  // of multiplicative hashing
   const auto file = reinterpret_cast<std::uintptr_t>(object.opened_file().get());
   const std::uint64_t key = file * kSpread ^ object.object().address;
   const auto elements = find_elements(key, object);
-  H5_ASSIGN(view::Source source, elements->newest(budget));
+  H5_ASSIGN(view::ViewInput source, elements->newest(budget));
   elements_.charge(key, *elements, std::max(least_bytes_, source.reader->memory_bytes()));
   return source;
 }
 
-ServedSource::ServedSource(Source source)
+ServedSource::ServedSource(SourceToServe source)
     : name_(std::move(source.name)), open_(std::move(source.open)), run_(static_cast<std::uint64_t>(now())) {
   const auto opened = std::make_shared<const Opened>(Opened{std::move(source.opened)});
   (void)opening()->get([&]() -> Result<OpenedPtr> { return opened; }, Unbounded());

@@ -70,7 +70,7 @@ class RecentFiles {
   }
 
   // The elements of a dataset, which all requests for them share.
-  Result<view::Source> elements_of(const tree::FileObject& object, RequestBudget& budget);
+  Result<view::ViewInput> elements_of(const tree::FileObject& object, RequestBudget& budget);
 
   // A text that was answered, made from this file alone in one version of it. The description of a group
   // takes time in proportion to its members, so it is kept.
@@ -123,7 +123,7 @@ struct Snapshot {
 
 class ServedSource {
  public:
-  explicit ServedSource(Source source);
+  explicit ServedSource(SourceToServe source);
 
   const std::string& name() const { return name_; }
 

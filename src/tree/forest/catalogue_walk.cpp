@@ -92,7 +92,7 @@ void CatalogueWalk::end() {
 Result<bool> CatalogueWalk::take(const std::string& name, File& out, RequestBudget& budget) {
   const ForestDirectoryPtr directory = levels_.back().directory;
   if (levels_.back().items[levels_.back().next].type == NodeType::Symlink) return false;
-  const auto entry = directory->look(name);
+  const auto entry = directory->find_entry(name);
   if (!entry && entry.error().code() == ErrorCode::NotFound) return false;
   if (!entry) {
     saw_all_ = false;
@@ -124,7 +124,7 @@ Result<bool> CatalogueWalk::take(const std::string& name, File& out, RequestBudg
 
 Status CatalogueWalk::enter(ForestDirectoryPtr directory, std::string path) {
   if (options_.catalogue_for_others) {
-    H5_ASSIGN(const ForestEntry now, directory->look({}));
+    H5_ASSIGN(const ForestEntry now, directory->find_entry({}));
     constexpr std::uint32_t kBoth = kOthersRead | kOthersSearch;
     if ((now.source.attributes.mode & kBoth) != kBoth)
       return fail({ErrorCode::AccessDenied, "not all users may read the directory"});
@@ -152,7 +152,7 @@ Status CatalogueWalk::describe(const ForestDirectoryPtr& directory, const std::s
     PassingFacts facts;
     Status done = read(directory, name, entry, out, own, facts);
     H5_TRY(budget.check());
-    const auto after = directory->look(name);
+    const auto after = directory->find_entry(name);
     const bool same = after && after->source.stamp == entry.source.stamp;
     if (done && same && !facts.others && !facts.failures) remember(key, out);
     if (done && (same || facts.others)) return {};
@@ -205,7 +205,7 @@ Result<CatalogueWalk::Survey> CatalogueWalk::survey(ForestDirectoryPtr top, Requ
     const auto listed = directory->list();
     if (!listed) continue;
     for (const ForestDirectory::Item& item : listed->items) {
-      const auto entry = directory->look(item.name);
+      const auto entry = directory->find_entry(item.name);
       const std::uint64_t stamp = entry ? entry->source.stamp : 0;
       out.digest = mix_bits({out.digest, fnv1a(item.name), stamp});
       if (!entry) continue;

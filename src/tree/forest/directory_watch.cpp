@@ -52,7 +52,7 @@ void DirectoryWatch::stop() {
   thread_.join();
 }
 
-void DirectoryWatch::look(const FolderPtr& folder) {
+void DirectoryWatch::check(const FolderPtr& folder) {
   folder->looked_at.store(now_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
   if (!folder->watched && !folder->unreported && running_) add(folder);
 }

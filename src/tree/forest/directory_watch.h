@@ -37,7 +37,7 @@ class DirectoryWatch {
 
   // Makes sure that the directory is watched if it can be (Folder::watched). To be called before it is looked
   // at.
-  void look(const FolderPtr& folder);
+  void check(const FolderPtr& folder);
   std::size_t count() const;
 
  private:

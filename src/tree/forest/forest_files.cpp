@@ -27,8 +27,9 @@ std::uint64_t rights_of(const object::FileAttributes& file) {
 }
 
 // Returns null if the place is not a file, or is a file that nobody has used.
-SlotPtr slot_at(const Place& place) {
-  return place.kind == ForestEntry::Kind::Hdf5 ? std::static_pointer_cast<Slot>(place.content) : nullptr;
+OpenableFilePtr openable_at(const Place& place) {
+  return place.kind == ForestEntry::Kind::Hdf5 ? std::static_pointer_cast<OpenableFile>(place.content)
+                                               : nullptr;
 }
 
 }  // namespace
@@ -86,38 +87,39 @@ void ForestFiles::when_more_to_watch(const std::function<void()>& notify) {
   for (const OpenTreePtr& open : trees_.all()) open->tree->when_more_to_watch(notify);
 }
 
-SlotPtr ForestFiles::slot_of(NodeId id) {
-  return places_.content<Slot>(id, [](const FolderPtr&, const char*) { return std::make_shared<Slot>(); });
+OpenableFilePtr ForestFiles::openable_of(NodeId id) {
+  return places_.content<OpenableFile>(
+      id, [](const FolderPtr&, const char*) { return std::make_shared<OpenableFile>(); });
 }
 
 OpenTreePtr ForestFiles::opened(const Place& place) {
-  const SlotPtr slot = slot_at(place);
-  return slot ? trees_.of_slot(*slot) : nullptr;
+  const OpenableFilePtr openable = openable_at(place);
+  return openable ? trees_.of_file(*openable) : nullptr;
 }
 
 std::optional<Error> ForestFiles::error_of(const Place& place) const {
-  const SlotPtr slot = slot_at(place);
-  if (!slot) return std::nullopt;
-  const MutexLock lock(slot->mutex);
-  return slot->error;
+  const OpenableFilePtr openable = openable_at(place);
+  if (!openable) return std::nullopt;
+  const MutexLock lock(openable->mutex);
+  return openable->error;
 }
 
 Result<OpenTreePtr> ForestFiles::open(NodeId id, const Place& place, RequestBudget& budget) {
   if (place.detached) return fail({ErrorCode::Stale, "the file was replaced or removed"});
-  const SlotPtr slot = slot_of(id);
-  if (!slot) return fail({ErrorCode::Stale, "a node that was forgotten"});
-  if (OpenTreePtr tree = trees_.of_slot(*slot)) return tree;
-  std::shared_ptr<Slot::Once> opening;
+  const OpenableFilePtr openable = openable_of(id);
+  if (!openable) return fail({ErrorCode::Stale, "a node that was forgotten"});
+  if (OpenTreePtr tree = trees_.of_file(*openable)) return tree;
+  std::shared_ptr<OpenableFile::Once> opening;
   {
-    const MutexLock lock(slot->mutex);
-    if (slot->error && Slot::Clock::now() < slot->retry) return fail(*slot->error);
-    if (!slot->opening) slot->opening = std::make_shared<Slot::Once>();
-    opening = slot->opening;
+    const MutexLock lock(openable->mutex);
+    if (openable->error && OpenableFile::Clock::now() < openable->retry) return fail(*openable->error);
+    if (!openable->opening) openable->opening = std::make_shared<OpenableFile::Once>();
+    opening = openable->opening;
   }
-  auto made = opening->get([&] { return make(id, place, *slot); }, budget);
+  auto made = opening->get([&] { return make(id, place, *openable); }, budget);
   {
-    const MutexLock lock(slot->mutex);
-    if (slot->opening == opening) slot->opening = nullptr;
+    const MutexLock lock(openable->mutex);
+    if (openable->opening == opening) openable->opening = nullptr;
   }
   opening.reset();
   drop_oldest();
@@ -125,8 +127,8 @@ Result<OpenTreePtr> ForestFiles::open(NodeId id, const Place& place, RequestBudg
 }
 
 // The stamp is taken before the file is opened, so that a write meanwhile counts as a change.
-Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot) {
-  const auto looked = place.in->source->look(place.name);
+Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, OpenableFile& openable) {
+  const auto looked = place.in->source->find_entry(place.name);
   if (!looked && looked.error().code() != ErrorCode::NotFound) return fail(looked.error());
   const ForestEntry entry = looked.value_or(ForestEntry{});
   if (!looked || entry.source.identity != place.identity) {
@@ -137,17 +139,18 @@ Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot)
   auto tree = make_tree(id, place, number, entry);
   if (!tree) tree = fail(of_shown_file(tree.error()));
   if (tree) {  // what was opened is what was looked at
-    const auto after = place.in->source->look(place.name);
+    const auto after = place.in->source->find_entry(place.name);
     if (!after || after->source.identity != place.identity)
       tree = fail({ErrorCode::Stale, "the file was replaced while it was opened"});
   }
   {
-    const MutexLock lock(slot.mutex);
-    slot.stamp = entry.source.stamp;
-    slot.rights = rights_of(entry.source.attributes);
+    const MutexLock lock(openable.mutex);
+    openable.stamp = entry.source.stamp;
+    openable.rights = rights_of(entry.source.attributes);
     const bool keeps = !tree && !is_momentary(tree.error());
-    slot.error = keeps ? std::optional(tree.error()) : std::nullopt;
-    slot.retry = Slot::Clock::now() + (tree || is_about_bytes(tree.error().code()) ? kRetry : kRetrySoon);
+    openable.error = keeps ? std::optional(tree.error()) : std::nullopt;
+    openable.retry =
+        OpenableFile::Clock::now() + (tree || is_about_bytes(tree.error().code()) ? kRetry : kRetrySoon);
   }
   if (!tree) {
     trees_.give_back(number);
@@ -163,7 +166,7 @@ Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot)
   open->in = place.in;
   open->name = place.name;
   open->tree->set_kernel(kernel());
-  trees_.add(open, slot);
+  trees_.add(open, openable);
   if (const auto notify = notify_.load()) open->tree->when_more_to_watch(*notify);
   return open;
 }
@@ -189,22 +192,22 @@ Result<std::shared_ptr<SourceTree>> ForestFiles::make_tree(NodeId id, const Plac
 void ForestFiles::compare(NodeId id, const Place& place, const ForestEntry& now) {
   if (place.detached) return;
   if (now.source.identity != place.identity || now.kind != place.kind) return take_name(id, place);
-  const SlotPtr slot = slot_at(place);
-  if (!slot) return;
+  const OpenableFilePtr openable = openable_at(place);
+  if (!openable) return;
   const std::uint64_t rights = rights_of(now.source.attributes);
   bool other_rights = false;
   {
-    const MutexLock lock(slot->mutex);
-    if (slot->stamp == now.source.stamp) return;
-    other_rights = slot->rights != rights;
-    slot->error = std::nullopt;
+    const MutexLock lock(openable->mutex);
+    if (openable->stamp == now.source.stamp) return;
+    other_rights = openable->rights != rights;
+    openable->error = std::nullopt;
   }
   const auto note = [&] {
-    const MutexLock lock(slot->mutex);
-    slot->stamp = now.source.stamp;
-    slot->rights = rights;
+    const MutexLock lock(openable->mutex);
+    openable->stamp = now.source.stamp;
+    openable->rights = rights;
   };
-  const OpenTreePtr open = trees_.of_slot(*slot);
+  const OpenTreePtr open = trees_.of_file(*openable);
   if (!open) return note();
   bool current = false;
   {

@@ -46,10 +46,10 @@ class ForestFiles {
  private:
   // The number from which the inode numbers of a place's nodes are made, and its own.
   static std::uint64_t ino_of(const Place& place, const ForestEntry& entry);
-  Result<OpenTreePtr> make(NodeId id, const Place& place, Slot& slot);
+  Result<OpenTreePtr> make(NodeId id, const Place& place, OpenableFile& openable);
   Result<std::shared_ptr<SourceTree>> make_tree(NodeId id, const Place& place, std::uint64_t number,
                                                 const ForestEntry& entry) const;
-  SlotPtr slot_of(NodeId id);
+  OpenableFilePtr openable_of(NodeId id);
   void drop_oldest();
 
   const ForestOptions& options_;

@@ -68,8 +68,8 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     if (open) return open->tree->stat(id, depth, budget);
     if (hidden_.has(id)) return hidden_stat(id, depth, budget);
     H5_ASSIGN(const Place place, place_of(id));
-    if (place.in) watch_.look(place.in);
-    if (place.kind == EntryKind::Directory) watch_.look(folder_of(id, place));
+    if (place.in) watch_.check(place.in);
+    if (place.kind == EntryKind::Directory) watch_.check(folder_of(id, place));
     H5_ASSIGN(const ForestEntry now, look_again(id, place));
     return stat_of(place, now);
   }
@@ -275,21 +275,21 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   static constexpr std::uint32_t kOthersRead = 0004, kOthersSearch = 0001;
   Status check_readable(const Place& place) {
     if (!options_.checks_others || !place.in) return {};
-    H5_ASSIGN(const ForestEntry now, place.in->source->look(place.name));
+    H5_ASSIGN(const ForestEntry now, place.in->source->find_entry(place.name));
     if (now.kind == EntryKind::Symlink || (now.source.attributes.mode & kOthersRead) != 0) return {};
     return fail({ErrorCode::AccessDenied, "not all users may read it"});
   }
   Status check_folder(const Folder& folder, std::uint32_t right, const char* missing) {
     if (!options_.checks_others) return {};
-    H5_ASSIGN(const ForestEntry now, folder.source->look({}));
+    H5_ASSIGN(const ForestEntry now, folder.source->find_entry({}));
     return (now.source.attributes.mode & right) != 0 ? Status() : fail({ErrorCode::AccessDenied, missing});
   }
 
   Result<Entry> look_up(const FolderPtr& folder, const std::string& name, RequestBudget& budget) {
     if (!folder) return fail(forgotten());
     H5_TRY(check_folder(*folder, kOthersSearch, "not all users may search the directory"));
-    watch_.look(folder);
-    const auto now = folder->source->look(name);
+    watch_.check(folder);
+    const auto now = folder->source->find_entry(name);
     if (!now && folder == root_ && name == kHiddenName) return hidden_entry(HiddenFiles::kDirectory, budget);
     if (!now) {
       if (const NodeId gone = places_.find_name(*folder, name); gone != 0) take_name(gone);
@@ -317,7 +317,8 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   // The present state of a place. Fails with Stale if its name belongs to another file.
   Result<ForestEntry> look_again(NodeId id, const Place& place) {
     if (place.detached) return fail({ErrorCode::Stale, "it was replaced or removed"});
-    H5_ASSIGN(ForestEntry now, place.in ? place.in->source->look(place.name) : root_->source->look({}));
+    H5_ASSIGN(ForestEntry now,
+              place.in ? place.in->source->find_entry(place.name) : root_->source->find_entry({}));
     if (place.in && (now.kind != place.kind || now.source.identity != place.identity)) {
       files_.take_name(id, place);
       return fail({ErrorCode::Stale, "it was replaced"});
@@ -338,7 +339,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
 
   Result<NodeStat> hidden_stat(NodeId id, StatDepth depth, RequestBudget& budget) const {
     H5_ASSIGN(NodeStat out, hidden_.stat(id, depth, budget));
-    if (const auto top = root_->source->look({})) {
+    if (const auto top = root_->source->find_entry({})) {
       const NodeStat root = stat_of(Place{}, *top);
       out.uid = root.uid;
       out.gid = root.gid;
@@ -351,7 +352,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   Result<std::shared_ptr<const DirectoryListing>> list(const FolderPtr& folder) {
     if (!folder) return fail(forgotten());
     H5_TRY(check_folder(*folder, kOthersRead, "not all users may read the directory"));
-    watch_.look(folder);
+    watch_.check(folder);
     H5_ASSIGN(auto listed, folder->source->list());
     const bool empty_mount = folder == root_ && listed.items.empty();
     tell_of_left_out(folder->source->name(), listed.left_out,
@@ -423,7 +424,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
       for (const std::string& known : places_.names_in(*folder)) changed(folder, known, structure);
     } else if (const NodeId id = places_.find_name(*folder, name); id != 0) {
       const auto place = places_.find(id);
-      const auto now = folder->source->look(name);
+      const auto now = folder->source->find_entry(name);
       if (place && now && now->kind == place->kind && now->source.identity == place->identity) {
         files_.compare(id, *place, *now);
         if (kernel) kernel->invalidate(id, kAll, nullptr);

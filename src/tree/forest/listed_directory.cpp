@@ -97,7 +97,7 @@ class ListedDirectory final : public ForestDirectory {
     return out;
   }
 
-  Result<ForestEntry> look(const std::string& name) const override {
+  Result<ForestEntry> find_entry(const std::string& name) const override {
     if (name.empty()) return entry_of({{}, true, 0, 0, 0}, ForestEntry::Kind::Directory);
     H5_ASSIGN(const ListedName found, find(name));
     const auto kind = kind_of(found);
@@ -133,7 +133,7 @@ class ListedDirectory final : public ForestDirectory {
       stored.remove_prefix(part.size());
       if (part == "..") return std::nullopt;
       const std::string name = encode_name(part);
-      const auto entry = part == "." ? at->look({}) : at->look(name);
+      const auto entry = part == "." ? at->find_entry({}) : at->find_entry(name);
       if (!entry) return std::nullopt;
       if (part != ".") out += (out.empty() ? "" : "/") + name;
       if (stored.empty()) {

@@ -58,7 +58,7 @@ class LocalDirectory final : public ForestDirectory {
         const auto shown = file_kind(own);
         if (!shown) return out.left_out.add(own);
         add(own, *shown);
-      } else if (const auto entry = look(own)) {
+      } else if (const auto entry = find_entry(own)) {
         add(own, entry->kind);
       } else if (is_left_out(own)) {
         out.left_out.add(own);
@@ -68,7 +68,7 @@ class LocalDirectory final : public ForestDirectory {
     return out;
   }
 
-  Result<ForestEntry> look(const std::string& name) const override {
+  Result<ForestEntry> find_entry(const std::string& name) const override {
     ForestEntry out;
     H5_ASSIGN(out.source, top().stat_entry(below_, name));
     switch (out.source.kind) {

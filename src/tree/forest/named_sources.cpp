@@ -62,7 +62,7 @@ class NamedSources final : public ForestDirectory, public std::enable_shared_fro
     return out;
   }
 
-  Result<ForestEntry> look(const std::string& name) const override {
+  Result<ForestEntry> find_entry(const std::string& name) const override {
     ForestEntry out;
     if (name.empty()) {
       out.source.kind = object::SourceEntry::Kind::Directory;
@@ -71,7 +71,7 @@ class NamedSources final : public ForestDirectory, public std::enable_shared_fro
       return out;
     }
     H5_ASSIGN(const NamedSource* const source, find(name));
-    if (source->directory) return source->directory->look({});
+    if (source->directory) return source->directory->find_entry({});
     out.kind = ForestEntry::Kind::Hdf5;
     const auto found = look_at_named(source->path);
     // A set of files has no file of its name, and neither has a URL: their files are found when they are
@@ -111,7 +111,7 @@ class NamedSources final : public ForestDirectory, public std::enable_shared_fro
       const auto found = by_place_.find(fs::weakly_canonical(place, none).string());
       if (found != by_place_.end() && !sources_[found->second].directory) {
         const std::string& name = names_[found->second];
-        const auto entry = look(name);
+        const auto entry = find_entry(name);
         if (entry) return Shown{name, shared_from_this(), name, entry->source.attributes};
       }
       if (!wanted.is_absolute()) break;

@@ -18,12 +18,12 @@ void OpenTrees::give_back(std::uint64_t number) {
   free_.push_back(number);
 }
 
-void OpenTrees::add(const OpenTreePtr& tree, Slot& slot) {
+void OpenTrees::add(const OpenTreePtr& tree, OpenableFile& openable) {
   touch(*tree);
   const MutexLock lock(mutex_);
   trees_.emplace(tree->number, tree);
-  const MutexLock slot_lock(slot.mutex);
-  slot.tree = tree;
+  const MutexLock file_lock(openable.mutex);
+  openable.tree = tree;
 }
 
 void OpenTrees::touch(OpenTree& tree) {
@@ -41,10 +41,10 @@ OpenTreePtr OpenTrees::of_node(NodeId node, bool uses) {
 }
 
 // Takes the reference under the lock, so that `drop` sees the new user.
-OpenTreePtr OpenTrees::of_slot(const Slot& slot) {
+OpenTreePtr OpenTrees::of_file(const OpenableFile& openable) {
   const MutexLock lock(mutex_);
-  const MutexLock slot_lock(slot.mutex);
-  OpenTreePtr tree = slot.tree.lock();
+  const MutexLock file_lock(openable.mutex);
+  OpenTreePtr tree = openable.tree.lock();
   if (tree) touch(*tree);
   return tree;
 }

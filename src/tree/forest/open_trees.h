@@ -34,7 +34,7 @@ using OpenTreePtr = std::shared_ptr<OpenTree>;
 // A file of a forest. Below one that cannot be opened every request fails with the error of opening it;
 // NotFound becomes Stale, as the name is there. An error about bytes is kept until the file changes, or for a
 // minute; any other may be over without a change, and opening is tried again after a second.
-struct Slot final : PlaceContent {
+struct OpenableFile final : PlaceContent {
   using Once = OnceValue<OpenTreePtr>;
   using Clock = std::chrono::steady_clock;
 
@@ -51,7 +51,7 @@ struct Slot final : PlaceContent {
   std::optional<Error> error H5_GUARDED_BY(mutex);
   Clock::time_point retry H5_GUARDED_BY(mutex);  // after an error
 };
-using SlotPtr = std::shared_ptr<Slot>;
+using OpenableFilePtr = std::shared_ptr<OpenableFile>;
 
 class OpenTrees {
  public:
@@ -63,11 +63,11 @@ class OpenTrees {
 
   std::uint64_t take_number();
   void give_back(std::uint64_t number);  // of a tree that was never added
-  void add(const OpenTreePtr& tree, Slot& slot);
+  void add(const OpenTreePtr& tree, OpenableFile& openable);
 
   // Returns null if the tree was dropped. `uses`: false if a node of it is being forgotten.
   OpenTreePtr of_node(NodeId node, bool uses = true);
-  OpenTreePtr of_slot(const Slot& slot);
+  OpenTreePtr of_file(const OpenableFile& openable);
   std::vector<OpenTreePtr> all() const;
   std::size_t size() const;
 

@@ -79,9 +79,9 @@ class JoinedFiles final : public FileSet {
       return open && open->followed->following();
     });
   }
-  bool crowded() const override {
+  bool many_open() const override {
     const MutexLock lock(mutex_);
-    return used_.size() > kFewSiblings || own_->crowded();
+    return used_.size() > kFewSiblings || own_->many_open();
   }
   void when_opened(std::function<void()> callback) override {
     notify_.store(callback ? std::make_shared<const std::function<void()>>(callback) : nullptr);
@@ -133,7 +133,7 @@ Result<SiblingFiles::Sibling> SiblingFiles::find(const ForestDirectory& in, cons
                                                  std::string_view name) {
   const auto shown = in.shown_at(from.directory, name);
   if (!shown) return Sibling{};
-  H5_ASSIGN(const ForestEntry entry, shown->in->look(shown->name));
+  H5_ASSIGN(const ForestEntry entry, shown->in->find_entry(shown->name));
   const std::uint64_t key = key_of(*shown->in, shown->name, entry);
   // A file that was written since then is opened again.
   if (auto file = known(key); file && file->followed->revalidate())

@@ -72,10 +72,10 @@ class ServedObject final : public FileObject {
   std::shared_ptr<const void> opened_file() const override { return file_; }
   SharedElements elements() const override {
     const auto followed = std::make_shared<FollowedDataset>(file_, object_->object.address, LinkPlace());
-    return [file = file_, followed](RequestBudget& budget) -> Result<view::Source> {
+    return [file = file_, followed](RequestBudget& budget) -> Result<view::ViewInput> {
       H5_ASSIGN(const DataStatePtr state, followed->newest(budget));
-      return view::Source{state->reader, file->value_environment(file->file()->reread()),
-                          file->context().environment, file->file()};
+      return view::ViewInput{state->reader, file->value_environment(file->file()->reread()),
+                             file->context().environment, file->file()};
     };
   }
   void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const override {

@@ -54,7 +54,7 @@ Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObjec
               dataset::open_next_dataset(environment, file.file(), *described, object.extent_before, budget));
     return std::move(next.reader);
   };
-  const bool stays = !environment.files->crowded() || object.extent.peek();
+  const bool stays = !environment.files->many_open() || object.extent.peek();
   const bool measured = object.extent.peek().has_value();
   const auto reader = stays ? object.extent.get(open, budget) : open();
   if (stays && !measured) file.objects().charge_again(object);

@@ -17,7 +17,7 @@ constexpr std::size_t kTailBytes = 64;  // for the count of omitted sources
 // By State.
 constexpr std::array<std::string_view, 3> kStates = {"found", "missing", "refused"};
 
-std::string source_text(const dataset::NamedSource& source) {
+std::string source_text(const dataset::NamedFile& source) {
   std::string out;
   text::JsonWriter json(out);
   json.begin_object().member("file", source.file);
@@ -34,7 +34,7 @@ std::string source_text(const dataset::NamedSource& source) {
 std::string sources_text(const dataset::NamedSources& sources, std::size_t most_bytes) {
   std::string out = "[";
   std::uint64_t left_out = sources.left_out;
-  for (const dataset::NamedSource& source : sources.list) {
+  for (const dataset::NamedFile& source : sources.list) {
     const std::string one = source_text(source);
     if (out.size() + one.size() + kTailBytes > most_bytes) {
       ++left_out;

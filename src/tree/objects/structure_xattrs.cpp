@@ -144,8 +144,8 @@ Text remark_text(const StructureSubject& subject) {
       !view::is_shown_as_text(*subject.dataset->type) || remark.find("[[") == std::string::npos)
     return remark;
   H5_ASSIGN(DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset, subject.budget));
-  view::Source source{std::move(reader), subject.file.value_environment(subject.opened.snapshot),
-                      subject.file.context().environment, subject.file.file()};
+  view::ViewInput source{std::move(reader), subject.file.value_environment(subject.opened.snapshot),
+                         subject.file.context().environment, subject.file.file()};
   const auto made = view::make_element_lines(std::move(source), {}, subject.budget);
   if (!made && is_passing(made.error())) return fail(made.error());
   if (!made) return remark;

@@ -70,7 +70,7 @@ void append_bits(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_b
 class ParquetFile final : public TableFile {
  public:
   // `charge`: for the memory of the footer and of dictionaries.
-  ParquetFile(Source source, Table table, ParquetLayout layout, cache::BlockCache::Charge charge)
+  ParquetFile(ViewInput source, Table table, ParquetLayout layout, cache::BlockCache::Charge charge)
       : TableFile(std::move(source), std::move(table), std::string(kParquetMagic), layout.footer(), 0),
         layout_(std::move(layout)),
         charge_(std::move(charge)) {}
@@ -146,7 +146,7 @@ Result<KnownSize> parquet_size(const object::DatasetDescription& dataset, Reques
   return layout.group_offset(layout.groups()) + layout.footer_size();
 }
 
-Result<ComputedFilePtr> make_parquet(Source source, const Earlier& before, RequestBudget& budget) {
+Result<ComputedFilePtr> make_parquet(ViewInput source, const Earlier& before, RequestBudget& budget) {
   const object::DatasetDescription& dataset = source.reader->description();
   H5_ASSIGN(Table table, table_of(source, budget));
   H5_ASSIGN(ParquetLayout layout, ParquetLayout::of(dataset, table, budget));

@@ -22,7 +22,7 @@ Status too_long() {
 // One pass over the row groups of a layout.
 class Pass {
  public:
-  Pass(const Source& source, const Table& table, const ParquetLayout& layout, RequestBudget& budget)
+  Pass(const ViewInput& source, const Table& table, const ParquetLayout& layout, RequestBudget& budget)
       : source_(source), table_(table), layout_(layout), budget_(budget) {
     for (const ParquetColumn& column : layout.columns())
       if (column.conversion == ParquetColumn::Conversion::Text) columns_.push_back(&column);
@@ -111,7 +111,7 @@ class Pass {
     if (!error_) error_ = std::move(error);
   }
 
-  const Source& source_;
+  const ViewInput& source_;
   const Table& table_;
   const ParquetLayout& layout_;
   RequestBudget& budget_;
@@ -160,8 +160,8 @@ Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::u
   return {};
 }
 
-Result<ParquetLayout> measure_parquet_strings(const Source& source, const Table& table, ParquetLayout layout,
-                                              const ParquetLayout* before,
+Result<ParquetLayout> measure_parquet_strings(const ViewInput& source, const Table& table,
+                                              ParquetLayout layout, const ParquetLayout* before,
                                               std::span<const dataset::ByteRange> stale,
                                               RequestBudget& budget) {
   const auto cells = checked_mul(table.rows, layout.string_columns());

@@ -13,8 +13,8 @@ Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::u
 // long. Groups that cannot be read count as groups of empty strings; reading them fails. `before`: the layout
 // of the table's previous state, or null; its row groups are valid up to the first stale byte of the dataset.
 // Fails with LimitExceeded if there is more text than a file of this size can plausibly have.
-Result<ParquetLayout> measure_parquet_strings(const Source& source, const Table& table, ParquetLayout layout,
-                                              const ParquetLayout* before,
+Result<ParquetLayout> measure_parquet_strings(const ViewInput& source, const Table& table,
+                                              ParquetLayout layout, const ParquetLayout* before,
                                               std::span<const dataset::ByteRange> stale,
                                               RequestBudget& budget);
 

@@ -25,7 +25,7 @@ constexpr std::uint64_t kStepsPerBlock = 2048;
 
 class MeasuredTable final : public RowsFile {
  public:
-  MeasuredTable(Source source, Table table, RowTextPtr text)
+  MeasuredTable(ViewInput source, Table table, RowTextPtr text)
       : RowsFile(std::move(source), std::move(table), std::move(text)) {}
 
   std::uint64_t size() const override { return header_bytes() + text_bytes(); }
@@ -292,7 +292,7 @@ class MeasuredTable final : public RowsFile {
 
 }  // namespace
 
-Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const Earlier& before,
+Result<ComputedFilePtr> measure_table(ViewInput source, Table table, RowTextPtr text, const Earlier& before,
                                       RequestBudget& budget) {
   if (auto problem = source.reader->problem()) return fail(*std::move(problem));
   auto file = std::make_shared<MeasuredTable>(std::move(source), std::move(table), std::move(text));

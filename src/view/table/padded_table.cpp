@@ -10,7 +10,7 @@ namespace {
 
 class PaddedTable final : public RowsFile {
  public:
-  PaddedTable(Source source, Table table, RowTextPtr text)
+  PaddedTable(ViewInput source, Table table, RowTextPtr text)
       : RowsFile(std::move(source), std::move(table), std::move(text)), width_(*this->text().row_width()) {}
 
   std::uint64_t size() const override { return header_bytes() + table().rows * width_; }
@@ -58,7 +58,7 @@ class PaddedTable final : public RowsFile {
 
 }  // namespace
 
-ComputedFilePtr make_padded_table(Source source, Table table, RowTextPtr text) {
+ComputedFilePtr make_padded_table(ViewInput source, Table table, RowTextPtr text) {
   return std::make_shared<PaddedTable>(std::move(source), std::move(table), std::move(text));
 }
 

@@ -238,7 +238,7 @@ Result<Table> table_of(const object::DatasetDescription& dataset, RequestBudget&
   return make_table(dataset, extent, budget);
 }
 
-Result<Table> table_of(const Source& source, RequestBudget& budget) {
+Result<Table> table_of(const ViewInput& source, RequestBudget& budget) {
   const object::DatasetDescription& dataset = source.reader->description();
   H5_ASSIGN(const Extent extent, extent_of_rows(dataset, budget));
   H5_ASSIGN(auto charge, source.environment.cache->charge(memory_of(extent)));

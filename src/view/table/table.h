@@ -53,7 +53,7 @@ Result<Table> table_of(const object::DatasetDescription& dataset, RequestBudget&
 // The same for a file that is opened: before the table and the texts of a view are made, the cache is charged
 // with the most that they may take; settle_charge then lowers that to what they take. `text_bytes`: the bytes
 // of what a view made from the names.
-Result<Table> table_of(const Source& source, RequestBudget& budget);
+Result<Table> table_of(const ViewInput& source, RequestBudget& budget);
 void settle_charge(const Table& table, std::size_t text_bytes);
 
 // h5py's complex numbers (two equal floats named r and i) and HDF5's own are one cell.

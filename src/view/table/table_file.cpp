@@ -44,14 +44,14 @@ constexpr std::size_t kLongRowRoom = 128U << 20;
 
 }  // namespace
 
-std::uint64_t max_variable_text(const Source& source) {
+std::uint64_t max_variable_text(const ViewInput& source) {
   const metadata::FileMetadataPtr& file = source.values.file;
   const format::Datatype& type = *source.reader->description().type;
   if (!file || (!type.has_variable_part && !type.has_reference)) return format::kUnlimited;
   return limits::kMaxVariableText + limits::kMaxVariableTextPerFileByte * file->source()->stored_bytes();
 }
 
-TableFile::TableFile(Source source, Table table, std::string header, std::string trailer,
+TableFile::TableFile(ViewInput source, Table table, std::string header, std::string trailer,
                      std::size_t row_text)
     : source_(std::move(source)),
       table_(std::move(table)),

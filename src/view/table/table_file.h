@@ -29,7 +29,7 @@ class BlockOwner {
 
 // The limit for the text of all variable-length values and references of a dataset together; kUnlimited if
 // its type has neither.
-std::uint64_t max_variable_text(const Source& source);
+std::uint64_t max_variable_text(const ViewInput& source);
 
 class TableFile : public ComputedFile, public std::enable_shared_from_this<TableFile> {
  public:
@@ -47,7 +47,7 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
 
   // `header` and `trailer`: the text before and after the parts; `row_text`: the least text that each row
   // has.
-  TableFile(Source source, Table table, std::string header, std::string trailer, std::size_t row_text);
+  TableFile(ViewInput source, Table table, std::string header, std::string trailer, std::size_t row_text);
 
   virtual std::uint64_t part_count() const = 0;
   virtual Part part(std::uint64_t index) const = 0;
@@ -59,7 +59,7 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
 
   std::uint64_t rows_per_block() const { return rows_per_block_; }
   const Table& table() const { return table_; }
-  const Source& source() const { return source_; }
+  const ViewInput& source() const { return source_; }
   std::uint64_t header_bytes() const { return header_->size(); }
   std::uint64_t trailer_bytes() const { return trailer_->size(); }
 
@@ -86,7 +86,7 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   void read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) const;
   void drop_behind(dataset::ReadPattern& pattern, std::uint64_t begin) const;
 
-  const Source source_;
+  const ViewInput source_;
   const Table table_;
   const std::shared_ptr<const std::string> header_, trailer_;
   const std::uint64_t rows_per_block_;
@@ -100,7 +100,7 @@ class RowsFile : public TableFile {
   virtual Result<std::uint64_t> row_offset(std::uint64_t row, RequestBudget& budget) const = 0;
 
  protected:
-  RowsFile(Source source, Table table, RowTextPtr text)
+  RowsFile(ViewInput source, Table table, RowTextPtr text)
       : TableFile(std::move(source), std::move(table), text->header(), {},
                   text->row_width().value_or(text->constant_bytes())),
         text_(std::move(text)) {}
@@ -117,11 +117,11 @@ class RowsFile : public TableFile {
 };
 
 // A table whose rows all have the same length: `text` has a row_width.
-ComputedFilePtr make_padded_table(Source source, Table table, RowTextPtr text);
+ComputedFilePtr make_padded_table(ViewInput source, Table table, RowTextPtr text);
 
 // Renders every row once, except those whose measure `before` provides. Rows that cannot be read take some
 // bytes, which cannot be read either.
-Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const Earlier& before,
+Result<ComputedFilePtr> measure_table(ViewInput source, Table table, RowTextPtr text, const Earlier& before,
                                       RequestBudget& budget);
 
 }  // namespace h5mount::view

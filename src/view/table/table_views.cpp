@@ -10,14 +10,14 @@ namespace {
 constexpr std::uint64_t kMaxFileBytes = (1ULL << 63) - 1;
 
 template <char kDelimiter>
-Result<ComputedFilePtr> make_delimited(Source source, const Earlier& before, RequestBudget& budget) {
+Result<ComputedFilePtr> make_delimited(ViewInput source, const Earlier& before, RequestBudget& budget) {
   H5_ASSIGN(Table table, table_of(source, budget));
   RowTextPtr text = delimited_rows(table, kDelimiter);
   settle_charge(table, 2 * text->header().size());
   return measure_table(std::move(source), std::move(table), std::move(text), before, budget);
 }
 
-Result<ComputedFilePtr> make_ndjson(Source source, const Earlier& before, RequestBudget& budget) {
+Result<ComputedFilePtr> make_ndjson(ViewInput source, const Earlier& before, RequestBudget& budget) {
   H5_ASSIGN(Table table, table_of(source, budget));
   RowTextPtr text = json_rows(table);
   settle_charge(table, text->constant_bytes());

@@ -67,7 +67,7 @@ class Lines final : public RowText {
 };
 
 // Makes a table whose only column is the line.
-Result<ComputedFilePtr> make_lines(Source source, std::uint64_t elements, AppendElement append,
+Result<ComputedFilePtr> make_lines(ViewInput source, std::uint64_t elements, AppendElement append,
                                    const Earlier& before, RequestBudget& budget) {
   const object::DatasetDescription& dataset = source.reader->description();
   const std::uint64_t row_bytes = checked_mul(dataset.element_size, elements).value_or(format::kUnlimited);
@@ -80,7 +80,7 @@ Result<ComputedFilePtr> make_lines(Source source, std::uint64_t elements, Append
   return measure_table(std::move(source), std::move(table), std::move(lines), before, budget);
 }
 
-Result<ComputedFilePtr> make_text(Source source, const Earlier& before, RequestBudget& budget) {
+Result<ComputedFilePtr> make_text(ViewInput source, const Earlier& before, RequestBudget& budget) {
   const object::DatasetDescription& dataset = source.reader->description();
   const bool rows = dataset.space.rank() > 1 && !text::is_string(*dataset.type) && dataset.image_bytes > 0;
   const std::uint64_t elements = rows ? dataset.space.dims.back() : 1;
@@ -93,7 +93,7 @@ bool is_shown_as_text(const format::Datatype& type) {
   return type.has_variable_part || type.has_reference;
 }
 
-Result<ComputedFilePtr> make_element_lines(Source source, const Earlier& before, RequestBudget& budget) {
+Result<ComputedFilePtr> make_element_lines(ViewInput source, const Earlier& before, RequestBudget& budget) {
   return make_lines(std::move(source), 1, append_whole_line, before, budget);
 }
 

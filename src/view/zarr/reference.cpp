@@ -61,13 +61,13 @@ std::string base64_text(ByteSpan bytes) {
   return base64(bytes, "base64:");
 }
 
-ReferencedArray::ReferencedArray(Source source, ZarrArray array)
+ReferencedArray::ReferencedArray(ViewInput source, ZarrArray array)
     : source_(std::move(source)),
       array_(std::move(array)),
       rule_(reference_rule(source_.reader->description())),
       chunk_bytes_(ChunkImage::describe(source_.reader->description(), array_).image_bytes) {}
 
-Result<ReferencedArray> ReferencedArray::of(Source source) {
+Result<ReferencedArray> ReferencedArray::of(ViewInput source) {
   H5_ASSIGN(ZarrArray array, ZarrArray::of(source.reader->description(), ZarrEncoding::Stored));
   return ReferencedArray(std::move(source), std::move(array));
 }
@@ -173,7 +173,7 @@ Status ReferencedArray::visit_runs(std::uint64_t begin, std::uint64_t end, const
 }
 
 Result<ComputedFilePtr> ReferencedArray::made(std::uint64_t number, RequestBudget& budget) const {
-  Source source = source_;
+  ViewInput source = source_;
   source.reader = std::make_shared<const ChunkImage>(source_.reader, array_, number);
   return zarr_chunk_view(ZarrEncoding::Stored).make(std::move(source), {}, budget);
 }

@@ -172,7 +172,7 @@ class Text final : public ComputedFile {
   std::shared_ptr<const std::string> text_;
 };
 
-Result<std::string> encode_strings(const Source& source, RequestBudget& budget) {
+Result<std::string> encode_strings(const ViewInput& source, RequestBudget& budget) {
   constexpr std::size_t kLengthBytes = 4;
   const object::DatasetDescription& chunk = source.reader->description();
   const std::uint64_t count = source.reader->size() / chunk.element_size;
@@ -205,7 +205,7 @@ Result<KnownSize> chunk_file_size(const object::DatasetDescription& chunk, Reque
 }
 
 template <ZarrEncoding kEncoding>
-Result<ComputedFilePtr> make_chunk_file(Source source, const Earlier&, RequestBudget& budget) {
+Result<ComputedFilePtr> make_chunk_file(ViewInput source, const Earlier&, RequestBudget& budget) {
   H5_ASSIGN(ZarrType type, zarr_type(*source.reader->description().type, kEncoding));
   if (type.variable_strings) {
     H5_ASSIGN(std::string text, encode_strings(source, budget));
@@ -222,7 +222,8 @@ template <ZarrEncoding kEncoding>
 constexpr View kChunkView{.size = chunk_file_size<kEncoding>, .make = make_chunk_file<kEncoding>};
 
 // The length of a chunk can only be found in the index.
-Result<ComputedFilePtr> make_stored_chunk_file(Source source, const Earlier& before, RequestBudget& budget) {
+Result<ComputedFilePtr> make_stored_chunk_file(ViewInput source, const Earlier& before,
+                                               RequestBudget& budget) {
   auto chunk = std::dynamic_pointer_cast<const ChunkImage>(source.reader);
   const auto codec = chunk ? zarr_codec(chunk->dataset().description()) : std::nullopt;
   if (!codec) return make_chunk_file<ZarrEncoding::Stored>(std::move(source), before, budget);
