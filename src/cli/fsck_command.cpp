@@ -18,6 +18,7 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/check/check.h"
 #include "h5mount/front/checksums.h"
+#include "h5mount/front/references_check.h"
 #include "h5mount/remote/url.h"
 #include "h5mount/text/json_writer.h"
 #include "open/advice.h"
@@ -108,6 +109,19 @@ class Printer final : public check::Report {
                                          std::max<std::uint64_t>(file_bytes_, 1), source_);
     (void)!::write(command_.progress_descriptor, line.data(), line.size());
     return true;
+  }
+
+  void summarise_references(const front::ReferenceTotals& totals) {
+    bar_.clear();
+    if (command_.json)
+      print_json([&](text::JsonWriter& json) {
+        json.member("arrays", totals.arrays).member("ranges", totals.ranges);
+        json.member("inline", totals.held).member("served", totals.elsewhere);
+      });
+    else if (!command_.quiet)
+      print(fmt::format(
+          "{}: {} arrays, {} chunks by their places, {} held inside; {} at a server, not compared",
+          escape_for_log(source_), totals.arrays, totals.ranges, totals.held, totals.elsewhere));
   }
 
   // `files`: the number of files that the totals cover; 0: they are of the source itself.
@@ -287,6 +301,29 @@ class Checker {
     return code;
   }
 
+  // Holds references against the files that they are of. Returns the exit code.
+  int check_references(const std::string& path) {
+    constexpr std::uint64_t kCacheBytes = 64U << 20;
+    Printer printer(command_, advice_, path, 0);
+    int code = kFsckClean;
+    std::shared_ptr<tree::Tree> tree;
+    const auto open = [&](const std::string& source) -> Result<std::shared_ptr<tree::Tree>> {
+      H5_ASSIGN(auto sources, open_sources({{source}}, options_, {}));
+      if (!sources.files) return fail({ErrorCode::InvalidValue, "references of a directory"});
+      H5_ASSIGN(tree, tree::Tree::make(
+                          {std::make_shared<cache::BlockCache>(kCacheBytes), workers_, sources.files}, {}));
+      return tree;
+    };
+    const auto found = [&](const std::string& array, const Error& error, bool wrong) {
+      if (wrong) code |= kFsckDamaged;
+      printer.found({wrong ? check::Severity::Damage : check::Severity::Note, array, error});
+    };
+    const auto totals = front::check_references(path, {open, found});
+    if (!totals) return complain(path, totals.error());
+    printer.summarise_references(*totals);
+    return code;
+  }
+
  private:
   int check_below(const tree::ForestDirectory& directory,
                   const std::string& path,  // NOLINT(misc-no-recursion)
@@ -419,10 +456,11 @@ int run_fsck(int count, const char* const* words) {
   int code = missing.empty() ? kFsckClean : kFsckCouldNotRun;
   for (const Error& error : missing) fmt::print(stderr, "fsck.h5: {}\n", error.text());
   for (const std::string& source : *sources) {
-    code |= checker.check(source);
+    code |= command->references ? checker.check_references(source) : checker.check(source);
     if (g_interrupted.load()) return code | kFsckCancelled;
   }
-  if ((code & kFsckDamaged) != 0 && !command->salvage && !command->quiet && !command->json)
+  if ((code & kFsckDamaged) != 0 && !command->salvage && !command->references && !command->quiet &&
+      !command->json)
     fmt::print(stderr, "fsck.h5: --salvage tells what can still be known of what is damaged\n");
   if (const int why = g_output_error.load(); why != 0) {
     fmt::print(stderr, "fsck.h5: what was found could not be written to standard output: {}\n",

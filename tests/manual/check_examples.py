@@ -32,6 +32,7 @@ ELSEWHERE = {
     "rclone ": "check_rclone.py runs it",
     "h5mount https:": "a server of the internet: the tests of the directory remote run their own",
     "h5mount --cat s3:": "as https",
+    "h5mount --copy s3:": "as https",
 }
 # Blocks that are no commands: of nginx (ProxyTest), of Jupyter, output.
 CONFIGURATIONS = ("location /h5/", "server {", "c.ServerProxy", '{"certainty"', "[HDF5]", "ext h5|")

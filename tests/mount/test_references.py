@@ -4,6 +4,7 @@ import base64
 import http.server
 import json
 import os
+import shutil
 import threading
 import zlib
 from functools import partial
@@ -13,7 +14,7 @@ import numpy as np
 
 import parquet_references
 from mounting import MountTest, unmount
-from support.program import H5MOUNT, run
+from support.program import FSCK, H5MOUNT, run
 
 try:
     import fsspec
@@ -25,6 +26,16 @@ except ModuleNotFoundError:
 class QuietServer(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
+
+
+class TaggingServer(QuietServer):
+    """A server whose objects have entity tags."""
+
+    tag = "one"
+
+    def end_headers(self):
+        self.send_header("ETag", '"%s"' % self.tag)
+        super().end_headers()
 
 
 class ReferencesTest(MountTest):
@@ -358,3 +369,113 @@ class ReferencesTest(MountTest):
         made = run(H5MOUNT, "-o", "salvage", "--cat", "f.h5", "/.h5/references.json")
         self.assertEqual(made.returncode, 0, made)
         self.assertTrue(d is not None)
+
+    def checked(self, name, *options):
+        p = run(FSCK, "--references", *options, name)
+        return p.returncode, p.stdout + p.stderr
+
+    def written_references(self):
+        """A file, and its references as JSON and as Parquet."""
+        with self.write() as f:
+            f.create_dataset("g/deflated", data=np.arange(1000), chunks=(100,), compression="gzip")
+            f.create_dataset("lzf", data=np.arange(1000), chunks=(100,), compression="lzf")
+            f["contiguous"] = np.arange(10)
+            f["none"] = np.zeros((0, 2))
+        with open("refs.json", "w") as f:
+            f.write(run(H5MOUNT, "--cat", "f.h5", "/.h5/references.json").stdout)
+        shutil.rmtree("refs.parq", ignore_errors=True)
+        copied = run(H5MOUNT, "--copy", "f.h5", "/.h5/references.parq", "refs.parq")
+        self.assertEqual(copied.returncode, 0, copied)
+
+    def test_fsck_holds_them_against_the_file(self):
+        self.written_references()
+        for name, arrays in (("refs.json", 4), ("refs.parq", 3)):
+            code, said = self.checked(name)
+            self.assertEqual((code, said.count("\n")), (0, 1), said)
+            self.assertIn("%d arrays, 11 chunks by their places, 10 held inside" % arrays, said)
+            lines = [json.loads(line) for line in self.checked(name, "--json")[1].splitlines()]
+            self.assertEqual((lines[0]["ranges"], lines[0]["inline"], lines[0]["served"]), (11, 10, 0))
+        # Written since, with the same bytes at the same places.
+        with h5py.File("f.h5", "r+") as f:
+            f["contiguous"][3] = 30
+        os.utime("f.h5", (1, 1))
+        for name in ("refs.json", "refs.parq"):
+            code, said = self.checked(name)
+            self.assertEqual(code, 0, said)
+            self.assertIn("was written since", said)
+        # Bytes that are held inside are others now.
+        with h5py.File("f.h5", "r+") as f:
+            f["lzf"][150] = 30
+        for name in ("refs.json", "refs.parq"):
+            code, said = self.checked(name)
+            self.assertEqual(code, 4, said)
+            self.assertIn("lzf: chunk 1: the bytes that the references hold are not the file's", said)
+        # Another file.
+        with self.write() as f:
+            f["contiguous"] = np.arange(10)
+            f.create_dataset("g/deflated", data=np.arange(1000) % 7, chunks=(100,), compression="gzip")
+        for name in ("refs.json", "refs.parq"):
+            code, said = self.checked(name)
+            self.assertEqual(code, 4, said)
+            self.assertIn("bytes and has", said)
+            self.assertRegex(said, "/g/deflated: chunk 0: was [0-9]+ bytes at [0-9]+ and is")
+            self.assertIn("/lzf: ", said)
+            self.assertNotIn("--salvage", said)
+
+    def test_fsck_of_what_is_no_reference_or_was_changed(self):
+        self.written_references()
+        with open("refs.json") as f:
+            whole = json.load(f)
+        whole["refs"]["g/deflated/1"][1] += 8
+        with open("moved.json", "w") as f:
+            json.dump(whole, f)
+        code, said = self.checked("moved.json")
+        self.assertEqual(code, 4, said)
+        self.assertIn("/g/deflated: chunk 1: was", said)
+        self.assertNotIn("more", said)
+        with open("refs.parq/g/deflated/refs.0.parq", "rb") as f:
+            part = f.read()
+        texts = {
+            "empty.json": "",
+            "list.json": "[]",
+            "none.json": "{}",
+            "cut.json": '{"version":1,"refs":{"a',
+        }
+        texts["template.json"] = '{"version":1,"templates":{"u":"x"},"refs":{}}'
+        texts["url.json"] = '{"version":1,"refs":{"a/0":["f.h5"]}}'
+        for name, text in texts.items():
+            with open(name, "w") as f:
+                f.write(text)
+            code, said = self.checked(name)
+            self.assertEqual(code, 8, (name, said))
+            self.assertIn(name, said)
+        for at in range(0, len(part), 3):
+            for changed in (part[:at], part[:at] + bytes([part[at] ^ 0x81]) + part[at + 1 :]):
+                with open("refs.parq/g/deflated/refs.0.parq", "wb") as f:
+                    f.write(changed)
+                code, said = self.checked("refs.parq")
+                self.assertIn(code, (0, 4, 8), said)
+                if code == 8:
+                    self.assertIn("g/deflated/refs.0.parq: ", said)
+        os.remove("f.h5")
+        self.assertEqual(self.checked("refs.json")[0], 8)
+        self.assertEqual(run(FSCK, "--references", "--quick", "refs.json").returncode, 16)
+
+    def test_fsck_sees_that_an_object_was_replaced(self):
+        self.written_references()
+
+        class Server(TaggingServer):
+            pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, directory=os.getcwd()))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        url = "http://127.0.0.1:%d/f.h5" % server.server_port
+        with open("far.json", "w") as f:
+            f.write(run(H5MOUNT, "--cat", url, "/.h5/references.json").stdout)
+        self.assertEqual(self.checked("far.json")[0], 0)
+        Server.tag = "two"
+        code, said = self.checked("far.json")
+        self.assertEqual(code, 4, said)
+        self.assertIn("was replaced: its entity tag was", said)

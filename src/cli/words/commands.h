@@ -56,6 +56,7 @@ struct FsckCommand {
   bool quiet = false;  // findings only
   bool quick = false;
   bool json = false;
+  bool references = false;   // the sources are references, which are held against the files that they are of
   bool checksums = false;    // SHA-256 of datasets to stdout, findings to stderr
   bool salvage = false;      // tell what the option salvage would find, and check what it shows
   bool salvage_far = false;  // also of a URL

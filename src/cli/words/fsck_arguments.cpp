@@ -59,6 +59,10 @@ constexpr ProgramOption kFsckOptions[] = {
      "print a checksum of every dataset's bytes, as `sha256sum --check` reads them in a mount; findings then "
      "go to stderr",
      set_checksum},
+    {"", "--references", Takes::Nothing, 1, "",
+     "the sources are copies of /.h5/references.json or references.parq: hold each chunk's place, and the "
+     "size and validator of each file, against the files as they are now",
+     set<&Arguments::fsck, &FsckCommand::references>},
     {"", "--json", Takes::Nothing, 1, "", "print a JSON object for each finding and each file",
      set<&Arguments::fsck, &FsckCommand::json>},
     {"", "--external", Takes::Value, 1, "POLICY", "files that a file names: as the option of h5mount",
@@ -98,6 +102,8 @@ Result<FsckCommand> parse_fsck_arguments(int count, const char* const* words,
   if (command.sources.empty()) return fail(bad_argument("no file is named; see fsck.h5 --help"));
   if (command.checksums && !sign::has_sha256())
     return fail({ErrorCode::UnsupportedFeature, "--checksum: fsck.h5 has no libcrypto"});
+  if (command.references && (command.checksums || command.salvage || command.quick))
+    return fail(bad_argument("--references goes with none of --checksum, --salvage, --quick"));
   command.progress = command.progress || !command.quiet;
   return std::move(command);
 }

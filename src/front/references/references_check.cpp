@@ -1,0 +1,228 @@
+#include "h5mount/front/references_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "h5mount/base/request_budget.h"
+#include "h5mount/front/references.h"
+
+namespace h5mount::front {
+
+namespace {
+
+struct Written {
+  enum class Kind : std::uint8_t { Metadata, Range, Held };
+  Kind kind;
+  bool seen = false;                     // in the file as it is now
+  std::uint32_t url = 0;                 // of a range
+  std::uint64_t offset = 0, length = 0;  // of a range; of other kinds the first is a hash of the text
+};
+
+std::string array_of(std::string_view key) {
+  return "/" + std::string(key.substr(0, key.rfind('/') == std::string_view::npos ? 0 : key.rfind('/')));
+}
+
+// The references as they were written, in memory.
+class WrittenReferences final : public ReferenceVisitor {
+ public:
+  Status visit_file(const ReferencedFile& file) override {
+    files.push_back(file);
+    return {};
+  }
+  Status visit_metadata(std::string_view key, std::string_view json) override {
+    if (key.ends_with(".zarray")) keys[std::string(key)] = {Written::Kind::Metadata, false, 0, hash_of(json)};
+    return {};
+  }
+  Status visit_range(std::string_view key, std::string_view url, std::uint64_t offset,
+                     std::uint64_t length) override {
+    if (urls.empty() || urls[last_] != url) {
+      const auto found = std::ranges::find(urls, url);
+      last_ = static_cast<std::uint32_t>(found - urls.begin());
+      if (found == urls.end()) urls.emplace_back(url);
+    }
+    keys[std::string(key)] = {Written::Kind::Range, false, last_, offset, length};
+    return {};
+  }
+  Status visit_held(std::string_view key, std::string_view text) override {
+    keys[std::string(key)] = {Written::Kind::Held, false, 0, hash_of(text)};
+    return {};
+  }
+
+  static std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>{}(text); }
+
+  std::vector<ReferencedFile> files;
+  std::vector<std::string> urls;
+  std::unordered_map<std::string, Written> keys;
+
+ private:
+  std::uint32_t last_ = 0;
+};
+
+// The references of the source as it is now, each compared as it comes.
+class Comparison final : public ReferenceVisitor {
+ public:
+  Comparison(WrittenReferences& written, const ReferencesCheck& check) : written_(written), check_(check) {}
+
+  Status visit_file(const ReferencedFile& file) override {
+    const auto was = std::ranges::find(written_.files, file.url, &ReferencedFile::url);
+    if (was == written_.files.end()) return {};
+    if (was->size != file.size) {
+      changed_ = true;
+      tell("", fmt::format("{} had {} bytes and has {}", file.url, was->size, file.size), true);
+    } else if (!was->entity_tag.empty() && !file.entity_tag.empty() && was->entity_tag != file.entity_tag) {
+      changed_ = true;
+      tell("",
+           fmt::format("{} was replaced: its entity tag was {} and is {}", file.url, was->entity_tag,
+                       file.entity_tag),
+           true);
+    } else if (was->entity_tag.empty() && was->modified != file.modified && !file.url.contains("://")) {
+      changed_ = true;
+      tell("", fmt::format("{} was written since", file.url), false);
+    }
+    return {};
+  }
+
+  // All files of the source were visited before, or are after: what is held is judged at the end.
+  Status visit_metadata(std::string_view key, std::string_view json) override {
+    if (Written* const was = seen(key, Written::Kind::Metadata)) {
+      ++totals_.arrays;
+      if (was->offset != WrittenReferences::hash_of(json))
+        note(key, [&] { return std::string("another shape, type or codec than the references have"); });
+    }
+    return {};
+  }
+
+  Status visit_range(std::string_view key, std::string_view url, std::uint64_t offset,
+                     std::uint64_t length) override {
+    const auto found = written_.keys.find(std::string(key));
+    if (found == written_.keys.end()) return {};
+    Written& was = found->second;
+    was.seen = true;
+    if (was.kind == Written::Kind::Held) {
+      other_held_.emplace_back(key);
+      return {};
+    }
+    const std::string& was_url = written_.urls[was.url];
+    if (was_url != url && !is_of_source(was_url)) {
+      ++totals_.elsewhere;
+      return {};
+    }
+    ++totals_.ranges;
+    if (was_url != url || was.offset != offset || was.length != length)
+      note(key, [&] {
+        return fmt::format("was {} bytes at {} and is {} at {}", was.length, was.offset, length, offset);
+      });
+    return {};
+  }
+
+  Status visit_held(std::string_view key, std::string_view text) override {
+    const auto found = written_.keys.find(std::string(key));
+    if (found == written_.keys.end()) return {};
+    Written& was = found->second;
+    was.seen = true;
+    if (was.kind == Written::Kind::Range && !is_of_source(written_.urls[was.url])) {
+      ++totals_.elsewhere;
+    } else if (was.kind == Written::Kind::Range) {
+      ++totals_.ranges;
+      note(key, [] { return std::string("is no range of the file any more"); });
+    } else {
+      ++totals_.held;
+      if (was.offset != WrittenReferences::hash_of(text)) other_held_.emplace_back(key);
+    }
+    return {};
+  }
+
+  ReferenceTotals end() {
+    // Another build may compress the same bytes in another way.
+    if (changed_ || written_.files.empty())
+      for (const std::string& key : other_held_)
+        note(key, [] { return std::string("the bytes that the references hold are not the file's"); });
+    for (const auto& [key, was] : written_.keys)
+      if (!was.seen) note(key, [] { return std::string("is not in the file"); });
+    for (const auto& [path, wrong] : wrong_)
+      tell(path, wrong.count > 1 ? fmt::format("{}, and {} more", wrong.first, wrong.count - 1) : wrong.first,
+           true);
+    return totals_;
+  }
+
+ private:
+  struct Wrong {
+    std::string first;
+    std::uint64_t count = 0;
+  };
+
+  Written* seen(std::string_view key, Written::Kind kind) {
+    const auto found = written_.keys.find(std::string(key));
+    if (found == written_.keys.end() || found->second.kind != kind) return nullptr;
+    found->second.seen = true;
+    return &found->second;
+  }
+  bool is_of_source(const std::string& url) const {
+    return written_.files.empty() ||
+           std::ranges::any_of(written_.files, [&](const ReferencedFile& file) { return file.url == url; });
+  }
+  template <class What>
+  void note(std::string_view key, What what) {
+    Wrong& wrong = wrong_[array_of(key)];
+    if (wrong.count++ > 0) return;
+    const std::string_view name = key.substr(key.rfind('/') + 1);
+    wrong.first = name.starts_with('.') ? what() : fmt::format("chunk {}: {}", name, what());
+  }
+  void tell(const std::string& path, std::string why, bool wrong) {
+    check_.found(path, Error(ErrorCode::InvalidValue, std::move(why)), wrong);
+  }
+
+  WrittenReferences& written_;
+  const ReferencesCheck& check_;
+  ReferenceTotals totals_;
+  bool changed_ = false;  // a file is not the one that the references are of
+  std::vector<std::string> other_held_;
+  std::map<std::string, Wrong> wrong_;  // by array
+};
+
+// The text of /.h5/references.json.
+Result<std::string> references_text(tree::Tree& tree) {
+  const std::shared_ptr<void> pin = tree.pin();
+  H5_ASSIGN(const tree::Entry hidden, tree.lookup(tree::kRootNode, ".h5"));
+  H5_ASSIGN(const tree::Entry entry, tree.lookup(hidden.node, "references.json"));
+  H5_ASSIGN(const auto file, tree.open(entry.node));
+  std::string out;
+  constexpr std::uint64_t kPiece = 4U << 20;
+  for (;;) {
+    dataset::Pieces pieces;
+    H5_TRY(file->read(out.size(), kPiece, pieces));
+    const std::size_t before = out.size();
+    std::size_t bytes = 0;
+    for (const dataset::Piece& piece : pieces.list()) bytes += piece.bytes.size();
+    out.resize(before + bytes);
+    H5_TRY(dataset::copy_pieces(pieces.list(),
+                                MutableByteSpan(as_writable_bytes(std::span(out))).subspan(before)));
+    if (out.size() == before) return out;
+  }
+}
+
+std::string source_name(const std::string& url) {
+  constexpr std::string_view kFile = "file://";
+  return url.starts_with(kFile) ? url.substr(kFile.size()) : url;
+}
+
+}  // namespace
+
+Result<ReferenceTotals> check_references(const std::string& path, const ReferencesCheck& check) {
+  WrittenReferences written;
+  H5_TRY(read_references(path, written));
+  if (written.files.empty() && written.urls.empty())
+    return fail({ErrorCode::InvalidValue, "references that name no file"});
+  const std::string& first = written.files.empty() ? written.urls.front() : written.files.front().url;
+  H5_ASSIGN(const std::shared_ptr<tree::Tree> tree, check.open(source_name(first)));
+  H5_ASSIGN(const std::string text, references_text(*tree));
+  Comparison comparison(written, check);
+  H5_TRY(read_json_references(text, comparison));
+  return comparison.end();
+}
+
+}  // namespace h5mount::front
