@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "h5mount/base/base64.h"
 #include "h5mount/base/text.h"
 
 namespace h5mount {
@@ -56,6 +57,20 @@ TEST(Text, BytesAreTwoDigits) {
   EXPECT_EQ(parse_hex_byte("fF"), '\xFF');
   for (const char* bad : {"", "4", "4g", "-1", "+1", " 1"})
     EXPECT_EQ(parse_hex_byte(bad), std::nullopt) << bad;
+}
+
+// The examples of RFC 4648, 10.
+TEST(Base64, GroupsOfThreeBytes) {
+  const std::string whole = "foobar";
+  const char* const coded[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
+  for (std::size_t count = 0; count <= whole.size(); ++count) {
+    const std::string text = whole.substr(0, count);
+    std::string out = "before:";
+    append_base64(std::as_bytes(std::span(text)), out);
+    EXPECT_EQ(out, std::string("before:") + coded[count]);
+    EXPECT_EQ(from_base64(coded[count]), text);
+  }
+  EXPECT_EQ(from_base64("Zm9v*Zm9v"), "foo");
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ class ReferenceVisitor {
   // `key`: such as a/0.1.
   virtual Status visit_range(std::string_view key, std::string_view url, std::uint64_t offset,
                              std::uint64_t length) = 0;
-  // `text`: as the JSON has it, base64 behind "base64:".
-  virtual Status visit_held(std::string_view key, std::string_view text) = 0;
+  // `bytes`: the chunk.
+  virtual Status visit_held(std::string_view key, std::string_view bytes) = 0;
 };
 
 // Fails with UnsupportedFeature if this build has no nlohmann-json, and with InvalidValue if it is nothing of

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "h5mount/base/base64.h"
 #include "references.h"
 
 namespace h5mount::front {
@@ -35,7 +36,9 @@ class JsonReader {
         if (parsed.is_discarded()) return bad("text of metadata that is no JSON");
         return check(visitor_.visit_metadata(key_, parsed.dump()));
       }
-      return check(visitor_.visit_held(key_, value));
+      constexpr std::string_view kBase64 = "base64:";
+      if (!value.starts_with(kBase64)) return check(visitor_.visit_held(key_, value));
+      return check(visitor_.visit_held(key_, from_base64(std::string_view(value).substr(kBase64.size()))));
     }
     if (!in_list_) return other();
     if (!url_.empty() || value.empty()) return bad("a reference that is no URL, offset and length");

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "h5mount/base/checked.h"
-#include "h5mount/view/reference.h"
 #include "parquet_columns.h"
 #include "references.h"
 
@@ -74,8 +73,7 @@ Status read_part(std::string_view bytes, const std::string& prefix, const std::v
   for (std::size_t row = 0; row < raw->size(); ++row) {
     const std::string key = prefix + chunk_name(grid, first + row);
     if (const auto* held = std::get_if<std::string_view>(&(*raw)[row])) {
-      const std::string text = view::base64_text(as_bytes(*held));
-      H5_TRY(visitor.visit_held(key, std::string_view(text).substr(1, text.size() - 2)));
+      H5_TRY(visitor.visit_held(key, *held));
       continue;
     }
     const auto* url = std::get_if<std::string_view>(&(*path)[row]);

@@ -19,7 +19,7 @@ struct Written {
   Kind kind;
   bool seen = false;                     // in the file as it is now
   std::uint32_t url = 0;                 // of a range
-  std::uint64_t offset = 0, length = 0;  // of a range; of other kinds the first is a hash of the text
+  std::uint64_t offset = 0, length = 0;  // of a range; of other kinds the first is a hash of the bytes
 };
 
 std::string array_of(std::string_view key) {
@@ -47,8 +47,8 @@ class WrittenReferences final : public ReferenceVisitor {
     keys[std::string(key)] = {Written::Kind::Range, false, last_, offset, length};
     return {};
   }
-  Status visit_held(std::string_view key, std::string_view text) override {
-    keys[std::string(key)] = {Written::Kind::Held, false, 0, hash_of(text)};
+  Status visit_held(std::string_view key, std::string_view bytes) override {
+    keys[std::string(key)] = {Written::Kind::Held, false, 0, hash_of(bytes)};
     return {};
   }
 
@@ -119,7 +119,7 @@ class Comparison final : public ReferenceVisitor {
     return {};
   }
 
-  Status visit_held(std::string_view key, std::string_view text) override {
+  Status visit_held(std::string_view key, std::string_view bytes) override {
     const auto found = written_.keys.find(std::string(key));
     if (found == written_.keys.end()) return {};
     Written& was = found->second;
@@ -131,7 +131,7 @@ class Comparison final : public ReferenceVisitor {
       note(key, [] { return std::string("is no range of the file any more"); });
     } else {
       ++totals_.held;
-      if (was.offset != WrittenReferences::hash_of(text)) other_held_.emplace_back(key);
+      if (was.offset != WrittenReferences::hash_of(bytes)) other_held_.emplace_back(key);
     }
     return {};
   }

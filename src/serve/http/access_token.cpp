@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "h5mount/base/base64.h"
 #include "h5mount/base/text.h"
 #include "h5mount/sign/sha256.h"
 
@@ -11,24 +12,6 @@ namespace h5mount::serve {
 namespace {
 
 constexpr std::string_view kParameter = "token";
-
-// Decodes Base64 up to the first character that is not part of it.
-std::string from_base64(std::string_view text) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  std::uint32_t bits = 0;
-  unsigned count = 0;
-  for (const char c : text) {
-    const std::size_t digit = kDigits.find(c);
-    if (digit == std::string_view::npos) break;
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    out += static_cast<char>(bits >> count & 0xFF);
-  }
-  return out;
-}
 
 // The credentials in an Authorization field of that scheme; nullopt if it has another scheme.
 std::optional<std::string_view> credentials(std::string_view value, std::string_view scheme) {

@@ -5,27 +5,16 @@
 #include <cmath>
 #include <limits>
 
+#include "h5mount/base/base64.h"
 #include "h5mount/text/value_text.h"
 
 namespace h5mount::view {
 
 std::string base64(ByteSpan bytes, std::string_view prefix) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  constexpr std::size_t kGroup = 3, kDigitsOfGroup = 4;
   std::string out = "\"";
   out += prefix;
-  const std::size_t begin = out.size();
-  out.resize(begin + (bytes.size() + kGroup - 1) / kGroup * kDigitsOfGroup + 1, '=');
-  char* to = out.data() + begin;
-  for (std::size_t i = 0; i < bytes.size(); i += kGroup, to += kDigitsOfGroup) {
-    std::uint32_t group = 0;
-    const std::size_t count = std::min(kGroup, bytes.size() - i);
-    for (std::size_t j = 0; j < count; ++j)
-      group |= std::to_integer<std::uint32_t>(bytes[i + j]) << (16 - 8 * j);
-    for (std::size_t j = 0; j <= count; ++j) to[j] = kDigits[group >> (18 - 6 * j) & 63];
-  }
-  out.back() = '"';
-  return out;
+  append_base64(bytes, out);
+  return out + '"';
 }
 
 std::optional<double> exact_double(const format::Datatype& type, ByteSpan element) {
