@@ -47,4 +47,8 @@ std::string to_hex(std::string_view bytes);
 // The byte that the first two characters are as digits of either case.
 std::optional<char> parse_hex_byte(std::string_view text);
 
+// Base64 (RFC 4648, 4); read up to the first character that is not part of it.
+void append_base64(std::string_view bytes, std::string& out);
+std::string from_base64(std::string_view text);
+
 }  // namespace h5mount

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "h5mount/base/base64.h"
+#include "h5mount/base/text.h"
 #include "references.h"
 
 namespace h5mount::front {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "h5mount/base/base64.h"
 #include "h5mount/base/text.h"
 #include "h5mount/sign/sha256.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "h5mount/base/base64.h"
+#include "h5mount/base/text.h"
 #include "h5mount/text/value_text.h"
 
 namespace h5mount::view {
@@ -13,7 +13,7 @@ namespace h5mount::view {
 std::string base64(ByteSpan bytes, std::string_view prefix) {
   std::string out = "\"";
   out += prefix;
-  append_base64(bytes, out);
+  append_base64(as_text(bytes), out);
   return out + '"';
 }
 
