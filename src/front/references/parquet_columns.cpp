@@ -36,7 +36,7 @@ class Reader {
   std::uint64_t little_endian(std::size_t bytes) {
     const std::string_view taken = take(bytes);
     std::uint64_t value = 0;
-    std::memcpy(&value, taken.data(), taken.size());
+    if (!taken.empty()) std::memcpy(&value, taken.data(), taken.size());
     return value;
   }
   std::uint64_t varint() {
@@ -122,7 +122,11 @@ bool read_runs(Reader& in, unsigned bits, std::size_t count, std::vector<std::ui
       out.insert(out.end(), some, value);
       continue;
     }
-    if ((header >> 1) > in.left()) return false;
+    if (bits > 0 && (header >> 1) > in.left()) return false;
+    if (bits == 0) {
+      out.insert(out.end(), some, 0);
+      continue;
+    }
     const std::string_view packed = in.take((header >> 1) * bits);
     if (!in.ok()) return false;
     for (std::size_t i = 0; i < some; ++i) {

@@ -87,7 +87,7 @@ class ReferencesWriter {
   }
 
   Status write_part(const ReferencePlan::Array& planned, std::uint64_t part) {
-    const Named named{planned.paths, {planned.place}};
+    const Named named{planned.paths, {}};
     H5_ASSIGN(const view::ReferencedArray array, referenced(planned.dataset, planned.place));
     held_bytes_ = planned.held_before[static_cast<std::size_t>(part)];
     constexpr std::uint64_t kChunks = ReferencePlan::kPartChunks;
@@ -162,15 +162,19 @@ class ReferencesWriter {
     return {};
   }
 
-  Result<view::ReferencedArray> referenced(std::uint64_t address, const ArrayPlace& place) const {
-    FollowedVariable variable(file_, address, {place.group->contents.address(), place.name});
+  static LinkPlace link_place(const ArrayPlace& place) {
+    return {place.group->contents.address(), place.name};
+  }
+
+  Result<view::ReferencedArray> referenced(std::uint64_t address, const LinkPlace& place) const {
+    FollowedVariable variable(file_, address, place);
     H5_ASSIGN(const DataStatePtr state, variable.newest(budget_));
     return view::ReferencedArray::of({state->reader, file_->value_environment(file_->metadata()),
                                       file_->context().environment, file_->file()});
   }
 
   Status write_whole(std::uint64_t address, const Named& named) {
-    H5_ASSIGN(const view::ReferencedArray array, referenced(address, named.places.front()));
+    H5_ASSIGN(const view::ReferencedArray array, referenced(address, link_place(named.places.front())));
     if (array.rule().form == view::ReferenceForm::Decoded &&
         options_.others == ReferenceOptions::Others::LeftOut)
       return refuse(array.rule().reason);
@@ -195,7 +199,8 @@ class ReferencesWriter {
     sink_.end_array(done.has_value());
     if (!done) return done;
     if (plan_ != nullptr)
-      plan_->arrays.push_back({address, named.paths, named.places.front(), std::move(held_before_)});
+      plan_->arrays.push_back(
+          {address, named.paths, link_place(named.places.front()), std::move(held_before_)});
     for (const std::string& path : named.paths)
       if (std::string why = json_only(path, array.array()); !why.empty()) note(path, why, summary_.json_only);
     return {};

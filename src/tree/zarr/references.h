@@ -13,7 +13,6 @@
 #include "../core/served_file.h"
 #include "../views/virtual_nodes.h"
 #include "h5mount/view/zarr.h"
-#include "zarr_variable.h"
 
 namespace h5mount::tree {
 
@@ -63,13 +62,14 @@ Result<ReferenceSummary> write_references(const ServedFilePtr& file, ReferenceSi
                                           RequestBudget& budget);
 
 // The references of a snapshot for a form of many files, of which each is made by itself: the arrays that are
-// part of it. Arrays that readers of that form do not accept are in the other form only.
+// part of it. Arrays that readers of that form do not accept are in the other form only. Its file keeps it,
+// so it refers to none.
 struct ReferencePlan {
   static constexpr std::uint64_t kPartChunks = 100'000;  // of an array, in one file
   struct Array {
     std::uint64_t dataset = 0;
     std::vector<std::string> paths;          // its names in the store
-    ArrayPlace place;                        // of the first of them
+    LinkPlace place;                         // of the first of them
     std::vector<std::uint64_t> held_before;  // for each part: the bytes held inside by all that is before it
   };
   std::vector<Array> arrays;
