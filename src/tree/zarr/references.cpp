@@ -87,14 +87,16 @@ class ReferencesWriter {
   }
 
   Status write_part(const ReferencePlan::Array& planned, std::uint64_t part) {
-    const Named named{planned.paths, {}};
     H5_ASSIGN(const view::ReferencedArray array, referenced(planned.dataset, planned.place));
     held_bytes_ = planned.held_before[static_cast<std::size_t>(part)];
     constexpr std::uint64_t kChunks = ReferencePlan::kPartChunks;
-    return write_chunks(array, part * kChunks, (part + 1) * kChunks, named);
+    return write_chunks(array, part * kChunks, (part + 1) * kChunks, planned.paths);
   }
 
  private:
+  // The names of an array in the store.
+  using Paths = std::span<const std::string>;
+
   // An array and the links by which the store shows it.
   struct Named {
     std::vector<std::string> paths;
@@ -190,11 +192,11 @@ class ReferencesWriter {
     // Before any is made: chunks are of one size, but for texts.
     if (array.rule().all_made() && !by_server() && count > 0 && !array.array().type().variable_strings) {
       H5_ASSIGN(const view::ComputedFilePtr first, array.made(0, budget_));
-      if (count > room(named) / std::max<std::uint64_t>(first->size(), 1)) return refuse_held(array);
+      if (count > room(named.paths) / std::max<std::uint64_t>(first->size(), 1)) return refuse_held(array);
     }
     H5_TRY(of_sink(sink_.begin_array(named.paths, array.array())));
     held_before_.clear();
-    Status done = write_chunks(array, 0, count, named);
+    Status done = write_chunks(array, 0, count, named.paths);
     if (done) done = write_metadata(address, named);
     sink_.end_array(done.has_value());
     if (!done) return done;
@@ -208,15 +210,15 @@ class ReferencesWriter {
 
   // The chunks [begin, end).
   Status write_chunks(const view::ReferencedArray& array, std::uint64_t begin, std::uint64_t end,
-                      const Named& named) {
+                      Paths paths) {
     const bool decoded = array.rule().form == view::ReferenceForm::Decoded;
     std::array<std::string, 3> constants;
     std::array<std::optional<std::uint64_t>, 3> sizes;  // of the chunks that are constant, not compressed
     const auto visit = [&](const view::ReferencedChunk& chunk) -> Status {
-      H5_TRY(budget_.spend(kStepsPerReference * named.paths.size()));
+      H5_TRY(budget_.spend(kStepsPerReference * paths.size()));
       if (plan_ != nullptr && chunk.number % ReferencePlan::kPartChunks == 0)
         held_before_.push_back(held_bytes_);
-      if (chunk.file != nullptr) return add_range(chunk, named);
+      if (chunk.file != nullptr) return add_range(chunk, paths);
       if (chunk.constant != view::ReferencedChunk::kNone) {
         std::string& bytes = constants[chunk.constant];
         if (bytes.empty()) {
@@ -224,13 +226,13 @@ class ReferencesWriter {
           if (!made && made.error().code() != ErrorCode::TooLarge) return fail(made.error());
           if (made) bytes = *std::move(made);
         }
-        if (!bytes.empty() && fits(bytes.size(), named)) return add_bytes(chunk.number, bytes, named);
+        if (!bytes.empty() && fits(bytes.size(), paths)) return add_bytes(chunk.number, bytes, paths);
         std::optional<std::uint64_t>& size = sizes[chunk.constant];
-        if (size && by_server()) return add_served(array, chunk.number, *size, named);
+        if (size && by_server()) return add_served(array, chunk.number, *size, paths);
         H5_ASSIGN(const view::ComputedFilePtr file, array.made(chunk.number, budget_));
         size = file->size();
       }
-      return add_made(array, chunk.number, decoded, named);
+      return add_made(array, chunk.number, decoded, paths);
     };
     return array.for_each(begin, end, visit, budget_);
   }
@@ -255,26 +257,24 @@ class ReferencesWriter {
     return {};
   }
 
-  Status add_range(const view::ReferencedChunk& chunk, const Named& named) {
+  Status add_range(const view::ReferencedChunk& chunk, Paths paths) {
     const auto number = file_number(*chunk.file);
     if (!number) return refuse("its bytes are in a file outside of the directory that url= stands for");
-    summary_.direct += named.paths.size();
+    summary_.direct += paths.size();
     return of_sink(sink_.add_range(chunk.number, summary_.files[*number].url, chunk.offset, chunk.length));
   }
 
-  Status add_bytes(std::uint64_t chunk, std::string_view bytes, const Named& named) {
-    H5_TRY(budget_.spend(limits::kStepsPerTextByte * bytes.size() * named.paths.size()));
-    held_bytes_ += bytes.size() * named.paths.size();
-    summary_.held += named.paths.size();
+  Status add_bytes(std::uint64_t chunk, std::string_view bytes, Paths paths) {
+    H5_TRY(budget_.spend(limits::kStepsPerTextByte * bytes.size() * paths.size()));
+    held_bytes_ += bytes.size() * paths.size();
+    summary_.held += paths.size();
     return of_sink(sink_.add_bytes(chunk, bytes));
   }
 
   // The bytes that may still be held inside for each name of an array.
-  std::uint64_t room(const Named& named) const {
-    return (kMostHeldTogether - held_bytes_) / named.paths.size();
-  }
-  bool fits(std::uint64_t bytes, const Named& named) const {
-    return bytes <= kMostHeldBytes && bytes <= room(named);
+  std::uint64_t room(Paths paths) const { return (kMostHeldTogether - held_bytes_) / paths.size(); }
+  bool fits(std::uint64_t bytes, Paths paths) const {
+    return bytes <= kMostHeldBytes && bytes <= room(paths);
   }
   Status refuse_held(const view::ReferencedArray& array) {
     const std::string& why = array.rule().reason;
@@ -283,30 +283,30 @@ class ReferencesWriter {
   }
 
   // A chunk that no file holds as the readers take it.
-  Status add_made(const view::ReferencedArray& array, std::uint64_t chunk, bool decoded, const Named& named) {
+  Status add_made(const view::ReferencedArray& array, std::uint64_t chunk, bool decoded, Paths paths) {
     H5_ASSIGN(const view::ComputedFilePtr made, array.made(chunk, budget_));
-    if (by_server() && (decoded || !fits(made->size(), named)))
-      return add_served(array, chunk, made->size(), named);
-    if (!fits(made->size(), named)) return refuse_held(array);
+    if (by_server() && (decoded || !fits(made->size(), paths)))
+      return add_served(array, chunk, made->size(), paths);
+    if (!fits(made->size(), paths)) return refuse_held(array);
     std::vector<std::byte> bytes(static_cast<std::size_t>(made->size()));
     dataset::Pieces pieces;
     H5_TRY(made->read(0, bytes.size(), {nullptr, budget_}, pieces));
     H5_TRY(dataset::copy_pieces(pieces.list(), bytes));
-    return add_bytes(chunk, as_text(bytes), named);
+    return add_bytes(chunk, as_text(bytes), paths);
   }
 
   bool by_server() const { return options_.others == ReferenceOptions::Others::Served; }
 
   Status add_served(const view::ReferencedArray& array, std::uint64_t chunk, std::uint64_t size,
-                    const Named& named) {
+                    Paths paths) {
     std::string url = with_slash(options_.server);
     if (!options_.root.empty()) {  // a server of many files shows each at its path
       const auto below = below_root(file_->file()->path);
       if (!below) return refuse("the file is not in the directory that the server serves");
       url += encode_path(*below) + "/";
     }
-    url += ".h5/stored.zarr/" + encode_path(named.paths.front() + "/" + array.array().chunk_name(chunk));
-    summary_.served += named.paths.size();
+    url += ".h5/stored.zarr/" + encode_path(paths.front() + "/" + array.array().chunk_name(chunk));
+    summary_.served += paths.size();
     return of_sink(sink_.add_range(chunk, url, 0, size));
   }
 
