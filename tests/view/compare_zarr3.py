@@ -6,8 +6,8 @@
 
 Mounts each file on a directory of its own; zarrita opens the store by its consolidated metadata and gives
 every array as little-endian bytes (strings as a list). With --references it is /.h5/references.json, of which
-zarrita reads the chunks from the HDF5 file, and what is left out or a compound, which it does not know, is not
-looked for. What cannot be compared is counted by reason; the exit status is 1 where anything differs."""
+zarrita reads the chunks from the HDF5 file; what is left out is not looked for. What cannot be compared is
+counted by reason; the exit status is 1 where anything differs."""
 
 import collections
 import json
@@ -47,9 +47,11 @@ async function stored() {
 function referenced() {
   const spec = JSON.parse(readFileSync(root));
   const arrays = Object.keys(spec.refs).filter((key) => key.endsWith("/.zarray"));
-  return [ReferenceStore.fromSpec(spec, { fetch }), arrays.map((key) => "/" + key.slice(0, -"/.zarray".length))];
+  const paths = arrays.map((key) => "/" + key.slice(0, -"/.zarray".length));
+  return [ReferenceStore.fromSpec(spec, { fetch }), paths];
 }
 const [store, paths] = root.endsWith(".json") ? referenced() : await stored();
+const bytesOf = (data) => Buffer.from(data.buffer ?? data, data.byteOffset ?? 0, data.byteLength);
 const open = root.endsWith(".json") ? zarr.open.v2 : zarr.open.v3;
 const seen = {};
 let number = 0;
@@ -63,10 +65,11 @@ for (const path of paths) {
     if (count(array.shape) > Number(most) || count(chunks) > 2000) throw new Error("large");
     const read = await zarr.get(array);
     const data = array.shape.length ? read.data : read;
-    if (array.dtype === "string" || array.dtype.startsWith("v2:")) { entry.text = array.shape.length ? Array.from(data) : [data]; continue; }
+    const texts = array.dtype === "string" || array.dtype === "v2:object";
+    if (texts) { entry.text = array.shape.length ? Array.from(data) : [data]; continue; }
     entry.file = `${out}/${number++}`;
     if (array.shape.length === 0) entry.scalar = String(data);
-    else writeFileSync(entry.file, Buffer.from(data.buffer ?? data, data.byteOffset ?? 0, data.byteLength));
+    else writeFileSync(entry.file, bytesOf(data._data ?? data));
   } catch (error) { entry.error = `${error.name}: ${error.message}`; }
 }
 console.log(JSON.stringify(seen));
@@ -82,7 +85,7 @@ def same(entry, file, name):
         return ("skip: zarrita: " if unsupported else "zarrita: ") + re.sub(r"\d+", "N", entry["error"])
     try:
         dataset = file[name]
-        text = entry["dtype"] == "string" or entry["dtype"].startswith("v2:")
+        text = entry["dtype"] in ("string", "v2:object")
         want = np.asarray(dataset.asstr(errors="replace")[()] if text else dataset[()])
     except Exception:  # what libhdf5 cannot read, a reader of the store need not either
         return "skip: h5py cannot read it"
@@ -90,6 +93,8 @@ def same(entry, file, name):
         return f'differs: shape {entry["shape"]}'
     if text:
         return "" if entry["text"] == list(want.reshape(-1)) else "differs: text"
+    if not want.shape and want.dtype.kind == "S":
+        return "skip: a scalar of characters"
     if not want.shape:
         have = {"true": 1, "false": 0}.get(entry["scalar"], entry["scalar"])
         value = np.array(int(have) if want.dtype.kind in "iub" else float(have), want.dtype)
