@@ -9,13 +9,14 @@ which each came after the one before was answered: so many delays nobody could h
 same. A step that takes longer than --limit seconds is ended there, and its row says how far it came. Prints a
 table of Markdown.
 
-Ways: h5mount (a mount), rclone, httpdirfs (mounts, read by h5py), fsspec (h5py over its file objects), plain
-(h5py over a file object that asks for each read), ros3 (libhdf5's own driver, where h5py has it).
+Ways: h5mount (a mount), references (a mount, of which references.json is read), rclone, httpdirfs (mounts,
+read by h5py), fsspec (h5py over its file objects), plain (h5py over a file object that asks for each read),
+ros3 (libhdf5's own driver, where h5py has it).
 """
 import argparse, io, json, os, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-WAYS = ["h5mount", "plain", "fsspec", "ros3", "rclone", "httpdirfs"]
+WAYS = ["h5mount", "references", "plain", "fsspec", "ros3", "rclone", "httpdirfs"]
 
 
 # ---- the files
@@ -204,6 +205,7 @@ def mount_steps(point, steps):
     commands = {
         "names": f"ls -f {point}/g > /dev/null",
         "details": f"ls -lR {point} > /dev/null",
+        "references": f"cat {point}/.h5/references.json > /dev/null",
         "attributes": f"getfattr -R -d {point} > /dev/null 2>&1",
     }
     yield "open", ""
@@ -312,7 +314,8 @@ def run(way, args, server, name, steps, place):
     point = os.path.join(place, "m")
     os.makedirs(point, exist_ok=True)
     url = server.base + name
-    if way == "h5mount":
+    if way in ("h5mount", "references"):
+        steps = ["references"] if way == "references" else steps
         return with_mount([args.h5mount, "-f", url, point], server, point, name, mount_steps(point, steps))
     if way == "rclone":
         command = [

@@ -79,11 +79,8 @@ class ReferencesWriter {
 
   Status write_metadata_of(const ReferencePlan& plan) {
     in_parts_ = true;
-    H5_TRY(walk());
-    for (const ReferencePlan::Array& array : plan.arrays)
-      if (const auto named = arrays_.find(array.dataset); named != arrays_.end())
-        H5_TRY(write_metadata(array.dataset, named->second));
-    return {};
+    described_ = &plan;
+    return walk();
   }
 
   Status write_part(const ReferencePlan::Array& planned, std::uint64_t part) {
@@ -106,22 +103,16 @@ class ReferencesWriter {
   Status walk() {
     const auto visit = [&](const WalkedObject& walked) { return visit_object(walked); };
     const auto omitted = [&](const std::string& path, const std::string& why) { leave_out(path, why); };
-    return walk_store(file_, view::ZarrEncoding::Stored, visit, omitted, budget_);
+    H5_TRY(walk_store(file_, view::ZarrEncoding::Stored, visit, omitted, budget_));
+    for (const std::uint64_t address : order_) H5_TRY(write_named(address, arrays_.at(address)));
+    return {};
   }
 
   Status write_all() {
     const auto& source = *file_->followed().source();
     if (const auto place = source.place_of(0, 0)) (void)file_number(*place->file);
-    H5_TRY(walk());
-    const bool salvaged = io::remarks_of(&source) != nullptr;
-    for (const std::uint64_t address : order_) {
-      const Named& named = arrays_.at(address);
-      if (salvaged)
-        leave_out(named, "the file is damaged, and what is shown of it was salvaged");
-      else
-        H5_TRY(write_array(address, named));
-    }
-    return {};
+    salvaged_ = io::remarks_of(&source) != nullptr;
+    return walk();
   }
 
   Status visit_object(const WalkedObject& walked) {
@@ -137,11 +128,29 @@ class ReferencesWriter {
       return {};
     }
     constexpr std::size_t kOverhead = 200;
-    H5_TRY(charge_.resize(charge_.bytes() + walked.path.size() + kOverhead));
-    const auto [at, first] = arrays_.try_emplace(walked.object.object.address);
-    if (first) order_.push_back(at->first);
+    const std::uint64_t address = walked.object.object.address;
+    const bool only_link = walked.object.object.header->reference_count <= 1;
+    if (!only_link || plan_ != nullptr)
+      H5_TRY(charge_.resize(charge_.bytes() + walked.path.size() + kOverhead));
+    // While its header is at hand: of a far file it would be fetched again. A soft link is an array of its
+    // own.
+    if (only_link) return write_named(address, {{walked.path}, {*walked.array}});
+    const auto [at, first] = arrays_.try_emplace(address);
+    if (first) order_.push_back(address);
     at->second.paths.push_back(walked.path);
     at->second.places.push_back(*walked.array);
+    return {};
+  }
+
+  Status write_named(std::uint64_t address, const Named& named) {
+    if (described_ != nullptr) {
+      const auto found = std::ranges::lower_bound(described_->paths, std::string_view(named.paths.front()),
+                                                  {}, &ReferencePlan::Path::path);
+      const bool kept = found != described_->paths.end() && found->path == named.paths.front();
+      return kept ? write_metadata(address, named) : Status();
+    }
+    if (!salvaged_) return write_array(address, named);
+    leave_out(named, "the file is damaged, and what is shown of it was salvaged");
     return {};
   }
 
@@ -376,14 +385,16 @@ class ReferencesWriter {
   ReferenceSink& sink_;
   RequestBudget& budget_;
   cache::BlockCache::Charge charge_;
-  std::unordered_map<std::uint64_t, Named> arrays_;  // by the address of the dataset
+  std::unordered_map<std::uint64_t, Named> arrays_;  // with several links, by the address of the dataset
   std::vector<std::uint64_t> order_;
   std::map<std::string, std::size_t> numbers_;  // of files, by their names
   ReferenceSummary summary_;
   std::uint64_t held_bytes_ = 0;
   std::size_t noted_bytes_ = 0;
-  bool in_parts_ = false;          // for the form of many files
-  ReferencePlan* plan_ = nullptr;  // that is being made
+  bool in_parts_ = false;  // for the form of many files
+  bool salvaged_ = false;
+  ReferencePlan* plan_ = nullptr;             // that is being made
+  const ReferencePlan* described_ = nullptr;  // whose metadata are being written
   std::vector<std::uint64_t> held_before_;
   std::string refused_;  // why the array that is being written is left out, if not for an error
   bool sink_failed_ = false;
