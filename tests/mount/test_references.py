@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import threading
+import time
 import zlib
 from functools import partial
 
@@ -277,6 +278,62 @@ class ReferencesTest(MountTest):
         references, told = self.references()
         self.assertEqual(told["direct"], 250)
         self.same_in_parquet(references, told)
+
+    def test_types_and_filters_that_few_readers_meet(self):
+        """Two filters of one kind, arrays in arrays, 33 dimensions, attributes that are no strict JSON."""
+        nested = h5py.h5t.array_create(h5py.h5t.array_create(h5py.h5t.STD_I32LE, (3,)), (2,))
+        pair = h5py.h5t.array_create(h5py.h5t.STD_I16LE, (2,))
+        create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        create.set_chunk((100,))
+        create.set_deflate(1)
+        create.set_deflate(2)
+        with self.write() as f:
+            simple = h5py.h5s.create_simple
+            twice = h5py.h5d.create(f.id, b"twice", h5py.h5t.STD_I32LE, simple((250,)), dcpl=create)
+            h5py.Dataset(twice)[:] = np.arange(250)
+            h5py.h5d.create(f.id, b"many", pair, simple((1,) * 32))
+            data = h5py.h5d.create(f.id, b"nested", nested, simple((4,)))
+            data.write(h5py.h5s.ALL, h5py.h5s.ALL, np.arange(24, dtype="i4"), nested)
+            f["twice"].attrs["values"] = [np.nan, np.inf]
+        references, told = self.references()
+        self.same_in_parquet(references, told)
+        self.same(references, "twice")
+        self.assertEqual(set(self.kinds(references, "twice").values()), {"inside"})
+        self.assertEqual(told["json_only"], {"/many": "more than 32 dimensions"})
+        self.assertEqual(len(json.loads(references["refs"]["many/.zarray"])["shape"]), 33)
+        self.assertEqual(
+            self.opened(references)["nested"][:].tolist(), np.arange(24).reshape(4, 2, 3).tolist()
+        )
+
+        def refuse(constant):
+            raise AssertionError(constant)
+
+        for key, value in references["refs"].items():
+            if key.endswith(".zattrs"):
+                json.loads(value, parse_constant=refuse)
+
+    def test_a_file_that_is_replaced_between_two_parts(self):
+        """All parts are of one file as long as their directory is open."""
+        for name, count in (("f.h5", 100), ("next.h5", 900)):
+            with self.write(name) as f:
+                f.create_dataset("d", data=np.arange(count), chunks=(10,))
+        place = self.mount("-o", "reload", "f.h5") + ".h5/references.parq"
+
+        def rows(name="d/refs.0.parq", **options):
+            with os.fdopen(os.open(name, os.O_RDONLY, **options), "rb") as f:
+                return len(list(parquet_references.rows_of(f.read())))
+
+        directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+        self.assertEqual(rows(dir_fd=directory), 10)
+        os.replace("next.h5", "f.h5")
+        for _ in range(15):
+            self.assertEqual((rows(dir_fd=directory), rows(place + "/d/refs.0.parq")), (10, 10))
+            time.sleep(0.1)
+        os.close(directory)
+        deadline = time.monotonic() + 20
+        while rows(place + "/d/refs.0.parq") != 90:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
 
     def test_members_of_a_set(self):
         with self.write("run-%d.h5", driver="family", memb_size=8192) as f:

@@ -45,7 +45,7 @@ std::string json_only(const std::string& path, const view::ZarrArray& array) {
   constexpr std::size_t kMostDimensions = 32;
   if (has_json_name(path)) return "fsspec takes a path with .json for a file of references";
   if (array.chunk_count() == 0) return "GDAL reads no array of zero extent in Parquet";
-  if (array.shape().size() > kMostDimensions) return "more than 32 dimensions";
+  if (array.shape().size() + array.type().dims.size() > kMostDimensions) return "more than 32 dimensions";
   return {};
 }
 
