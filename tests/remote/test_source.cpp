@@ -266,7 +266,8 @@ TEST_F(RemoteSourceTest, WhatManyReadersWaitForIsFetchedOnce) {
     });
   readers.clear();
   EXPECT_EQ(right, static_cast<int>(kReaders));
-  EXPECT_LE(client_->counters().bytes, kPiece * kReaders + (1U << 20));
+  // A reader that is late may find that what it guesses to be read next was read, and dropped, before.
+  EXPECT_LE(client_->counters().bytes, (kPiece + (1U << 20)) * kReaders);
 }
 
 TEST_F(RemoteSourceTest, AnotherObjectIsStaleForGood) {
