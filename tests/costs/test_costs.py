@@ -19,7 +19,7 @@ import h5py
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from costs import FarServer, difference, measured, mounted, over, served, typical_costs
+from costs import BY_TIME, FarServer, difference, measured, mounted, over, served, typical_costs
 from mounting import can_mount
 from support.program import ProgramTest, run, sanitized
 
@@ -196,11 +196,15 @@ class Costs(ProgramTest):
         source = self.server.url + file if name == "far" else self.place + "/" + file
         if (serve, source) not in self.least:  # what starting and ending takes is told apart
             self.least[serve, source] = measured(serve, source, nothing)
-        costs = measured(serve, source, client)
-        costs = costs if name == "mount" else difference(costs, self.least[serve, source])
-        if os.environ.get("COSTS") == "all":
-            print(json.dumps({"piece": name, **costs}), flush=True)
-        said = over(name, costs, typical_costs()[name])
+        # What goes by time is more beside other programs, so it is what the best of three tries costs.
+        for _ in range(3):
+            costs = measured(serve, source, client)
+            costs = costs if name == "mount" else difference(costs, self.least[serve, source])
+            if os.environ.get("COSTS") == "all":
+                print(json.dumps({"piece": name, **costs}), flush=True)
+            said = over(name, costs, typical_costs()[name])
+            if not said or any(one.partition(":")[0] not in BY_TIME for one in said):
+                break
         self.assertFalse(said, "%s costs more, or less than typical.jsonl says: %s" % (name, "; ".join(said)))
 
 
