@@ -158,9 +158,11 @@ def main():
         key=lambda test: -test["priority"]
     )  # long ones first: at the end no processor is left without work
     # Programs that are not parallel disturb each other, as they count threads and measure time: they run one
-    # after another, while the parallel ones run beside them.
+    # after another, while the parallel ones run beside them. Those of a negative priority run after all
+    # others.
     parallel = [[test] for test in tests if test["is_parallel"]]
-    serial = [test for test in tests if not test["is_parallel"]]
+    serial = [test for test in tests if not test["is_parallel"] and test["priority"] >= 0]
+    alone = [test for test in tests if not test["is_parallel"] and test["priority"] < 0]
     outcomes = []
     began = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
@@ -169,6 +171,7 @@ def main():
         ]
         for done in running:
             done.result()
+    run_programs(alone, args.timeout_factor, outcomes)
     print("ran for %d min %d s" % divmod(time.monotonic() - began, 60))
     passed = sum(o.passed for o in outcomes)
     failed = sum(len(o.failed) for o in outcomes)
