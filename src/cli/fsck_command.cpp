@@ -307,11 +307,15 @@ class Checker {
     Printer printer(command_, advice_, path, 0);
     int code = kFsckClean;
     std::shared_ptr<tree::Tree> tree;
-    const auto open = [&](const std::string& source) -> Result<std::shared_ptr<tree::Tree>> {
+    const auto open = [&](const std::string& source,
+                          bool some_served) -> Result<std::shared_ptr<tree::Tree>> {
       H5_ASSIGN(auto sources, open_sources({{source}}, options_, {}));
       if (!sources.files) return fail({ErrorCode::InvalidValue, "references of a directory"});
-      H5_ASSIGN(tree, tree::Tree::make(
-                          {std::make_shared<cache::BlockCache>(kCacheBytes), workers_, sources.files}, {}));
+      tree::TreeOptions options;
+      if (some_served) options.references.others = tree::ReferenceOptions::Others::Served;
+      H5_ASSIGN(tree,
+                tree::Tree::make({std::make_shared<cache::BlockCache>(kCacheBytes), workers_, sources.files},
+                                 options));
       return tree;
     };
     const auto found = [&](const std::string& array, const Error& error, bool wrong) {

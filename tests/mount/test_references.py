@@ -479,6 +479,22 @@ class ReferencesTest(MountTest):
             self.assertIn("/lzf: ", said)
             self.assertNotIn("--salvage", said)
 
+    def test_fsck_of_other_forms_of_the_same(self):
+        """file: URLs, and chunks at a server that are more than may be held inside."""
+        os.mkdir("a b")
+        with self.write("a b/f.h5") as f:
+            f.create_dataset("gzip", data=np.arange(100), chunks=(10,), compression="gzip")
+            f.create_dataset("lzf", data=np.ones(9 << 20), chunks=(1 << 18,), compression="lzf")
+        url = "url=file://%s/a%%20b/" % os.getcwd()
+        for options, served in ((("-o", "references=http://h.example/f.h5"), 36), (("-o", url), 0)):
+            with open("refs.json", "w") as f:
+                f.write(run(H5MOUNT, *options, "--cat", "a b/f.h5", "/.h5/references.json").stdout)
+            code, said = self.checked("refs.json")
+            self.assertEqual(code, 0, said)
+            self.assertIn("10 chunks by their places", said)
+            self.assertIn("; %d at a server" % served, said)
+        self.assertEqual(self.checked("/dev/zero")[0], 8)
+
     def test_fsck_of_what_is_no_reference_or_was_changed(self):
         self.written_references()
         with open("refs.json") as f:

@@ -23,13 +23,13 @@ ROWS, COLUMNS, CHUNK = 8192, 8192, (512, 1024)
 ROUNDS = 3
 
 
-def make(path):
+def make(path, rows=ROWS):
     random = np.random.default_rng(14)
     with h5py.File(path, "w") as f:
         d = f.create_dataset(
-            "d", (ROWS, COLUMNS), "f8", chunks=CHUNK, compression="gzip", compression_opts=4, shuffle=True
+            "d", (rows, COLUMNS), "f8", chunks=CHUNK, compression="gzip", compression_opts=4, shuffle=True
         )
-        for row in range(0, ROWS, CHUNK[0]):
+        for row in range(0, rows, CHUNK[0]):
             d[row : row + CHUNK[0]] = random.integers(0, 1000, (CHUNK[0], COLUMNS))
 
 
@@ -132,7 +132,7 @@ def main():
                             dask.array.from_delayed(dask.delayed(block_of)(file, row, column), CHUNK, "f8")
                             for column in range(0, COLUMNS, CHUNK[1])
                         ]
-                        for row in range(0, ROWS, CHUNK[0])
+                        for row in range(0, rows, CHUNK[0])
                     ]
                     return float(dask.array.block(blocks).mean().compute())
 

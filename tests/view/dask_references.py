@@ -22,23 +22,13 @@ import h5py
 import numpy as np
 import zarr
 from botocore.client import Config
+from dask_mean import CHUNK, COLUMNS, make
 from distributed import Client, LocalCluster
 
-ROWS, COLUMNS, CHUNK = 4096, 8192, (512, 1024)
+ROWS = 4096
 ROUNDS = 5
 PORT, SERVE_PORT = 14568, 14569
 URL = "http://127.0.0.1:%d/bucket/run.h5" % PORT
-
-
-def make(path):
-    random = np.random.default_rng(14)
-    with h5py.File(path, "w") as f:
-        d = f.create_dataset(
-            "d", (ROWS, COLUMNS), "f8", chunks=CHUNK, compression="gzip", compression_opts=4, shuffle=True
-        )
-        for row in range(0, ROWS, CHUNK[0]):
-            d[row : row + CHUNK[0]] = random.integers(0, 1000, (CHUNK[0], COLUMNS))
-        return float(np.mean(d[()]))
 
 
 def answered(url):
@@ -68,7 +58,9 @@ def main():
     program, s3rver = sys.argv[1:]
     with tempfile.TemporaryDirectory() as place:
         path = os.path.join(place, "run.h5")
-        want = make(path)
+        make(path, ROWS)
+        with h5py.File(path, "r") as f:
+            want = float(np.mean(f["d"][()]))
         started = [
             subprocess.Popen([s3rver, "-d", place + "/s3", "-p", str(PORT), "--configure-bucket", "bucket"])
         ]

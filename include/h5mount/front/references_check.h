@@ -17,8 +17,9 @@ struct ReferenceTotals {
 };
 
 struct ReferencesCheck {
-  // The tree of a source, by its path or URL.
-  std::function<Result<std::shared_ptr<tree::Tree>>(const std::string& source)> open;
+  // The tree of a source, by its path or URL. `some_served`: chunks that programs cannot read from its files
+  // are at a server, and in its references too (tree::ReferenceOptions).
+  std::function<Result<std::shared_ptr<tree::Tree>>(const std::string& source, bool some_served)> open;
   // Something is not as the references say. `path`: of an array, or empty. `wrong`: readers may get other
   // bytes than those of the file; else it is only told.
   std::function<void(const std::string& path, const Error& error, bool wrong)> found;

@@ -18,8 +18,12 @@ using Json = nlohmann::json;
 
 // The bytes of a file; nullopt: there is none.
 Result<std::optional<std::string>> file_bytes(const std::filesystem::path& path) {
+  constexpr std::uintmax_t kMostBytes = 1ULL << 30;
   std::error_code missing;
   if (!std::filesystem::exists(path, missing)) return std::nullopt;
+  if (!std::filesystem::is_regular_file(path, missing) ||
+      std::filesystem::file_size(path, missing) > kMostBytes)
+    return fail(Error(ErrorCode::LimitExceeded, path.string() + ": no file, or one of more than 1 GiB"));
   std::ifstream in(path, std::ios::binary);
   std::string out{std::istreambuf_iterator<char>(in), {}};
   if (!in) return fail(Error(ErrorCode::Io, path.string() + ": cannot be read"));

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "h5mount/base/request_budget.h"
+#include "h5mount/base/uri.h"
 #include "h5mount/front/references.h"
 
 namespace h5mount::front {
@@ -26,11 +28,17 @@ std::string array_of(std::string_view key) {
   return "/" + std::string(key.substr(0, key.rfind('/') == std::string_view::npos ? 0 : key.rfind('/')));
 }
 
-// The references as they were written, in memory.
+std::string source_name(std::string_view url) {
+  constexpr std::string_view kFile = "file://";
+  return url.starts_with(kFile) ? decode_percent(url.substr(kFile.size())) : std::string(url);
+}
+
+// The references as they were written, in memory. Local files are named by their paths.
 class WrittenReferences final : public ReferenceVisitor {
  public:
   Status visit_file(const ReferencedFile& file) override {
     files.push_back(file);
+    files.back().url = source_name(file.url);
     return {};
   }
   Status visit_metadata(std::string_view key, std::string_view json) override {
@@ -39,10 +47,11 @@ class WrittenReferences final : public ReferenceVisitor {
   }
   Status visit_range(std::string_view key, std::string_view url, std::uint64_t offset,
                      std::uint64_t length) override {
-    if (urls.empty() || urls[last_] != url) {
-      const auto found = std::ranges::find(urls, url);
-      last_ = static_cast<std::uint32_t>(found - urls.begin());
-      if (found == urls.end()) urls.emplace_back(url);
+    if (urls.empty() || last_url_ != url) {
+      last_url_ = url;
+      const auto [at, first] = numbers_.try_emplace(source_name(url), urls.size());
+      if (first) urls.push_back(at->first);
+      last_ = at->second;
     }
     keys[std::string(key)] = {Written::Kind::Range, false, last_, offset, length};
     return {};
@@ -54,18 +63,30 @@ class WrittenReferences final : public ReferenceVisitor {
 
   static std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>{}(text); }
 
+  // For each URL whether it is one of the source's files; else it is a server's.
+  std::vector<bool> of_source() const {
+    std::unordered_set<std::string_view> names;
+    for (const ReferencedFile& file : files) names.insert(file.url);
+    std::vector<bool> out;
+    for (const std::string& url : urls) out.push_back(files.empty() || names.contains(url));
+    return out;
+  }
+
   std::vector<ReferencedFile> files;
   std::vector<std::string> urls;
   std::unordered_map<std::string, Written> keys;
 
  private:
+  std::unordered_map<std::string, std::uint32_t> numbers_;  // of URLs: each chunk at a server has its own
+  std::string last_url_;
   std::uint32_t last_ = 0;
 };
 
 // The references of the source as it is now, each compared as it comes.
 class Comparison final : public ReferenceVisitor {
  public:
-  Comparison(WrittenReferences& written, const ReferencesCheck& check) : written_(written), check_(check) {}
+  Comparison(WrittenReferences& written, std::vector<bool> of_source, const ReferencesCheck& check)
+      : written_(written), check_(check), of_source_(std::move(of_source)) {}
 
   Status visit_file(const ReferencedFile& file) override {
     const auto was = std::ranges::find(written_.files, file.url, &ReferencedFile::url);
@@ -86,7 +107,6 @@ class Comparison final : public ReferenceVisitor {
     return {};
   }
 
-  // All files of the source were visited before, or are after: what is held is judged at the end.
   Status visit_metadata(std::string_view key, std::string_view json) override {
     if (Written* const was = seen(key, Written::Kind::Metadata)) {
       ++totals_.arrays;
@@ -107,7 +127,7 @@ class Comparison final : public ReferenceVisitor {
       return {};
     }
     const std::string& was_url = written_.urls[was.url];
-    if (was_url != url && !is_of_source(was_url)) {
+    if (was_url != url && !of_source_[was.url]) {
       ++totals_.elsewhere;
       return {};
     }
@@ -124,13 +144,14 @@ class Comparison final : public ReferenceVisitor {
     if (found == written_.keys.end()) return {};
     Written& was = found->second;
     was.seen = true;
-    if (was.kind == Written::Kind::Range && !is_of_source(written_.urls[was.url])) {
+    if (was.kind == Written::Kind::Range && !of_source_[was.url]) {
       ++totals_.elsewhere;
     } else if (was.kind == Written::Kind::Range) {
       ++totals_.ranges;
       note(key, [] { return std::string("is no range of the file any more"); });
     } else {
       ++totals_.held;
+      // Whether that is wrong is known at the end: files are visited after the chunks.
       if (was.offset != WrittenReferences::hash_of(bytes)) other_held_.emplace_back(key);
     }
     return {};
@@ -142,7 +163,7 @@ class Comparison final : public ReferenceVisitor {
       for (const std::string& key : other_held_)
         note(key, [] { return std::string("the bytes that the references hold are not the file's"); });
     for (const auto& [key, was] : written_.keys)
-      if (!was.seen) note(key, [] { return std::string("is not in the file"); });
+      if (!was.seen) note(key, [] { return std::string("has no reference in the file as it is now"); });
     for (const auto& [path, wrong] : wrong_)
       tell(path, wrong.count > 1 ? fmt::format("{}, and {} more", wrong.first, wrong.count - 1) : wrong.first,
            true);
@@ -161,10 +182,6 @@ class Comparison final : public ReferenceVisitor {
     found->second.seen = true;
     return &found->second;
   }
-  bool is_of_source(const std::string& url) const {
-    return written_.files.empty() ||
-           std::ranges::any_of(written_.files, [&](const ReferencedFile& file) { return file.url == url; });
-  }
   template <class What>
   void note(std::string_view key, What what) {
     Wrong& wrong = wrong_[array_of(key)];
@@ -178,6 +195,7 @@ class Comparison final : public ReferenceVisitor {
 
   WrittenReferences& written_;
   const ReferencesCheck& check_;
+  const std::vector<bool> of_source_;  // for each URL of the written ones
   ReferenceTotals totals_;
   bool changed_ = false;  // a file is not the one that the references are of
   std::vector<std::string> other_held_;
@@ -205,11 +223,6 @@ Result<std::string> references_text(tree::Tree& tree) {
   }
 }
 
-std::string source_name(const std::string& url) {
-  constexpr std::string_view kFile = "file://";
-  return url.starts_with(kFile) ? url.substr(kFile.size()) : url;
-}
-
 }  // namespace
 
 Result<ReferenceTotals> check_references(const std::string& path, const ReferencesCheck& check) {
@@ -218,9 +231,11 @@ Result<ReferenceTotals> check_references(const std::string& path, const Referenc
   if (written.files.empty() && written.urls.empty())
     return fail({ErrorCode::InvalidValue, "references that name no file"});
   const std::string& first = written.files.empty() ? written.urls.front() : written.files.front().url;
-  H5_ASSIGN(const std::shared_ptr<tree::Tree> tree, check.open(source_name(first)));
+  std::vector<bool> of_source = written.of_source();
+  const bool some_served = std::ranges::find(of_source, false) != of_source.end();
+  H5_ASSIGN(const std::shared_ptr<tree::Tree> tree, check.open(first, some_served));
   H5_ASSIGN(const std::string text, references_text(*tree));
-  Comparison comparison(written, check);
+  Comparison comparison(written, std::move(of_source), check);
   H5_TRY(read_json_references(text, comparison));
   return comparison.end();
 }

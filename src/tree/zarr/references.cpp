@@ -451,21 +451,8 @@ Result<ReferenceSummary> write_references(const ServedFilePtr& file, ReferenceSi
   return ReferencesWriter(file, sink, budget).run();
 }
 
-namespace {
-
-// Of what is planned: no bytes are kept.
-class PlanSink final : public ReferenceSink {
-  Status add_metadata(const std::string&, std::string_view) override { return {}; }
-  Status begin_array(std::span<const std::string>, const view::ZarrArray&) override { return {}; }
-  Status add_range(std::uint64_t, std::string_view, std::uint64_t, std::uint64_t) override { return {}; }
-  Status add_bytes(std::uint64_t, std::string_view) override { return {}; }
-  void end_array(bool) override {}
-};
-
-}  // namespace
-
 Result<ReferencePlan> plan_references(const ServedFilePtr& file, RequestBudget& budget) {
-  PlanSink sink;
+  ReferenceSink sink;  // a plan has no bytes
   return ReferencesWriter(file, sink, budget).plan();
 }
 

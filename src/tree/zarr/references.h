@@ -16,23 +16,25 @@
 
 namespace h5mount::tree {
 
-// A form that is being written. An error of a function ends the walk.
+// A form that is being written, which takes what it needs. An error of a function ends the walk.
 class ReferenceSink {
  public:
   virtual ~ReferenceSink() = default;
 
   // `key`: of a store of version 2, such as a/.zarray; `json`: its text.
-  virtual Status add_metadata(const std::string& key, std::string_view json) = 0;
+  virtual Status add_metadata(const std::string& /*key*/, std::string_view /*json*/) { return {}; }
 
   // The chunks of an array follow, each once, in the order of their numbers, and then its metadata. `paths`:
   // all its names in the store; valid until `end_array`.
-  virtual Status begin_array(std::span<const std::string> paths, const view::ZarrArray& array) = 0;
-  virtual Status add_range(std::uint64_t chunk, std::string_view url, std::uint64_t offset,
-                           std::uint64_t length) = 0;
-  virtual Status add_bytes(std::uint64_t chunk, std::string_view bytes) = 0;
+  virtual Status begin_array(std::span<const std::string> /*paths*/, const view::ZarrArray&) { return {}; }
+  virtual Status add_range(std::uint64_t /*chunk*/, std::string_view /*url*/, std::uint64_t /*offset*/,
+                           std::uint64_t /*length*/) {
+    return {};
+  }
+  virtual Status add_bytes(std::uint64_t /*chunk*/, std::string_view /*bytes*/) { return {}; }
   // `kept`: whether the array is part of the references; if not, what was added since `begin_array` is not
   // either.
-  virtual void end_array(bool kept) = 0;
+  virtual void end_array(bool /*kept*/) {}
 };
 
 // What became of a file's chunks and arrays, counted by the keys of the store: a dataset with two names

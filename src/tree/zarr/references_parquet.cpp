@@ -32,9 +32,6 @@ class ParquetPart final : public ReferenceSink {
                {"raw", ParquetRows::Kind::Bytes}},
               [&out](std::string_view bytes) { return out.append(bytes); }) {}
 
-  Status add_metadata(const std::string&, std::string_view) override { return {}; }
-  Status begin_array(std::span<const std::string>, const view::ZarrArray&) override { return {}; }
-  void end_array(bool) override {}
   Status add_range(std::uint64_t, std::string_view url, std::uint64_t offset, std::uint64_t length) override {
     return rows_.add(std::array<ParquetRows::Cell, 4>{url, static_cast<std::int64_t>(offset),
                                                       static_cast<std::int64_t>(length), std::monostate()});
@@ -58,10 +55,6 @@ class MetadataMembers final : public ReferenceSink {
   Status add_metadata(const std::string& key, std::string_view json) override {
     return append_member(key, json, first_, out_);
   }
-  Status begin_array(std::span<const std::string>, const view::ZarrArray&) override { return {}; }
-  Status add_range(std::uint64_t, std::string_view, std::uint64_t, std::uint64_t) override { return {}; }
-  Status add_bytes(std::uint64_t, std::string_view) override { return {}; }
-  void end_array(bool) override {}
 
  private:
   TreeText& out_;
