@@ -73,6 +73,8 @@ MAY_USE_FOLDERS = {
         "objects": ["core"],
         "views": ["objects", "core"],
         "zarr": ["views", "objects", "core"],
+        "references": ["zarr", "views", "objects", "core"],
+        "icechunk": ["references", "views", "objects", "core"],
         "forest": ["", "views", "objects", "core"],
     },
     "dataset": {

@@ -39,6 +39,8 @@ constexpr std::array kOthers = {
     OtherEntry{"log", make_log_file, "log", "the mount's last thousand messages"},
     OtherEntry{"metadata.jsonl", make_metadata_file, "metadata.jsonl",
                "the whole tree, a JSON object a line: jq 'select(.kind == \"dataset\") | .path'"},
+    OtherEntry{"references.icechunk", make_icechunk_references, "references.icechunk/",
+               "the same as a repository of Icechunk"},
     OtherEntry{"references.json", make_references_file, "references.json",
                "where each chunk lies in the file, for programs that read it there (kerchunk)"},
     OtherEntry{"references.parq", make_parquet_references, "references.parq/",

@@ -1,18 +1,21 @@
 """References: what fsspec and zarr-python read from the HDF5 file itself by /.h5/references.json, while
 nothing is mounted, is what h5py reads."""
 import base64
+import glob
 import http.server
 import json
 import os
 import shutil
 import threading
 import time
+import urllib.parse
 import zlib
 from functools import partial
 
 import h5py
 import numpy as np
 
+import icechunk_references
 import parquet_references
 from mounting import MountTest, unmount
 from support.program import FSCK, H5MOUNT, run
@@ -47,8 +50,8 @@ class ReferencesTest(MountTest):
         told = json.loads(run(H5MOUNT, *options, "--stat", file, "/").stdout)["xattrs"]
         return json.loads(made.stdout), json.loads(told["user.hdf5.references"])
 
-    def same_in_parquet(self, references, told, file="f.h5", *options):
-        """references.parq says what references.json does, but for what is in that only."""
+    def same_in_other_forms(self, references, told, file="f.h5", *options):
+        """The other forms say what references.json does, but for what is in that only."""
         mnt = self.mount(file, *options)
         place = mnt + ".h5/references.parq/"
 
@@ -78,7 +81,47 @@ class ReferencesTest(MountTest):
         self.assertEqual({at for at, _, name in map(lambda n: n.rpartition("/"), listed) if at}, parts)
         for name in ("none", "refs.0.parq", ".zarray", "x/refs.0.parq"):
             self.assertFalse(os.path.exists(place + name), name)
+        self.same_in_icechunk(mnt + ".h5/references.icechunk/", references, told)
         unmount(mnt)
+
+    def same_in_icechunk(self, place, references, told):
+        """references.icechunk says what references.json does, but for arrays that version 3 of Zarr lacks,
+        and structs of big-endian numbers."""
+
+        def read(name):
+            with open(place + name, "rb") as f:
+                data = f.read()
+            self.assertEqual(os.stat(place + name).st_size, len(data), name)
+            return data
+
+        have = icechunk_references.refs(read)
+        self.assertEqual(have.message, references["h5mount"])
+        arrays = {key[: -len("/.zarray")] for key in references["refs"] if key.endswith("/.zarray")}
+        arrays -= {path[1:] for path in told["no_icechunk"]}
+        shown = {path for path, text in have.metadata.items() if text["node_type"] == "array"}
+        self.assertEqual(shown, arrays)
+
+        def location(url):
+            return url if "://" in url else "file://" + urllib.parse.quote(url)
+
+        prefixes = {urllib.parse.unquote(url.rpartition("/")[0]) + "/" for url in have.checks}
+        for prefix in prefixes:
+            self.assertTrue(any(prefix.startswith(known) for known in have.containers), prefix)
+        for key, value in references["refs"].items():
+            array, _, name = key.rpartition("/")
+            if name.startswith(".z") or array not in arrays:
+                continue
+            if isinstance(value, list):
+                self.assertEqual(have.chunks[key], [location(value[0])] + value[1:], key)
+            elif have.metadata[array]["data_type"] not in ("bool",):
+                text = value.removeprefix("base64:")
+                self.assertEqual(have.chunks[key], base64.b64decode(text), key)
+        self.assertEqual(
+            len([key for key in have.chunks if key.rpartition("/")[0] in arrays]), len(have.chunks)
+        )
+        for name in ("none", "manifests/none", "snapshots/none", "chunks", "repo/x"):
+            self.assertFalse(os.path.exists(place + name), name)
+        return have
 
     def opened(self, references):
         if zarr is None:
@@ -128,7 +171,7 @@ class ReferencesTest(MountTest):
             f["a%b\\c"] = numbers
             f["x.json/y"] = numbers
         references, told = self.references()
-        self.same_in_parquet(references, told)
+        self.same_in_other_forms(references, told)
         self.assertEqual(set(told["json_only"]), {"/none", "/x.json/y"})
         self.same(references, "plain", "gzip", "checked", "lzf", "scaled", "contiguous", "scalar", "none")
         self.same(references, "strings", "fixed", "terminated", "compound", "g/again")
@@ -160,7 +203,7 @@ class ReferencesTest(MountTest):
             f.create_dataset("r", (6,), "i8", fillvalue=9)
             chunk = d.id.get_chunk_info(1)
         references, told = self.references()
-        self.same_in_parquet(references, told)
+        self.same_in_other_forms(references, told)
         self.same(references, "d", "u", "r")
         self.assertEqual(np.nansum(self.opened(references)["s"][:]), 15000)
         self.assertTrue(np.isnan(self.opened(references)["s"][:990]).all())
@@ -210,7 +253,7 @@ class ReferencesTest(MountTest):
         )
         # Of the constants of 32 KiB as many are held inside as may be.
         self.assertEqual((told["inline"], told["served"]), (1 << 11, (1 << 13) - (1 << 11) + 5))
-        self.same_in_parquet(references, told, "f.h5", "-o", "references=http://h.example/f.h5")
+        self.same_in_other_forms(references, told, "f.h5", "-o", "references=http://h.example/f.h5")
         bad = run(H5MOUNT, "-o", "references=none", "--stat", "f.h5", "/")
         self.assertEqual(bad.returncode, 1)
         self.assertIn("must be inline, direct, or the URL", bad.stderr)
@@ -270,14 +313,93 @@ class ReferencesTest(MountTest):
         self.same(json.loads(text), "d")
 
     def test_parts_of_many_chunks(self):
-        """Parquet's files have 100,000 chunks each."""
+        """Parquet's files have 100,000 chunks each, Icechunk's as many references of all names."""
         with self.write() as f:
             d = f.create_dataset("d", (150_000,), "i1", chunks=(1,))
             d[:150] = 1
             d[149_900:] = 2
+            d = f.create_dataset("g/wide", (2, 60_000), "i1", chunks=(1, 1))
+            d[:, 49_990:50_010] = 3
+            f["again"] = d
         references, told = self.references()
-        self.assertEqual(told["direct"], 250)
-        self.same_in_parquet(references, told)
+        self.assertEqual(told["direct"], 250 + 2 * 40)
+        self.same_in_other_forms(references, told)
+        mnt = self.mount("f.h5")
+        # Of the first array, and of each row of the second one, which has two names.
+        self.assertEqual(len(os.listdir(mnt + ".h5/references.icechunk/manifests")), 2 + 2 * 2)
+
+    def test_names_and_types_of_version_3(self):
+        struct = np.dtype([("a", ">i2"), ("b", "<f8")])
+        names = ("zarr.json", "__x", "...", "c", b"bad\xff", "b%ff", "\u00fc/c/0", "%41")
+        with self.write() as f:
+            for name in names:
+                f.create_dataset(name, data=np.arange(12), chunks=(5,))
+            f["mixed"] = np.array([(1, 2.5), (3, 4.5)], struct)
+            f["inner"] = np.zeros(3, np.dtype([("a", "i4", (2,))]))
+        _, told = self.references()
+        self.assertEqual(told["no_icechunk"], {"/inner": "members that are arrays"})
+        mnt = self.mount("f.h5")
+
+        def read(name):
+            with open(mnt + ".h5/references.icechunk/" + name, "rb") as f:
+                return f.read()
+
+        have = icechunk_references.refs(read)
+        arrays = {key.rpartition("/")[0] for key in have.chunks}
+        shown = {"%7Aarr.json", "%5F_x", "%2E..", "c", "bad%FF", "b%25ff", "\u00fc/c/0", "%2541", "mixed"}
+        self.assertEqual(arrays, shown)
+        self.assertEqual(
+            have.chunks["mixed/0"], np.array([(1, 2.5), (3, 4.5)], struct.newbyteorder("<")).tobytes()
+        )
+        self.assertEqual(have.metadata["c"]["chunk_key_encoding"]["configuration"], {"separator": "/"})
+        unmount(mnt)
+        # The server's chunks have other bytes where elements are packed.
+        huge = ("-o", "references=http://h.example/")
+        with self.write() as f:
+            f.create_dataset(b"\xff", (9 << 20,), "f8", chunks=(1 << 20,), compression="lzf")[:] = 1
+            f.create_dataset("mixed", (9 << 20,), struct, chunks=(1 << 20,))[0] = (1, 2.5)
+        mnt = self.mount("f.h5", *huge)
+        have = icechunk_references.refs(read)
+        self.assertEqual({key.rpartition("/")[0] for key in have.chunks}, {"%FF"})
+        self.assertEqual(have.chunks["%FF/3"], ["http://h.example/.h5/stored.zarr/%FF/3", 0, 8 << 20])
+        self.assertEqual(have.containers["http://h.example/"]["store"], {"http": {"allow_http": "true"}})
+
+    def test_what_readers_of_icechunk_check(self):
+        with self.write() as f:
+            f.create_dataset("d", data=np.arange(100), chunks=(10,))
+        os.utime("f.h5", ns=(0, 1_700_000_000_000_000_001))
+        local = "file://" + urllib.parse.quote(os.path.abspath("f.h5"))
+
+        def checks(source, *options):
+            shutil.rmtree("refs", ignore_errors=True)
+            copied = run(H5MOUNT, *options, "--copy", source, "/.h5/references.icechunk", "refs")
+            self.assertEqual(copied.returncode, 0, copied)
+
+            def read(name):
+                with open("refs/" + name, "rb") as f:
+                    return f.read()
+
+            return icechunk_references.refs(read)
+
+        # A second is later than its fractions.
+        have = checks("f.h5")
+        self.assertEqual(have.checks, {local: 1_700_000_001})
+        self.assertEqual(
+            have.containers[local[: -len("f.h5")]]["store"], {"local_file_system": os.getcwd() + "/"}
+        )
+        # A copy elsewhere has a time of its own.
+        have = checks("f.h5", "-o", "url=s3://bucket/a%20b/")
+        self.assertEqual(have.checks, {"s3://bucket/a%20b/f.h5": 0})
+        self.assertEqual(list(have.containers), ["s3://bucket/a b/"])
+        self.assertEqual(list(have.containers["s3://bucket/a b/"]["store"]), ["s3"])
+        server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), partial(TaggingServer, directory=os.getcwd())
+        )
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        url = "http://127.0.0.1:%d/f.h5" % server.server_port
+        self.assertEqual(checks(url).checks, {url: 1_700_000_000})
 
     def test_types_and_filters_that_few_readers_meet(self):
         """Two filters of one kind, arrays in arrays, 33 dimensions, attributes that are no strict JSON."""
@@ -296,7 +418,7 @@ class ReferencesTest(MountTest):
             data.write(h5py.h5s.ALL, h5py.h5s.ALL, np.arange(24, dtype="i4"), nested)
             f["twice"].attrs["values"] = [np.nan, np.inf]
         references, told = self.references()
-        self.same_in_parquet(references, told)
+        self.same_in_other_forms(references, told)
         self.same(references, "twice")
         self.assertEqual(set(self.kinds(references, "twice").values()), {"inside"})
         self.assertEqual(told["json_only"], {"/many": "more than 32 dimensions"})
@@ -432,7 +554,7 @@ class ReferencesTest(MountTest):
         return p.returncode, p.stdout + p.stderr
 
     def written_references(self):
-        """A file, and its references as JSON and as Parquet."""
+        """A file, and its references in each form."""
         with self.write() as f:
             f.create_dataset("g/deflated", data=np.arange(1000), chunks=(100,), compression="gzip")
             f.create_dataset("lzf", data=np.arange(1000), chunks=(100,), compression="lzf")
@@ -440,13 +562,14 @@ class ReferencesTest(MountTest):
             f["none"] = np.zeros((0, 2))
         with open("refs.json", "w") as f:
             f.write(run(H5MOUNT, "--cat", "f.h5", "/.h5/references.json").stdout)
-        shutil.rmtree("refs.parq", ignore_errors=True)
-        copied = run(H5MOUNT, "--copy", "f.h5", "/.h5/references.parq", "refs.parq")
-        self.assertEqual(copied.returncode, 0, copied)
+        for name in ("parq", "icechunk"):
+            shutil.rmtree("refs." + name, ignore_errors=True)
+            copied = run(H5MOUNT, "--copy", "f.h5", "/.h5/references." + name, "refs." + name)
+            self.assertEqual(copied.returncode, 0, copied)
 
     def test_fsck_holds_them_against_the_file(self):
         self.written_references()
-        for name, arrays in (("refs.json", 4), ("refs.parq", 3)):
+        for name, arrays in (("refs.json", 4), ("refs.parq", 3), ("refs.icechunk", 4)):
             code, said = self.checked(name)
             self.assertEqual((code, said.count("\n")), (0, 1), said)
             self.assertIn("%d arrays, 11 chunks by their places, 10 held inside" % arrays, said)
@@ -460,10 +583,13 @@ class ReferencesTest(MountTest):
             code, said = self.checked(name)
             self.assertEqual(code, 0, said)
             self.assertIn("was written since", said)
+        code, said = self.checked("refs.icechunk")
+        self.assertEqual(code, 4, said)
+        self.assertIn("was written since, and readers refuse it", said)
         # Bytes that are held inside are others now.
         with h5py.File("f.h5", "r+") as f:
             f["lzf"][150] = 30
-        for name in ("refs.json", "refs.parq"):
+        for name in ("refs.json", "refs.parq", "refs.icechunk"):
             code, said = self.checked(name)
             self.assertEqual(code, 4, said)
             self.assertIn("lzf: chunk 1: the bytes that the references hold are not the file's", said)
@@ -471,7 +597,7 @@ class ReferencesTest(MountTest):
         with self.write() as f:
             f["contiguous"] = np.arange(10)
             f.create_dataset("g/deflated", data=np.arange(1000) % 7, chunks=(100,), compression="gzip")
-        for name in ("refs.json", "refs.parq"):
+        for name in ("refs.json", "refs.parq", "refs.icechunk"):
             code, said = self.checked(name)
             self.assertEqual(code, 4, said)
             self.assertIn("bytes and has", said)
@@ -530,6 +656,23 @@ class ReferencesTest(MountTest):
                 self.assertIn(code, (0, 4, 8), said)
                 if code == 8:
                     self.assertIn("g/deflated/refs.0.parq: ", said)
+        for name in glob.glob("refs.icechunk/**/*", recursive=True):
+            if os.path.isdir(name) or "transactions" in name:
+                continue
+            with open(name, "rb") as f:
+                part = f.read()
+            os.chmod(name, 0o644)
+            for at in range(0, len(part), 9):
+                for changed in (part[:at], part[:at] + bytes([part[at] ^ 0x81]) + part[at + 1 :]):
+                    with open(name, "wb") as f:
+                        f.write(changed)
+                    code, said = self.checked("refs.icechunk")
+                    self.assertIn(code, (0, 4, 8), said)
+                    if len(changed) < len(part):
+                        self.assertEqual(code, 8, said)
+            with open(name, "wb") as f:
+                f.write(part)
+        self.assertEqual(self.checked("refs.icechunk")[0], 0)
         os.remove("f.h5")
         self.assertEqual(self.checked("refs.json")[0], 8)
         self.assertEqual(run(FSCK, "--references", "--quick", "refs.json").returncode, 16)

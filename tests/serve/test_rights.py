@@ -1,6 +1,7 @@
 """Who may read through a server, and what: files that a file names, sockets, tokens."""
 import base64
 import http.client
+import glob
 import json
 import os
 import signal
@@ -106,16 +107,31 @@ class ServeRights(ServeTest):
         with Serve("f.h5") as s:
             self.assertEqual(s.get("/.h5/references.json").status, 404)
             self.assertEqual(s.get("/.h5/references.parq/.zmetadata").status, 404)
+            self.assertEqual(s.get("/.h5/references.icechunk/repo").status, 404)
             self.assertEqual(s.get("/.h5/").data.count(b"references."), 0)
         with Serve("-o", "url=https://h.example/run", "f.h5") as s:
             made = s.get("/.h5/references.json")
             self.assertEqual(json.loads(made.data)["refs"]["deflated/3"][0], "https://h.example/run/f.h5")
             self.assertNotIn(os.getcwd().encode(), made.data)
-            for name in (".zmetadata", ".h5mount", "deflated/refs.0.parq"):
-                part = s.get("/.h5/references.parq/" + name)
+            # The same files as without a server.
+            forms = ("references.icechunk", "references.parq")
+            for form in forms:
+                p = run(H5MOUNT, "-o", "url=https://h.example/run", "--copy", "f.h5", "/.h5/" + form, form)
+                self.assertEqual(p.returncode, 0, p)
+            names = [
+                name
+                for form in forms
+                for name in glob.glob(form + "/**", recursive=True, include_hidden=True)
+            ]
+            told = b""
+            for name in filter(os.path.isfile, names):
+                part = s.get("/.h5/" + name)
+                with open(name, "rb") as f:
+                    self.assertEqual(part.data, f.read(), name)
                 self.assertEqual(part.status, 200, name)
-                self.assertNotIn(os.getcwd().encode(), part.data)
-            self.assertIn(b"https://h.example/run/f.h5", part.data)
+                told += part.data
+            self.assertNotIn(os.getcwd().encode(), told)
+            self.assertEqual(told.count(b'"https://h.example/run/f.h5"'), 3)
 
     def test_of_a_directory_only_what_all_may_read_is_sent(self):
         os.makedirs("all/private")

@@ -38,7 +38,8 @@ TEST(References, EndWithTheirTree) {
   {
     const auto tree = tree_over(source, metadata::Follow::Never);
     source = nullptr;
-    for (const char* path : {".h5/references.parq/.zmetadata", ".h5/references.json"}) {
+    for (const char* path :
+         {".h5/references.parq/.zmetadata", ".h5/references.json", ".h5/references.icechunk/repo"}) {
       const auto stat = tree->stat(look_up(*tree, path), tree::StatDepth::Full);
       ASSERT_TRUE(stat) << path;
       EXPECT_GT(stat->size, 2U);

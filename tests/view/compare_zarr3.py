@@ -1,18 +1,19 @@
 #!/usr/bin/python3
 """Holds /.h5/v3.zarr of HDF5 files against h5py by zarrita under node, by hand:
 
-    npm install --prefix DIR zarrita
-    compare_zarr3.py [--references] H5MOUNT DIR FILE…
+    npm install --prefix DIR zarrita @earthmover/icechunk
+    compare_zarr3.py [--references | --icechunk] H5MOUNT DIR FILE…
 
 Mounts each file on a directory of its own; zarrita opens the store by its consolidated metadata and gives
-every array as little-endian bytes (strings as a list). With --references it is /.h5/references.json, of which
-zarrita reads the chunks from the HDF5 file; what is left out is not looked for. What cannot be compared is
-counted by reason; the exit status is 1 where anything differs."""
+every array as little-endian bytes (strings as a list). With --references it is /.h5/references.json, with
+--icechunk /.h5/references.icechunk, of which the chunks are read from the HDF5 file; what is left out is not
+looked for. What cannot be compared is counted by reason; the exit status is 1 where anything differs."""
 
 import collections
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,7 @@ READER = r"""
 import * as zarr from "zarrita";
 import { FileSystemStore, ReferenceStore } from "@zarrita/storage";
 import { closeSync, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
-const [root, out, most] = process.argv.slice(2);
+const [root, out, most, prefix] = process.argv.slice(2);
 
 // Ranges of file: URLs, which node's own fetch does not read.
 async function fetch(request) {
@@ -50,7 +51,20 @@ function referenced() {
   const paths = arrays.map((key) => "/" + key.slice(0, -"/.zarray".length));
   return [ReferenceStore.fromSpec(spec, { fetch }), paths];
 }
-const [store, paths] = root.endsWith(".json") ? referenced() : await stored();
+async function committed() {
+  const { Repository, Storage } = await import("@earthmover/icechunk");
+  const storage = await Storage.newLocalFilesystem(root);
+  const repository = await Repository.open(storage, null, { [prefix]: null });
+  const { store } = await repository.readonlySession({ branch: "main" });
+  const paths = (await store.list()).filter((key) => key.endsWith("/zarr.json"));
+  const arrays = [];
+  for (const key of paths)
+    if (JSON.parse(Buffer.from(await store.get(key))).node_type === "array")
+      arrays.push("/" + key.slice(0, -"/zarr.json".length));
+  return [store, arrays];
+}
+const [store, paths] = root.endsWith(".json") ? referenced() :
+  root.endsWith(".icechunk") ? await committed() : await stored();
 const bytesOf = (data) => Buffer.from(data.buffer ?? data, data.byteOffset ?? 0, data.byteLength);
 const open = root.endsWith(".json") ? zarr.open.v2 : zarr.open.v3;
 const seen = {};
@@ -110,9 +124,37 @@ def same(entry, file, name):
     )
 
 
-def root_of(references, program, path, point, out):
+# The library of Icechunk wants two functions of glibc 2.38, which do what those of 2.36 do.
+GLIBC_238 = r"""
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+int __isoc23_sscanf(const char *text, const char *format, ...) {
+  va_list rest;
+  va_start(rest, format);
+  int read = vsscanf(text, format, rest);
+  va_end(rest);
+  return read;
+}
+long __isoc23_strtol(const char *text, char **end, int base) { return strtol(text, end, base); }
+"""
+
+
+def icechunk_environment(modules):
+    """The environment in which node loads Icechunk."""
+    library = os.path.join(modules, "glibc238.so")
+    compiler = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library]
+    subprocess.run(compiler, input=GLIBC_238.encode(), check=True)
+    return dict(os.environ, LD_PRELOAD=library)
+
+
+def root_of(way, program, path, point, out):
     """What zarrita opens: a directory, or a file of references to file: URLs."""
-    if not references:
+    if way == "--icechunk":
+        name = os.path.join(out, "refs.icechunk")
+        shutil.copytree(os.path.join(point, ".h5/references.icechunk"), name)
+        return name
+    if way != "--references":
         return os.path.join(point, ".h5", "v3.zarr")
     name = os.path.join(out, "refs.json")
     url = "url=file://" + urllib.parse.quote(os.path.dirname(os.path.abspath(path))) + "/"
@@ -122,9 +164,10 @@ def root_of(references, program, path, point, out):
 
 
 def main():
-    references = sys.argv[1] == "--references"
-    program, modules, *files = sys.argv[1 + references :]
+    way = sys.argv[1] if sys.argv[1].startswith("--") else ""
+    program, modules, *files = sys.argv[1 + bool(way) :]
     counts = collections.Counter()
+    environment = icechunk_environment(modules) if way == "--icechunk" else None
     script = os.path.join(modules, "compare_zarr3.mjs")
     with open(script, "w", encoding="utf-8") as file:
         file.write(READER)
@@ -134,9 +177,12 @@ def main():
                 counts["not mounted"] += 1
                 continue
             try:
-                root = root_of(references, program, path, point, out)
-                node = ["node", "--max-old-space-size=2048", script, root, out, str(MAX_ELEMENTS)]
-                seen = subprocess.run(node, capture_output=True, check=False, timeout=120, cwd=modules)
+                root = root_of(way, program, path, point, out)
+                directory = "file://" + os.path.dirname(os.path.abspath(path)) + "/"
+                node = ["node", "--max-old-space-size=2048", script, root, out, str(MAX_ELEMENTS), directory]
+                seen = subprocess.run(
+                    node, capture_output=True, check=False, timeout=120, cwd=modules, env=environment
+                )
                 if seen.returncode != 0:
                     counts["STORE"] += 1
                     print(f"{path}: {seen.stderr.decode()[-500:]}")

@@ -14,6 +14,7 @@ using view::reference_rule;
 using view::ReferenceForm;
 using view::StoredCodec;
 using view::StoredCompressor;
+using view::ZarrEncoding;
 
 // A dataset of four-byte integers in chunks of 1,000 elements.
 object::DatasetDescription chunked(std::vector<std::uint16_t> filters = {}, std::uint32_t shuffled = 4) {
@@ -39,7 +40,7 @@ object::DatasetDescription chunked(std::vector<std::uint16_t> filters = {}, std:
 }
 
 ReferenceForm form(const object::DatasetDescription& dataset) {
-  return reference_rule(dataset).form;
+  return reference_rule(dataset, ZarrEncoding::Stored).form;
 }
 
 TEST(ReferenceRule, ChunksThatReadersDecodeAreThoseOfTheFile) {
@@ -65,7 +66,7 @@ TEST(ReferenceRule, OtherFiltersAreDecodedForThem) {
            {format::kDeflate, format::kDeflate},     // two of one kind
            {format::kFletcher32, format::kDeflate},  // the checksum is compressed too
            {format::kDeflate, format::kShuffle}}) {  // the wrong order
-    const auto rule = reference_rule(chunked(filters));
+    const auto rule = reference_rule(chunked(filters), ZarrEncoding::Stored);
     EXPECT_EQ(rule.form, ReferenceForm::Decoded) << filters[0];
     EXPECT_TRUE(rule.reason.starts_with("no codec of Zarr for filter ")) << rule.reason;
   }
@@ -78,7 +79,7 @@ TEST(ReferenceRule, OtherLayouts) {
   dataset.layout.cls = format::LayoutClass::Contiguous;
   EXPECT_EQ(form(dataset), ReferenceForm::Runs);
   dataset.layout.cls = format::LayoutClass::Compact;
-  EXPECT_EQ(reference_rule(dataset).reason, "compact data");
+  EXPECT_EQ(reference_rule(dataset, ZarrEncoding::Stored).reason, "compact data");
   EXPECT_EQ(form(dataset), ReferenceForm::Made);
   dataset.layout.cls = format::LayoutClass::Virtual;
   EXPECT_EQ(form(dataset), ReferenceForm::Decoded);

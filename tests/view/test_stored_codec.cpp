@@ -88,9 +88,9 @@ TEST(StoredCodec, AShuffleByAnotherSizeThanThatOfZarrsElementsIsDecoded) {
   dataset.type = type;
   dataset.element_size = 12;
   EXPECT_TRUE(view::stored_codec(dataset));
-  EXPECT_FALSE(view::zarr_codec(dataset));
+  EXPECT_FALSE(view::zarr_codec(dataset, view::ZarrEncoding::Stored));
   dataset.pipeline.filters.erase(dataset.pipeline.filters.begin());
-  EXPECT_TRUE(view::zarr_codec(dataset));
+  EXPECT_TRUE(view::zarr_codec(dataset, view::ZarrEncoding::Stored));
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
-// References that were written earlier: /.h5/references.json or a copy of /.h5/references.parq, or such as
-// kerchunk writes, if Parquet is not compressed. Threads: any.
+// References that were written earlier: /.h5/references.json, or a copy of /.h5/references.parq or
+// references.icechunk, or such as kerchunk writes, if Parquet is not compressed. Threads: any.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,7 +25,7 @@ class ReferenceVisitor {
  public:
   virtual ~ReferenceVisitor() = default;
   virtual Status visit_file(const ReferencedFile& file) = 0;
-  // `key`: such as a/.zarray; the text is JSON without spaces.
+  // `key`: such as a/.zarray, of Icechunk a/zarr.json of each array; the text is JSON without spaces.
   virtual Status visit_metadata(std::string_view key, std::string_view json) = 0;
   // `key`: such as a/0.1.
   virtual Status visit_range(std::string_view key, std::string_view url, std::uint64_t offset,
@@ -36,5 +38,12 @@ class ReferenceVisitor {
 // that kind.
 Status read_references(const std::string& path, ReferenceVisitor& visitor);
 Status read_json_references(std::string_view text, ReferenceVisitor& visitor);
+
+// A file of a directory of references, by its name in that; nullopt: there is none.
+using ReadReferenceFile = std::function<Result<std::optional<std::string>>(const std::string& name)>;
+// Fails with UnsupportedFeature also if this build has no libzstd.
+Status read_icechunk_references(const ReadReferenceFile& read, ReferenceVisitor& visitor);
+// Whether a directory is a repository of Icechunk.
+bool is_icechunk_repository(const std::string& path);
 
 }  // namespace h5mount::front

@@ -1,4 +1,4 @@
-// References: where the chunks of a dataset's array in the store `stored.zarr` lie in files, for readers of
+// References: where the chunks of a dataset's array in a store of stored chunks lie in files, for readers of
 // Zarr that take them from there themselves. A chunk whose bytes no file holds as that store shows them is
 // made, and handed on with the references. Threads: any.
 #pragma once
@@ -22,8 +22,9 @@ struct ReferenceRule {
   std::string reason = {};  // of Made and Decoded: why, a short phrase
   bool all_made() const { return form == ReferenceForm::Made || form == ReferenceForm::Decoded; }
 };
-// Pure: from the description alone. `dataset`: of a type that zarr_type accepts.
-ReferenceRule reference_rule(const object::DatasetDescription& dataset);
+// Pure: from the description alone. `dataset`: of a type that zarr_type accepts. `encoding`: one of stored
+// chunks.
+ReferenceRule reference_rule(const object::DatasetDescription& dataset, ZarrEncoding encoding);
 
 struct ReferencedChunk {
   std::uint64_t number = 0;  // in the array's grid, row-major
@@ -44,17 +45,18 @@ std::string base64_text(ByteSpan bytes);
 class ReferencedArray {
  public:
   // `source`: the dataset as the store shows it. Fails as ZarrArray::of does.
-  static Result<ReferencedArray> of(ViewInput source);
+  static Result<ReferencedArray> of(ViewInput source, ZarrEncoding encoding);
 
   const ZarrArray& array() const { return array_; }
   const ReferenceRule& rule() const { return rule_; }
+  const object::DatasetDescription& dataset() const { return source_.reader->description(); }
 
   // Visits the chunks [begin, end), cut at the array's end, in the order of their numbers; reads the index,
   // and no data. An error of a visit ends the walk and is returned.
   using Visit = std::function<Status(const ReferencedChunk&)>;
   Status for_each(std::uint64_t begin, std::uint64_t end, const Visit& visit, RequestBudget& budget) const;
 
-  // The file of a chunk in `stored.zarr`.
+  // The file of a chunk in the store.
   Result<ComputedFilePtr> made(std::uint64_t number, RequestBudget& budget) const;
   // The bytes of a chunk that is constant, compressed where the array has a compressor. Fails with TooLarge
   // if the chunk has more than 16 MiB.

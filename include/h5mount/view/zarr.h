@@ -20,6 +20,7 @@ struct ZarrType {
   struct Segment {
     std::uint64_t offset = 0, bytes = 0;  // in the stored element
     std::uint32_t reversed = 0;           // bytes of each unit whose byte order is reversed; 0: none
+    bool operator==(const Segment&) const = default;
   };
   std::string dtype;                // JSON: "<f4", [["a","<i4"],…]; of version 3: "float32", {"name":…}
   std::vector<std::uint32_t> dims;  // of an array datatype: the last ones of the array's shape
@@ -37,8 +38,16 @@ struct ZarrType {
 // Plain: version 2, packed little-endian elements, no codec: netCDF-C 4.9.0 takes big-endian ones for
 // little-endian ones. Stored: version 2, the stored bytes of the file's own chunks if a Zarr codec is
 // equivalent to their filters; of other datasets packed elements without a codec. Version3: version 3,
-// elements as stored; compounds are packed and little-endian.
-enum class ZarrEncoding : std::uint8_t { Plain, Stored, Version3 };
+// elements as stored; compounds are packed and little-endian. StoredVersion3: the chunks of Stored with
+// version 3's metadata and types, for references alone: it has no files.
+enum class ZarrEncoding : std::uint8_t { Plain, Stored, Version3, StoredVersion3 };
+
+constexpr bool is_version3(ZarrEncoding encoding) {
+  return encoding == ZarrEncoding::Version3 || encoding == ZarrEncoding::StoredVersion3;
+}
+constexpr bool is_stored(ZarrEncoding encoding) {
+  return encoding == ZarrEncoding::Stored || encoding == ZarrEncoding::StoredVersion3;
+}
 
 // One of the Zarr stores in which a file is shown.
 struct ZarrStore {
@@ -63,8 +72,10 @@ class ZarrArray {
   const std::vector<std::uint64_t>& grid() const { return grid_; }
   std::uint64_t chunk_count() const { return chunks_; }
   const ZarrType& type() const { return type_; }
+  ZarrEncoding encoding() const { return encoding_; }
 
-  // The name of a chunk's file, and the number for a name; nullopt if no chunk has that name.
+  // The name of a chunk's file (that of Stored for StoredVersion3), and the number for a name; nullopt if no
+  // chunk has that name.
   std::string chunk_name(std::uint64_t number) const;
   std::optional<std::uint64_t> chunk_number(std::string_view name) const;
 
@@ -75,15 +86,16 @@ class ZarrArray {
                                 std::string_view attributes) const;
 
  private:
-  explicit ZarrArray(ZarrEncoding encoding) : version3_(encoding == ZarrEncoding::Version3) {}
+  explicit ZarrArray(ZarrEncoding encoding) : encoding_(encoding) {}
 
   // JSON: the given extents, those of the dataset's own dimensions, followed by those of an array datatype.
   std::string with_type_dims(std::vector<std::uint64_t> extents) const;
 
-  bool version3_;
+  ZarrEncoding encoding_;
   std::vector<std::uint64_t> shape_, chunk_, grid_;
   std::uint64_t chunks_ = 0;
-  std::string compressor_ = "null", filters_ = "null";  // JSON
+  std::string compressor_ = "null", filters_ = "null";  // JSON, of version 2
+  std::string codecs_;  // of version 3: those after the first, each after a comma
   ZarrType type_;
 };
 

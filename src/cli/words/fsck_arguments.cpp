@@ -60,7 +60,7 @@ constexpr ProgramOption kFsckOptions[] = {
      "go to stderr",
      set_checksum},
     {"", "--references", Takes::Nothing, 1, "",
-     "the sources are copies of /.h5/references.json or references.parq: hold each chunk's place, and the "
+     "the sources are copies of /.h5/references.json, .parq or .icechunk: hold each chunk's place, and the "
      "size and validator of each file, against the files as they are now",
      set<&Arguments::fsck, &FsckCommand::references>},
     {"", "--json", Takes::Nothing, 1, "", "print a JSON object for each finding and each file",

@@ -14,6 +14,10 @@ Status read_references(const std::string&, ReferenceVisitor&) {
   return not_built_in();
 }
 
+Status read_icechunk_references(const ReadReferenceFile&, ReferenceVisitor&) {
+  return not_built_in();
+}
+
 Status read_json_references(std::string_view, ReferenceVisitor&) {
   return not_built_in();
 }

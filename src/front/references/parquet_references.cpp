@@ -132,6 +132,9 @@ Status read_parquet_references(const std::string& directory, ReferenceVisitor& v
 
 Status read_references(const std::string& path, ReferenceVisitor& visitor) {
   std::error_code missing;
+  if (is_icechunk_repository(path))
+    return read_icechunk_references(
+        [&](const std::string& name) { return file_bytes(std::filesystem::path(path) / name); }, visitor);
   if (std::filesystem::is_directory(path, missing)) return read_parquet_references(path, visitor);
   H5_ASSIGN(const auto bytes, file_bytes(path));
   if (!bytes) return fail(Error(ErrorCode::NotFound, "no such file"));

@@ -1,4 +1,4 @@
-// What the readers of both forms of references share.
+// What the readers of references share.
 #pragma once
 
 #include "h5mount/front/references.h"

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "h5mount/base/request_budget.h"
+#include "h5mount/base/text.h"
 #include "h5mount/base/uri.h"
 #include "h5mount/front/references.h"
 
@@ -42,7 +44,8 @@ class WrittenReferences final : public ReferenceVisitor {
     return {};
   }
   Status visit_metadata(std::string_view key, std::string_view json) override {
-    if (key.ends_with(".zarray")) keys[std::string(key)] = {Written::Kind::Metadata, false, 0, hash_of(json)};
+    if (key.ends_with(".zarray") || key.ends_with("/zarr.json"))
+      keys[std::string(key)] = {Written::Kind::Metadata, false, 0, hash_of(json)};
     return {};
   }
   Status visit_range(std::string_view key, std::string_view url, std::uint64_t offset,
@@ -85,8 +88,10 @@ class WrittenReferences final : public ReferenceVisitor {
 // The references of the source as it is now, each compared as it comes.
 class Comparison final : public ReferenceVisitor {
  public:
-  Comparison(WrittenReferences& written, std::vector<bool> of_source, const ReferencesCheck& check)
-      : written_(written), check_(check), of_source_(std::move(of_source)) {}
+  // `by_time`: readers of these references refuse a file that has another time.
+  Comparison(WrittenReferences& written, std::vector<bool> of_source, bool by_time,
+             const ReferencesCheck& check)
+      : written_(written), check_(check), of_source_(std::move(of_source)), by_time_(by_time) {}
 
   Status visit_file(const ReferencedFile& file) override {
     const auto was = std::ranges::find(written_.files, file.url, &ReferencedFile::url);
@@ -102,7 +107,8 @@ class Comparison final : public ReferenceVisitor {
            true);
     } else if (was->entity_tag.empty() && was->modified != file.modified && !file.url.contains("://")) {
       changed_ = true;
-      tell("", fmt::format("{} was written since", file.url), false);
+      tell("", fmt::format("{} was written since{}", file.url, by_time_ ? ", and readers refuse it" : ""),
+           by_time_);
     }
     return {};
   }
@@ -127,12 +133,16 @@ class Comparison final : public ReferenceVisitor {
       return {};
     }
     const std::string& was_url = written_.urls[was.url];
-    if (was_url != url && !of_source_[was.url]) {
+    if (url != last_url_) {
+      last_url_ = url;
+      last_name_ = source_name(url);
+    }
+    if (was_url != last_name_ && !of_source_[was.url]) {
       ++totals_.elsewhere;
       return {};
     }
     ++totals_.ranges;
-    if (was_url != url || was.offset != offset || was.length != length)
+    if (was_url != last_name_ || was.offset != offset || was.length != length)
       note(key, [&] {
         return fmt::format("was {} bytes at {} and is {} at {}", was.length, was.offset, length, offset);
       });
@@ -187,7 +197,8 @@ class Comparison final : public ReferenceVisitor {
     Wrong& wrong = wrong_[array_of(key)];
     if (wrong.count++ > 0) return;
     const std::string_view name = key.substr(key.rfind('/') + 1);
-    wrong.first = name.starts_with('.') ? what() : fmt::format("chunk {}: {}", name, what());
+    wrong.first =
+        name == ".zarray" || name == "zarr.json" ? what() : fmt::format("chunk {}: {}", name, what());
   }
   void tell(const std::string& path, std::string why, bool wrong) {
     check_.found(path, Error(ErrorCode::InvalidValue, std::move(why)), wrong);
@@ -196,17 +207,21 @@ class Comparison final : public ReferenceVisitor {
   WrittenReferences& written_;
   const ReferencesCheck& check_;
   const std::vector<bool> of_source_;  // for each URL of the written ones
+  const bool by_time_;
+  std::string last_url_, last_name_;
   ReferenceTotals totals_;
   bool changed_ = false;  // a file is not the one that the references are of
   std::vector<std::string> other_held_;
   std::map<std::string, Wrong> wrong_;  // by array
 };
 
-// The text of /.h5/references.json.
-Result<std::string> references_text(tree::Tree& tree) {
+// The bytes of a file in /.h5.
+Result<std::string> hidden_bytes(tree::Tree& tree, std::string_view path) {
   const std::shared_ptr<void> pin = tree.pin();
-  H5_ASSIGN(const tree::Entry hidden, tree.lookup(tree::kRootNode, ".h5"));
-  H5_ASSIGN(const tree::Entry entry, tree.lookup(hidden.node, "references.json"));
+  H5_ASSIGN(tree::Entry entry, tree.lookup(tree::kRootNode, ".h5"));
+  while (!path.empty()) {
+    H5_ASSIGN(entry, tree.lookup(entry.node, take_until(path, '/')));
+  }
   H5_ASSIGN(const auto file, tree.open(entry.node));
   std::string out;
   constexpr std::uint64_t kPiece = 4U << 20;
@@ -223,7 +238,24 @@ Result<std::string> references_text(tree::Tree& tree) {
   }
 }
 
+// The references of the same form as the source's own.
+Status read_own_references(tree::Tree& tree, bool icechunk, ReferenceVisitor& visitor) {
+  if (icechunk)
+    return read_icechunk_references(
+        [&](const std::string& name) -> Result<std::optional<std::string>> {
+          return hidden_bytes(tree, "references.icechunk/" + name);
+        },
+        visitor);
+  H5_ASSIGN(const std::string text, hidden_bytes(tree, "references.json"));
+  return read_json_references(text, visitor);
+}
+
 }  // namespace
+
+bool is_icechunk_repository(const std::string& path) {
+  std::error_code missing;
+  return std::filesystem::is_regular_file(std::filesystem::path(path) / "repo", missing);
+}
 
 Result<ReferenceTotals> check_references(const std::string& path, const ReferencesCheck& check) {
   WrittenReferences written;
@@ -234,9 +266,9 @@ Result<ReferenceTotals> check_references(const std::string& path, const Referenc
   std::vector<bool> of_source = written.of_source();
   const bool some_served = std::ranges::find(of_source, false) != of_source.end();
   H5_ASSIGN(const std::shared_ptr<tree::Tree> tree, check.open(first, some_served));
-  H5_ASSIGN(const std::string text, references_text(*tree));
-  Comparison comparison(written, std::move(of_source), check);
-  H5_TRY(read_json_references(text, comparison));
+  const bool icechunk = is_icechunk_repository(path);
+  Comparison comparison(written, std::move(of_source), icechunk, check);
+  H5_TRY(read_own_references(*tree, icechunk, comparison));
   return comparison.end();
 }
 

@@ -68,6 +68,13 @@ void TreeText::cut(std::uint64_t size) {
   size_ = size;
 }
 
+void TreeText::replace(std::uint64_t offset, std::string_view bytes) {
+  if (bytes_ == Bytes::Counted) return;
+  for (; !bytes.empty(); ++offset, bytes.remove_prefix(1))
+    pieces_[static_cast<std::size_t>(offset / kPieceBytes)][static_cast<std::size_t>(offset % kPieceBytes)] =
+        bytes[0];
+}
+
 void TreeText::read(const std::shared_ptr<const TreeText>& text, std::uint64_t offset, std::uint64_t length,
                     dataset::Pieces& out) {
   while (length > 0 && offset < text->size_) {

@@ -26,6 +26,8 @@ class TreeText {
   Status append(std::string_view bytes);
   // Takes back all bytes behind the first `size`.
   void cut(std::uint64_t size);
+  // Replaces bytes that are there.
+  void replace(std::uint64_t offset, std::string_view bytes);
   std::uint64_t size() const { return size_; }
   std::uint64_t left() const { return most_ - size_; }
 

@@ -45,9 +45,11 @@ NodePtr make_slice_directory(const VirtualDirectorySetup& setup);
 NodePtr make_fields_directory(const VirtualDirectorySetup& setup);
 // A view file; others may show the same data. `name` distinguishes it from other views of their object.
 NodePtr make_view_file(std::shared_ptr<FollowedData> data, std::string name, ViewOf of);
-// /.h5/references.json and /.h5/references.parq; null if the mount shows no references (zarr/references.h).
+// /.h5/references.json, .parq and .icechunk; null if the mount shows no references
+// (references/references.h).
 NodePtr make_references_file(const VirtualDirectorySetup& setup);
 NodePtr make_parquet_references(const VirtualDirectorySetup& setup);
+NodePtr make_icechunk_references(const VirtualDirectorySetup& setup);
 // The directory of a Zarr store: the file's groups and datasets as Zarr's groups and arrays.
 NodePtr make_zarr_directory(const VirtualDirectorySetup& setup, const view::ZarrStore& store);
 

@@ -125,21 +125,6 @@ constexpr std::string_view kConsolidated =
     R"(,"consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{)";
 constexpr std::string_view kConsolidatedEnd = "}}}";
 
-Result<std::string> node_text(const ZarrSubject& node, RequestBudget& budget) {
-  ServedFile& file = *node.file;
-  const OpenedObject& dataset = node.object;
-  if (node.array == nullptr) return group_node_begin(file, dataset, budget) + "}";
-  H5_ASSIGN(const Variable variable, variable_of(file, dataset, budget));
-  const object::DatasetDescription& description = *variable.description;
-  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(description, view::ZarrEncoding::Version3));
-  const text::ValueContext values = file.value_context(dataset.snapshot, budget);
-  H5_ASSIGN(const std::string fill, view::zarr3_fill_value(description, values));
-  const view::AttributesText attributes = view::attributes_text(
-      values, dataset.object, variable.role, description.type.get(), view::AttributeForm::Version3);
-  H5_ASSIGN(const auto names, dimension_names_json(file, dataset, variable, array, *node.array, budget));
-  return ascii_json(array.version3_metadata(fill, names.value_or("null"), "{" + attributes.members + "}"));
-}
-
 view::AttributeForm form_of(view::ZarrEncoding encoding) {
   return encoding == view::ZarrEncoding::Plain ? view::AttributeForm::Version2
                                                : view::AttributeForm::StrictVersion2;
@@ -224,8 +209,23 @@ Status append_zmetadata(const ZarrSubject& root, TreeText& out, RequestBudget& b
   return out.append("}}");
 }
 
+Result<std::string> zarr_json_text(const ZarrSubject& node, RequestBudget& budget) {
+  ServedFile& file = *node.file;
+  const OpenedObject& dataset = node.object;
+  if (node.array == nullptr) return group_node_begin(file, dataset, budget) + "}";
+  H5_ASSIGN(const Variable variable, variable_of(file, dataset, budget));
+  const object::DatasetDescription& description = *variable.description;
+  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(description, node.encoding));
+  const text::ValueContext values = file.value_context(dataset.snapshot, budget);
+  H5_ASSIGN(const std::string fill, view::zarr3_fill_value(description, values));
+  const view::AttributesText attributes = view::attributes_text(
+      values, dataset.object, variable.role, description.type.get(), view::AttributeForm::Version3);
+  H5_ASSIGN(const auto names, dimension_names_json(file, dataset, variable, array, *node.array, budget));
+  return ascii_json(array.version3_metadata(fill, names.value_or("null"), "{" + attributes.members + "}"));
+}
+
 Status append_zarr_json(const ZarrSubject& node, TreeText& out, RequestBudget& budget) {
-  return append_made(node_text(node, budget), out);
+  return append_made(zarr_json_text(node, budget), out);
 }
 
 Status append_root_zarr_json(const ZarrSubject& root, TreeText& out, RequestBudget& budget) {
@@ -240,7 +240,8 @@ Status append_root_zarr_json(const ZarrSubject& root, TreeText& out, RequestBudg
           group_node_begin(*root.file, walked.object, budget).append(kConsolidated).append(kConsolidatedEnd),
           first, out);
     const auto texts = known.get(walked, [&]() -> Result<ArrayTexts::Texts> {
-      H5_ASSIGN(std::string text, node_text({root.file, walked.object, walked.array, root.encoding}, budget));
+      H5_ASSIGN(std::string text,
+                zarr_json_text({root.file, walked.object, walked.array, root.encoding}, budget));
       return ArrayTexts::Texts{std::move(text), {}, name_of_scale(walked)};
     });
     return texts ? append_member(walked.path, (*texts)->array, first, out) : Status();

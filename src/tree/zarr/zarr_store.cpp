@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "h5mount/base/text.h"
+#include "h5mount/base/uri.h"
+#include "h5mount/base/utf8.h"
 #include "h5mount/object/resolve_path.h"
 #include "h5mount/tree/names.h"
 
@@ -167,6 +170,29 @@ std::string encode_zarr3_name(std::string_view name) {
   return zarr_name(encode_name(name), true);
 }
 
+std::string version3_key(std::string_view path) {
+  return escape_invalid_utf8(path, "%{:02X}");
+}
+
+std::string version2_path(std::string_view key) {
+  // The name itself has no % before two digits.
+  std::string bytes;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const std::string_view escape = key.substr(i, 3);
+    const bool is_byte =
+        escape.size() == 3 && escape[0] == '%' && escape[1] >= '8' && decode_percent(escape).size() == 1;
+    bytes += is_byte ? decode_percent(escape) : escape.substr(0, 1);
+    if (is_byte) i += 2;
+  }
+  std::string_view path = bytes;
+  std::string out;
+  while (!path.empty()) {
+    if (!out.empty()) out += '/';
+    out += zarr_name(file_name(take_until(path, '/'), true), false);
+  }
+  return out;
+}
+
 StoreGroupPtr root_of(const ServedFilePtr& file) {
   return std::make_shared<const StoreGroup>(GroupContents(file, file->root_address(), 0), nullptr);
 }
@@ -178,7 +204,7 @@ StoreGroupPtr group_in(const StoreGroupPtr& group, std::uint64_t address) {
 
 Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
                                   std::string_view shown, RequestBudget& budget) {
-  const bool version3 = encoding == view::ZarrEncoding::Version3;
+  const bool version3 = view::is_version3(encoding);
   const std::string name = file_name(shown, version3);
   object::PathWork work{.budget = budget};
   auto link = group.find(name, budget);
@@ -199,7 +225,7 @@ Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding
 Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
                            const std::function<Status(ZarrChild)>& each, ZarrOmissions* omissions,
                            RequestBudget& budget) {
-  const bool version3 = encoding == view::ZarrEncoding::Version3;
+  const bool version3 = view::is_version3(encoding);
   H5_ASSIGN(const std::shared_ptr<const GroupListing> links, group.list(budget));
   budget.share_pauses(links->pauses());
   object::PathWork work{.budget = budget};

@@ -22,6 +22,10 @@ namespace h5mount::tree {
 // percent-encoded.
 std::string encode_zarr_name(std::string_view name);
 std::string encode_zarr3_name(std::string_view name);
+// A path in a store of version 3 as a key, which has to be UTF-8: other bytes are percent-encoded.
+std::string version3_key(std::string_view path);
+// The path in a store of version 2 of what has that key.
+std::string version2_path(std::string_view key);
 
 struct ZarrChild {
   std::string shown, own_name;
@@ -94,6 +98,7 @@ Status append_zmetadata(const ZarrSubject& root, TreeText& out, RequestBudget& b
 // The same of version 3: zarr.json of a group or an array, and that of the root, which includes those of all
 // nodes below it.
 Status append_zarr_json(const ZarrSubject& node, TreeText& out, RequestBudget& budget);
+Result<std::string> zarr_json_text(const ZarrSubject& node, RequestBudget& budget);
 Status append_root_zarr_json(const ZarrSubject& root, TreeText& out, RequestBudget& budget);
 
 }  // namespace h5mount::tree

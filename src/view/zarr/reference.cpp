@@ -25,8 +25,8 @@ std::string filters_reason(const object::DatasetDescription& dataset) {
 }
 
 // Why elements of the type are made for Zarr; empty: they are as stored.
-std::string made_elements(const object::DatasetDescription& dataset) {
-  const auto type = zarr_type(*dataset.type, ZarrEncoding::Stored);
+std::string made_elements(const object::DatasetDescription& dataset, ZarrEncoding encoding) {
+  const auto type = zarr_type(*dataset.type, encoding);
   if (!type) return type.error().text();
   if (type->variable_strings) return "strings of variable length";
   if (!type->is_stored_form(dataset.element_size)) return "elements that are stored with padding";
@@ -36,9 +36,9 @@ std::string made_elements(const object::DatasetDescription& dataset) {
 
 }  // namespace
 
-ReferenceRule reference_rule(const object::DatasetDescription& dataset) {
+ReferenceRule reference_rule(const object::DatasetDescription& dataset, ZarrEncoding encoding) {
   using enum ReferenceForm;
-  if (std::string why = made_elements(dataset); !why.empty()) return {Made, std::move(why)};
+  if (std::string why = made_elements(dataset, encoding); !why.empty()) return {Made, std::move(why)};
   switch (dataset.layout.cls) {
     case format::LayoutClass::Compact:
       return {Made, "compact data"};
@@ -51,7 +51,7 @@ ReferenceRule reference_rule(const object::DatasetDescription& dataset) {
     case format::LayoutClass::Chunked:
       break;
   }
-  const auto codec = zarr_codec(dataset);
+  const auto codec = zarr_codec(dataset, encoding);
   // LZ4 of Zarr has another header than HDF5's.
   if (!codec || codec->compressor == StoredCompressor::Lz4) return {Decoded, filters_reason(dataset)};
   return {Chunks};
@@ -64,11 +64,11 @@ std::string base64_text(ByteSpan bytes) {
 ReferencedArray::ReferencedArray(ViewInput source, ZarrArray array)
     : source_(std::move(source)),
       array_(std::move(array)),
-      rule_(reference_rule(source_.reader->description())),
+      rule_(reference_rule(source_.reader->description(), array_.encoding())),
       chunk_bytes_(ChunkImage::describe(source_.reader->description(), array_).image_bytes) {}
 
-Result<ReferencedArray> ReferencedArray::of(ViewInput source) {
-  H5_ASSIGN(ZarrArray array, ZarrArray::of(source.reader->description(), ZarrEncoding::Stored));
+Result<ReferencedArray> ReferencedArray::of(ViewInput source, ZarrEncoding encoding) {
+  H5_ASSIGN(ZarrArray array, ZarrArray::of(source.reader->description(), encoding));
   return ReferencedArray(std::move(source), std::move(array));
 }
 
@@ -94,7 +94,7 @@ Status ReferencedArray::for_each(std::uint64_t begin, std::uint64_t end, const V
 Status ReferencedArray::visit_chunks(std::uint64_t begin, std::uint64_t end, const Visit& visit,
                                      RequestBudget& budget) const {
   constexpr std::uint64_t kStepsPerChunk = 4;
-  const auto codec = zarr_codec(source_.reader->description());
+  const auto codec = zarr_codec(source_.reader->description(), array_.encoding());
   // The dataset may be padded to the length of a dimension.
   const DatasetReaderPtr stored = without_padding(source_.reader);
   const StoredChunks* const chunks = dataset::stored_chunks_of(*stored);
@@ -175,14 +175,14 @@ Status ReferencedArray::visit_runs(std::uint64_t begin, std::uint64_t end, const
 Result<ComputedFilePtr> ReferencedArray::made(std::uint64_t number, RequestBudget& budget) const {
   ViewInput source = source_;
   source.reader = std::make_shared<const ChunkImage>(source_.reader, array_, number);
-  return zarr_chunk_view(ZarrEncoding::Stored).make(std::move(source), {}, budget);
+  return zarr_chunk_view(array_.encoding()).make(std::move(source), {}, budget);
 }
 
 Result<std::string> ReferencedArray::constant(std::uint64_t number, RequestBudget& budget) const {
   constexpr std::uint64_t kMostBytes = 16U << 20, kStepsPerByte = 8;
   const std::uint64_t element = source_.reader->description().element_size;
-  const StoredCodec codec =
-      zarr_codec(source_.reader->description()).value_or(StoredCodec{.item_bytes = element});
+  const StoredCodec codec = zarr_codec(source_.reader->description(), array_.encoding())
+                                .value_or(StoredCodec{.item_bytes = element});
   if (chunk_bytes_ > kMostBytes)
     return fail({ErrorCode::TooLarge, "a chunk that was never written is too large to be held inside"});
   H5_TRY(budget.spend(kStepsPerByte * chunk_bytes_));

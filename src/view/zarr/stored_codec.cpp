@@ -163,6 +163,35 @@ std::string StoredCodec::filters_json() const {
   return shuffle == 0 ? "null" : fmt::format(R"([{{"id":"shuffle","elementsize":{}}}])", shuffle);
 }
 
+std::string StoredCodec::version3_json() const {
+  std::string out;
+  if (shuffle != 0)
+    out += fmt::format(R"(,{{"name":"numcodecs.shuffle","configuration":{{"elementsize":{}}}}})", shuffle);
+  switch (compressor) {
+    case StoredCompressor::None:
+      break;
+    case StoredCompressor::Zlib:
+      out += R"(,{"name":"numcodecs.zlib","configuration":{"level":6}})";
+      break;
+    case StoredCompressor::Blosc:
+      out +=
+          fmt::format(R"(,{{"name":"blosc","configuration":{{"cname":"lz4","clevel":5,"shuffle":"shuffle",)"
+                      R"("typesize":{},"blocksize":0}}}})",
+                      item_bytes);
+      break;
+    case StoredCompressor::Zstd:
+      out += R"(,{"name":"zstd","configuration":{"level":3,"checksum":false}})";
+      break;
+    case StoredCompressor::Lz4:
+      out += R"(,{"name":"numcodecs.lz4","configuration":{"acceleration":1}})";
+      break;
+    case StoredCompressor::Bzip2:
+      out += R"(,{"name":"numcodecs.bz2","configuration":{"level":9}})";
+      break;
+  }
+  return out;
+}
+
 std::optional<StoredCodec> stored_codec(const object::DatasetDescription& dataset) {
   if (dataset.layout.cls != format::LayoutClass::Chunked) return std::nullopt;
   std::uint64_t chunk_bytes = dataset.element_size;
@@ -195,8 +224,8 @@ std::optional<StoredCodec> stored_codec(const object::DatasetDescription& datase
   return out;
 }
 
-std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset) {
-  const auto type = zarr_type(*dataset.type, ZarrEncoding::Stored);
+std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset, ZarrEncoding encoding) {
+  const auto type = zarr_type(*dataset.type, encoding);
   if (!type || type->variable_strings || !type->is_stored_form(dataset.element_size) ||
       NumpyStrings::in(*dataset.type))
     return std::nullopt;

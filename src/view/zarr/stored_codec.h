@@ -9,6 +9,7 @@
 
 #include "h5mount/dataset/stored_chunks.h"
 #include "h5mount/object/object.h"
+#include "h5mount/view/zarr.h"
 
 namespace h5mount::view {
 
@@ -22,6 +23,8 @@ struct StoredCodec {
 
   std::string compressor_json() const;
   std::string filters_json() const;
+  // The codecs of version 3 that follow `bytes`, each after a comma.
+  std::string version3_json() const;
 };
 
 // Returns nullopt if the dataset is not chunked, or if there is no such codec for its filters in their order.
@@ -29,8 +32,9 @@ struct StoredCodec {
 std::optional<StoredCodec> stored_codec(const object::DatasetDescription& dataset);
 
 // The same; nullopt also if the dataset's elements are not served as stored (ZarrType), or shuffled by
-// another size than that of Zarr's elements, by which zarrita.js takes every shuffle to be.
-std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset);
+// another size than that of Zarr's elements, by which zarrita.js takes every shuffle to be. `encoding`: one
+// of stored chunks.
+std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset, ZarrEncoding encoding);
 
 // The part of a stored chunk that is the chunk of an array with this codec, whose elements take `bytes`; what
 // `head` has stands before it. nullopt: the chunk was never written, or not all filters were applied to it.

@@ -19,7 +19,7 @@ struct ChunkBytes {
 };
 // Those of the stored form may be ranges of the file, which readers fetch whole.
 ChunkBytes chunk_bytes(ZarrEncoding encoding) {
-  if (encoding == ZarrEncoding::Stored) return {4U << 20, 4U << 20};
+  if (is_stored(encoding)) return {4U << 20, 4U << 20};
   return {8U << 20, 16U << 20};
 }
 
@@ -59,11 +59,12 @@ Result<ZarrArray> ZarrArray::of(const object::DatasetDescription& dataset, ZarrE
   out.shape_ = dataset.space.dims;
   const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked &&
                        dataset.layout.chunk_dims.size() == out.shape_.size();
-  const auto codec = encoding == ZarrEncoding::Stored && chunked ? zarr_codec(dataset) : std::nullopt;
+  const auto codec = is_stored(encoding) && chunked ? zarr_codec(dataset, encoding) : std::nullopt;
   out.chunk_ = codec     ? dataset.layout.chunk_dims
                : chunked ? own_chunks(dataset)
                          : cut(dataset, chunk_bytes(encoding));
   if (codec) out.compressor_ = codec->compressor_json();
+  if (codec) out.codecs_ = codec->version3_json();
   if (codec || out.type_.variable_strings)
     out.filters_ = codec ? codec->filters_json() : R"([{"id":"vlen-utf8"}])";
   out.chunks_ = 1;
@@ -84,13 +85,13 @@ Result<ZarrArray> ZarrArray::of(const object::DatasetDescription& dataset, ZarrE
 std::string ZarrArray::chunk_name(std::uint64_t number) const {
   std::vector<std::uint64_t> at(shape_.size() + type_.dims.size());
   row_major_place(number, grid_, at);
-  if (version3_) return at.empty() ? "c" : fmt::format("c.{}", fmt::join(at, "."));
+  if (encoding_ == ZarrEncoding::Version3) return at.empty() ? "c" : fmt::format("c.{}", fmt::join(at, "."));
   return at.empty() ? "0" : fmt::format("{}", fmt::join(at, "."));
 }
 
 std::optional<std::uint64_t> ZarrArray::chunk_number(std::string_view name) const {
   std::uint64_t number = 0;
-  if (version3_) name.remove_prefix(std::min<std::size_t>(name.size(), 2));
+  if (encoding_ == ZarrEncoding::Version3) name.remove_prefix(std::min<std::size_t>(name.size(), 2));
   for (std::size_t i = 0; i < shape_.size(); ++i) {
     std::uint64_t place = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), place);
@@ -123,10 +124,11 @@ std::string ZarrArray::version3_metadata(std::string_view fill_value, std::strin
     codec = fmt::format(R"({{"name":"bytes","configuration":{{"endian":"{}"}}}})", type_.endian);
   return fmt::format(R"({{"zarr_format":3,"node_type":"array","shape":{},"data_type":{},)"
                      R"("chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{}}}}},)"
-                     R"("chunk_key_encoding":{{"name":"default","configuration":{{"separator":"."}}}},)"
-                     R"("fill_value":{},"codecs":[{}],"attributes":{},"dimension_names":{}}})",
-                     with_type_dims(shape_), type_.dtype, with_type_dims(chunk_), fill_value, codec,
-                     attributes, dimension_names);
+                     R"("chunk_key_encoding":{{"name":"default","configuration":{{"separator":"{}"}}}},)"
+                     R"("fill_value":{},"codecs":[{}{}],"attributes":{},"dimension_names":{}}})",
+                     with_type_dims(shape_), type_.dtype, with_type_dims(chunk_),
+                     encoding_ == ZarrEncoding::Version3 ? '.' : '/', fill_value, codec, codecs_, attributes,
+                     dimension_names);
 }
 
 }  // namespace h5mount::view

@@ -222,15 +222,17 @@ template <ZarrEncoding kEncoding>
 constexpr View kChunkView{.size = chunk_file_size<kEncoding>, .make = make_chunk_file<kEncoding>};
 
 // The length of a chunk can only be found in the index.
+template <ZarrEncoding kEncoding>
 Result<ComputedFilePtr> make_stored_chunk_file(ViewInput source, const Earlier& before,
                                                RequestBudget& budget) {
   auto chunk = std::dynamic_pointer_cast<const ChunkImage>(source.reader);
-  const auto codec = chunk ? zarr_codec(chunk->dataset().description()) : std::nullopt;
-  if (!codec) return make_chunk_file<ZarrEncoding::Stored>(std::move(source), before, budget);
+  const auto codec = chunk ? zarr_codec(chunk->dataset().description(), kEncoding) : std::nullopt;
+  if (!codec) return make_chunk_file<kEncoding>(std::move(source), before, budget);
   return make_stored_chunk(std::move(chunk), *codec, budget);
 }
 
-constexpr View kStoredChunkView{.make = make_stored_chunk_file};
+template <ZarrEncoding kEncoding>
+constexpr View kStoredChunkView{.make = make_stored_chunk_file<kEncoding>};
 
 }  // namespace
 
@@ -241,7 +243,9 @@ DerivationPtr derive_zarr_chunk(std::uint64_t number, ZarrEncoding encoding) {
 const View& zarr_chunk_view(ZarrEncoding encoding) {
   switch (encoding) {
     case ZarrEncoding::Stored:
-      return kStoredChunkView;
+      return kStoredChunkView<ZarrEncoding::Stored>;
+    case ZarrEncoding::StoredVersion3:
+      return kStoredChunkView<ZarrEncoding::StoredVersion3>;
     case ZarrEncoding::Version3:
       return kChunkView<ZarrEncoding::Version3>;
     case ZarrEncoding::Plain:

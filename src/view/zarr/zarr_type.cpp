@@ -96,7 +96,7 @@ Status add_repeated(ZarrType& out, const ZarrType& inner, std::uint64_t item_byt
 
 Result<ZarrType> zarr_type(const format::Datatype& type, ZarrEncoding encoding) {
   H5_TRY(NumpyStrings::check_size(type));
-  if (encoding == ZarrEncoding::Version3) return version3_type(type);
+  if (is_version3(encoding)) return version3_type(type);
   return version2_type(type, encoding == ZarrEncoding::Plain);
 }
 

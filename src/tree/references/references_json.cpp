@@ -40,24 +40,24 @@ class JsonReferences final : public ReferenceSink {
     }
     return {};
   }
-  Status add_range(std::uint64_t chunk, std::string_view url, std::uint64_t offset,
-                   std::uint64_t length) override {
-    if (url != url_) {
-      url_ = url;
+  Status add_range(std::uint64_t chunk, const ReferencedRange& range) override {
+    if (range.url != url_) {
+      url_ = range.url;
       url_text_.clear();
-      text::append_json_string(encoded(url), url_text_);
+      text::append_json_string(encoded(url_), url_text_);
     }
-    return add(chunk, fmt::format("[{},{},{}]", url_text_, offset, length));
+    return add(chunk, fmt::format("[{},{},{}]", url_text_, range.offset, range.length));
   }
   Status add_bytes(std::uint64_t chunk, std::string_view bytes) override {
     return add(chunk, view::base64_text(as_bytes(bytes)));
   }
-  void end_array(bool kept) override {
+  Status end_array(bool kept) override {
     array_ = nullptr;
-    if (kept) return;
+    if (kept) return {};
     buffer_.clear();
     out_.cut(begin_);
     first_ = first_before_;
+    return {};
   }
 
   Status end(const ReferenceSummary& summary) {

@@ -11,10 +11,10 @@
 #include "../core/states.h"
 #include "../objects/tree_text.h"
 #include "../views/virtual_directories.h"
+#include "../zarr/zarr_store.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/view/parquet_rows.h"
 #include "references.h"
-#include "zarr_store.h"
 
 namespace h5mount::tree {
 
@@ -32,9 +32,10 @@ class ParquetPart final : public ReferenceSink {
                {"raw", ParquetRows::Kind::Bytes}},
               [&out](std::string_view bytes) { return out.append(bytes); }) {}
 
-  Status add_range(std::uint64_t, std::string_view url, std::uint64_t offset, std::uint64_t length) override {
-    return rows_.add(std::array<ParquetRows::Cell, 4>{url, static_cast<std::int64_t>(offset),
-                                                      static_cast<std::int64_t>(length), std::monostate()});
+  Status add_range(std::uint64_t, const ReferencedRange& range) override {
+    return rows_.add(std::array<ParquetRows::Cell, 4>{range.url, static_cast<std::int64_t>(range.offset),
+                                                      static_cast<std::int64_t>(range.length),
+                                                      std::monostate()});
   }
   Status add_bytes(std::uint64_t, std::string_view bytes) override {
     return rows_.add(
@@ -68,7 +69,8 @@ struct KeptPlan {
 // That of the newest snapshot, made once.
 Result<ReferencePlanPtr> plan_of(const ServedFilePtr& file, RequestBudget& budget) {
   const auto make = [&]() -> Result<ReferencePlanPtr> {
-    H5_ASSIGN(ReferencePlan made, plan_references(file, budget));
+    ReferenceSink sink;  // the plan has no bytes
+    H5_ASSIGN(ReferencePlan made, plan_references(file, ReferencesForm::Parquet, sink, budget));
     H5_TRY(file->followed().confirm_unchanged());
     return std::make_shared<const ReferencePlan>(std::move(made));
   };
@@ -148,7 +150,7 @@ class ParquetReferencesDirectory : public Node {
     const Planned here = find_planned(*plan, path_);
     std::string path = below(shown);
     if (here.array != nullptr) {
-      const auto part = part_number(shown, here.array->held_before.size());
+      const auto part = part_number(shown, here.array->parts.size());
       if (!part) return fail(no_entry());
       return make_tree_text_file(
           setup_, name_of(path), "application/vnd.apache.parquet",
@@ -171,7 +173,7 @@ class ParquetReferencesDirectory : public Node {
     }
     const Planned here = find_planned(*plan, path_);
     if (here.array != nullptr)
-      for (std::uint64_t part = 0; part < here.array->held_before.size(); ++part)
+      for (std::uint64_t part = 0; part < here.array->parts.size(); ++part)
         out->add(part_name(part), NodeType::File);
     const std::size_t own = path_.empty() ? 0 : path_.size() + 1;
     std::string_view last;
@@ -198,9 +200,9 @@ class ParquetReferencesDirectory : public Node {
                             TreeText& out, RequestBudget& budget) {
     H5_ASSIGN(const ReferencePlanPtr plan, plan_of(file, budget));
     const ReferencePlan::Array* const array = find_planned(*plan, path).array;
-    if (array == nullptr || part >= array->held_before.size()) return fail(no_entry());
+    if (array == nullptr || part >= array->parts.size()) return fail(no_entry());
     ParquetPart form(out);
-    H5_TRY(write_planned_part(file, *array, part, form, budget));
+    H5_TRY(write_planned_part(file, *plan, *array, static_cast<std::size_t>(part), form, budget));
     return form.finish();
   }
 

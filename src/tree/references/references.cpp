@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <unordered_map>
 
 #include "../objects/attribute_values.h"
-#include "followed_variable.h"
+#include "../zarr/followed_variable.h"
+#include "../zarr/zarr_store.h"
 #include "h5mount/base/limits.h"
-#include "h5mount/base/uri.h"
+#include "h5mount/base/utf8.h"
 #include "h5mount/io/remarks.h"
 #include "h5mount/view/reference.h"
-#include "zarr_store.h"
 
 namespace h5mount::tree {
 
@@ -28,16 +29,29 @@ bool says_nothing(const Error& error) {
   return is_momentary(error) || error.code() == ErrorCode::Stale;
 }
 
-bool is_url(std::string_view name) {
-  return name.find("://") != std::string_view::npos;
-}
-
-std::string directory_of(const std::string& name) {
-  return name.substr(0, name.rfind('/') + 1);
-}
-
 bool has_json_name(const std::string& path) {
   return path.contains(".json");
+}
+
+// Which chunks of an array are a part: so many, from each multiple of `within` on.
+struct PartRule {
+  std::uint64_t chunks, within;
+  std::uint64_t behind(std::uint64_t begin) const {
+    return std::min(begin + chunks, (begin / within + 1) * within);
+  }
+};
+// Of Icechunk a box of the grid: places along one axis with all of the axes behind it.
+PartRule part_rule(ReferencesForm form, std::span<const std::uint64_t> grid, std::size_t names) {
+  constexpr std::uint64_t kMost = ReferencePlan::kPartChunks;
+  if (form != ReferencesForm::Icechunk) return {kMost, std::numeric_limits<std::uint64_t>::max() / 2};
+  const std::uint64_t most = std::max<std::uint64_t>(kMost / names, 1);
+  std::uint64_t inner = 1;
+  for (std::size_t axis = grid.size(); axis-- > 0;) {
+    const std::uint64_t extent = std::max<std::uint64_t>(grid[axis], 1);
+    if (extent > most / inner) return {most / inner * inner, extent * inner};
+    inner *= extent;
+  }
+  return {inner, inner};
 }
 
 // Why fsspec or GDAL do not accept an array, or the whole store for its sake, in Parquet; empty: they do.
@@ -52,42 +66,46 @@ std::string json_only(const std::string& path, const view::ZarrArray& array) {
 // Walks a file's store and hands its references to a sink.
 class ReferencesWriter {
  public:
-  ReferencesWriter(const ServedFilePtr& file, ReferenceSink& sink, RequestBudget& budget)
+  ReferencesWriter(const ServedFilePtr& file, ReferencesForm form, ReferenceSink& sink, RequestBudget& budget)
       : file_(file),
+        form_(form),
+        encoding_(form == ReferencesForm::Icechunk ? view::ZarrEncoding::StoredVersion3
+                                                   : view::ZarrEncoding::Stored),
         options_(file->context().options.references),
         sink_(sink),
         budget_(budget),
+        files_(options_, file->file()->path),
         charge_(file->context().environment.cache->no_charge()) {}
 
   Result<ReferenceSummary> run() {
     H5_TRY(write_all());
+    summary_.files = files_.take();
     return std::move(summary_);
   }
 
   Result<ReferencePlan> plan() {
     ReferencePlan out;
     plan_ = &out;
-    in_parts_ = true;
+    out.form = form_;
     H5_TRY(write_all());
     for (std::size_t i = 0; i < out.arrays.size(); ++i)
       for (const std::string& path : out.arrays[i].paths) out.paths.push_back({path, i});
     std::ranges::sort(out.paths, {}, &ReferencePlan::Path::path);
+    summary_.files = files_.take();
     out.summary = std::move(summary_);
     out.charge = std::move(charge_);
     return out;
   }
 
   Status write_metadata_of(const ReferencePlan& plan) {
-    in_parts_ = true;
     described_ = &plan;
     return walk();
   }
 
-  Status write_part(const ReferencePlan::Array& planned, std::uint64_t part) {
+  Status write_part(const ReferencePlan::Array& planned, std::size_t part) {
     H5_ASSIGN(const view::ReferencedArray array, referenced(planned.dataset, planned.place));
-    held_bytes_ = planned.held_before[static_cast<std::size_t>(part)];
-    constexpr std::uint64_t kChunks = ReferencePlan::kPartChunks;
-    return write_chunks(array, part * kChunks, (part + 1) * kChunks, planned.paths);
+    held_bytes_ = planned.parts[part].held_before;
+    return write_chunks(array, planned.parts[part].begin, planned.end_of(part), planned.paths);
   }
 
  private:
@@ -103,31 +121,36 @@ class ReferencesWriter {
   Status walk() {
     const auto visit = [&](const WalkedObject& walked) { return visit_object(walked); };
     const auto omitted = [&](const std::string& path, const std::string& why) { leave_out(path, why); };
-    H5_TRY(walk_store(file_, view::ZarrEncoding::Stored, visit, omitted, budget_));
+    H5_TRY(walk_store(file_, encoding_, visit, omitted, budget_));
     for (const std::uint64_t address : order_) H5_TRY(write_named(address, arrays_.at(address)));
     return {};
   }
 
   Status write_all() {
     const auto& source = *file_->followed().source();
-    if (const auto place = source.place_of(0, 0)) (void)file_number(*place->file);
+    if (const auto place = source.place_of(0, 0)) (void)files_.find(*place->file);
     salvaged_ = io::remarks_of(&source) != nullptr;
     return walk();
   }
 
-  Status visit_object(const WalkedObject& walked) {
-    if (in_parts_ && has_json_name(walked.path)) return {};
-    if (walked.array == nullptr) {
-      const std::string prefix = walked.path.empty() ? "" : walked.path + "/";
-      H5_TRY(sink_.add_metadata(prefix + ".zgroup", kZgroupText));
-      const auto attributes = zattrs_text(subject(walked.object, nullptr), budget_);
-      if (attributes) return sink_.add_metadata(prefix + ".zattrs", *attributes);
-      H5_TRY(budget_.check());
-      if (says_nothing(attributes.error())) return fail(attributes.error());
-      leave_out(prefix + ".zattrs", attributes.error().text());
-      return {};
+  Status visit_object(const WalkedObject& shown) {
+    if (form_ == ReferencesForm::Icechunk && !is_utf8(shown.path)) {
+      const std::string path = version3_key(shown.path);
+      return visit_named({path, shown.object, shown.group, shown.array});
     }
+    return visit_named(shown);
+  }
+
+  Status visit_named(const WalkedObject& walked) {
+    if (form_ == ReferencesForm::Parquet && has_json_name(walked.path)) return {};
     constexpr std::size_t kOverhead = 200;
+    if (walked.array == nullptr) {
+      if (plan_ != nullptr && form_ == ReferencesForm::Icechunk) {
+        H5_TRY(charge_.resize(charge_.bytes() + walked.path.size() + kOverhead));
+        plan_->groups.push_back(walked.path);
+      }
+      return write_group(walked);
+    }
     const std::uint64_t address = walked.object.object.address;
     const bool only_link = walked.object.object.header->reference_count <= 1;
     if (!only_link || plan_ != nullptr)
@@ -139,6 +162,22 @@ class ReferencesWriter {
     if (first) order_.push_back(address);
     at->second.paths.push_back(walked.path);
     at->second.places.push_back(*walked.array);
+    return {};
+  }
+
+  Status write_group(const WalkedObject& group) {
+    const std::string prefix = group.path.empty() ? "" : group.path + "/";
+    const ZarrSubject shown = subject(group.object, nullptr);
+    if (form_ == ReferencesForm::Icechunk) {
+      H5_ASSIGN(const std::string text, zarr_json_text(shown, budget_));
+      return sink_.add_metadata(prefix + "zarr.json", text);
+    }
+    H5_TRY(sink_.add_metadata(prefix + ".zgroup", kZgroupText));
+    const auto attributes = zattrs_text(shown, budget_);
+    if (attributes) return sink_.add_metadata(prefix + ".zattrs", *attributes);
+    H5_TRY(budget_.check());
+    if (says_nothing(attributes.error())) return fail(attributes.error());
+    leave_out(prefix + ".zattrs", attributes.error().text());
     return {};
   }
 
@@ -155,22 +194,41 @@ class ReferencesWriter {
   }
 
   ZarrSubject subject(const OpenedObject& object, const ArrayPlace* place) const {
-    return {file_, object, place, view::ZarrEncoding::Stored};
+    return {file_, object, place, encoding_};
   }
 
   // An array that cannot be read is left out; an error that says nothing of it ends the walk.
   Status write_array(std::uint64_t address, const Named& named) {
-    const ReferenceSummary before = counts();
+    const std::array before = {summary_.direct, summary_.held, summary_.served};
     const std::uint64_t held_before = held_bytes_;
     const Status done = write_whole(address, named);
     if (done) return done;
     H5_TRY(budget_.check());
     if (says_nothing(done.error()) || sink_failed_) return done;
-    summary_.direct = before.direct, summary_.held = before.held, summary_.served = before.served;
+    std::tie(summary_.direct, summary_.held, summary_.served) = std::tuple_cat(before);
     held_bytes_ = held_before;
     leave_out(named, refused_.empty() ? done.error().text() : refused_);
     refused_.clear();
     return {};
+  }
+
+  // Why the form, with its readers, does not take an array; empty: it does.
+  std::string unfit(const std::string& path, const view::ZarrArray& array) const {
+    constexpr std::uint64_t kMostPlaces = std::numeric_limits<std::uint32_t>::max();
+    if (form_ == ReferencesForm::Parquet) return json_only(path, array);
+    if (form_ == ReferencesForm::Icechunk &&
+        std::ranges::any_of(array.grid(), [](std::uint64_t extent) { return extent > kMostPlaces; }))
+      return "Icechunk counts no more than 2^32 chunks along a dimension";
+    return {};
+  }
+
+  // What the other forms lack.
+  void note_unfit(const view::ZarrArray& array, const object::DatasetDescription& dataset, Paths paths) {
+    const auto version3 = view::zarr_type(*dataset.type, view::ZarrEncoding::StoredVersion3);
+    for (const std::string& path : paths) {
+      if (std::string why = json_only(path, array); !why.empty()) note(path, why, summary_.json_only);
+      if (!version3) note(path, version3.error().text(), summary_.no_icechunk);
+    }
   }
 
   static LinkPlace link_place(const ArrayPlace& place) {
@@ -181,7 +239,8 @@ class ReferencesWriter {
     FollowedVariable variable(file_, address, place);
     H5_ASSIGN(const DataStatePtr state, variable.newest(budget_));
     return view::ReferencedArray::of({state->reader, file_->value_environment(file_->metadata()),
-                                      file_->context().environment, file_->file()});
+                                      file_->context().environment, file_->file()},
+                                     encoding_);
   }
 
   Status write_whole(std::uint64_t address, const Named& named) {
@@ -196,24 +255,23 @@ class ReferencesWriter {
         file_->followed().source()->size() * limits::kRequestStepsPerFileByte / 4 / kStepsPerReference;
     if (count > most / named.paths.size())
       return refuse("more chunks than references of such a file can be of");
-    if (std::string why = json_only("", array.array()); in_parts_ && !why.empty())
-      return refuse(std::move(why));
+    if (std::string why = unfit("", array.array()); !why.empty()) return refuse(std::move(why));
     // Before any is made: chunks are of one size, but for texts.
     if (array.rule().all_made() && !by_server() && count > 0 && !array.array().type().variable_strings) {
       H5_ASSIGN(const view::ComputedFilePtr first, array.made(0, budget_));
       if (count > room(named.paths) / std::max<std::uint64_t>(first->size(), 1)) return refuse_held(array);
     }
     H5_TRY(of_sink(sink_.begin_array(named.paths, array.array())));
-    held_before_.clear();
+    parts_.clear();
     Status done = write_chunks(array, 0, count, named.paths);
     if (done) done = write_metadata(address, named);
-    sink_.end_array(done.has_value());
+    const Status ended = of_sink(sink_.end_array(done.has_value()));
     if (!done) return done;
+    H5_TRY(ended);
     if (plan_ != nullptr)
       plan_->arrays.push_back(
-          {address, named.paths, link_place(named.places.front()), std::move(held_before_)});
-    for (const std::string& path : named.paths)
-      if (std::string why = json_only(path, array.array()); !why.empty()) note(path, why, summary_.json_only);
+          {address, named.paths, link_place(named.places.front()), count, std::move(parts_)});
+    if (form_ == ReferencesForm::Json) note_unfit(array.array(), array.dataset(), named.paths);
     return {};
   }
 
@@ -223,10 +281,16 @@ class ReferencesWriter {
     const bool decoded = array.rule().form == view::ReferenceForm::Decoded;
     std::array<std::string, 3> constants;
     std::array<std::optional<std::uint64_t>, 3> sizes;  // of the chunks that are constant, not compressed
+    const PartRule rule = part_rule(form_, array.array().grid(), paths.size());
+    std::uint64_t next_part = 0;
     const auto visit = [&](const view::ReferencedChunk& chunk) -> Status {
       H5_TRY(budget_.spend(kStepsPerReference * paths.size()));
-      if (plan_ != nullptr && chunk.number % ReferencePlan::kPartChunks == 0)
-        held_before_.push_back(held_bytes_);
+      if (plan_ != nullptr && chunk.number == next_part) {
+        next_part = std::min(rule.behind(chunk.number), end);
+        H5_TRY(charge_.resize(charge_.bytes() + sizeof(ReferencePlan::Part)));
+        parts_.push_back({chunk.number, held_bytes_});
+        H5_TRY(of_sink(sink_.begin_part(next_part - chunk.number)));
+      }
       if (chunk.file != nullptr) return add_range(chunk, paths);
       if (chunk.constant != view::ReferencedChunk::kNone) {
         std::string& bytes = constants[chunk.constant];
@@ -255,11 +319,16 @@ class ReferencesWriter {
     for (std::size_t i = 0; i < named.paths.size(); ++i) {
       const ZarrSubject array = subject(*object, &named.places[i]);
       if (is_scale || of != array.array->group.get()) {
-        H5_ASSIGN(text, zarray_text(array, budget_));
+        H5_ASSIGN(text, form_ == ReferencesForm::Icechunk ? zarr_json_text(array, budget_)
+                                                          : zarray_text(array, budget_));
         H5_ASSIGN(attributes, zattrs_text(array, budget_));
       }
       of = array.array->group.get();
       H5_TRY(budget_.spend(attributes.size()));
+      if (form_ == ReferencesForm::Icechunk) {
+        H5_TRY(of_sink(sink_.add_metadata(named.paths[i] + "/zarr.json", text)));
+        continue;
+      }
       H5_TRY(of_sink(sink_.add_metadata(named.paths[i] + "/.zarray", text)));
       H5_TRY(of_sink(sink_.add_metadata(named.paths[i] + "/.zattrs", attributes)));
     }
@@ -267,10 +336,11 @@ class ReferencesWriter {
   }
 
   Status add_range(const view::ReferencedChunk& chunk, Paths paths) {
-    const auto number = file_number(*chunk.file);
-    if (!number) return refuse("its bytes are in a file outside of the directory that url= stands for");
+    const ReferencedFile* const file = files_.find(*chunk.file);
+    if (file == nullptr)
+      return refuse("its bytes are in a file outside of the directory that url= stands for");
     summary_.direct += paths.size();
-    return of_sink(sink_.add_range(chunk.number, summary_.files[*number].url, chunk.offset, chunk.length));
+    return of_sink(sink_.add_range(chunk.number, {file->url, chunk.offset, chunk.length, file}));
   }
 
   Status add_bytes(std::uint64_t chunk, std::string_view bytes, Paths paths) {
@@ -291,6 +361,12 @@ class ReferencesWriter {
                               : why + ", and more than may be held inside");
   }
 
+  // Whether the chunks of both versions of Zarr have the same bytes.
+  static bool same_bytes_in_versions(const view::ReferencedArray& array) {
+    const auto version2 = view::zarr_type(*array.dataset().type, view::ZarrEncoding::Stored);
+    return version2 && version2->segments == array.array().type().segments;
+  }
+
   // A chunk that no file holds as the readers take it.
   Status add_made(const view::ReferencedArray& array, std::uint64_t chunk, bool decoded, Paths paths) {
     H5_ASSIGN(const view::ComputedFilePtr made, array.made(chunk, budget_));
@@ -308,52 +384,14 @@ class ReferencesWriter {
 
   Status add_served(const view::ReferencedArray& array, std::uint64_t chunk, std::uint64_t size,
                     Paths paths) {
-    std::string url = with_slash(options_.server);
-    if (!options_.root.empty()) {  // a server of many files shows each at its path
-      const auto below = below_root(file_->file()->path);
-      if (!below) return refuse("the file is not in the directory that the server serves");
-      url += encode_path(*below) + "/";
-    }
-    url += ".h5/stored.zarr/" + encode_path(paths.front() + "/" + array.array().chunk_name(chunk));
+    if (form_ == ReferencesForm::Icechunk && !same_bytes_in_versions(array))
+      return refuse("its chunks at the server are of another form than version 3 of Zarr has");
+    const std::string& path = paths.front();
+    const auto url = files_.url_at_server((form_ == ReferencesForm::Icechunk ? version2_path(path) : path) +
+                                          "/" + array.array().chunk_name(chunk));
+    if (!url) return refuse("the file is not in the directory that the server serves");
     summary_.served += paths.size();
-    return of_sink(sink_.add_range(chunk, url, 0, size));
-  }
-
-  // The place in `files` of one that holds chunks; nullopt if it has no URL.
-  std::optional<std::size_t> file_number(const io::ByteSource& file) {
-    std::string name = file.name();
-    const auto known = numbers_.find(name);
-    if (known != numbers_.end()) return known->second;
-    const auto url = url_of(name);
-    if (!url) return std::nullopt;
-    // A stamp is taken of what is open; that it is asked for changes nothing that others see.
-    auto& state = const_cast<io::ByteSource&>(file).state();
-    const auto stamp = state.stamp();
-    summary_.files.push_back(
-        {*url, file.size(), stamp ? std::max<std::int64_t>(stamp->modified, 0) : 0, state.entity_tag()});
-    return numbers_.emplace(std::move(name), summary_.files.size() - 1).first->second;
-  }
-
-  std::optional<std::string> url_of(const std::string& name) const {
-    if (options_.url.empty()) return name;
-    const auto below = below_root(name);
-    if (!below) return std::nullopt;
-    return with_slash(options_.url) + (is_url(name) ? *below : encode_path(*below));
-  }
-
-  // The path of a file from the directory that is the source; nullopt if it is elsewhere.
-  std::optional<std::string> below_root(const std::string& name) const {
-    const std::string& path = file_->file()->path;
-    const std::string root =
-        options_.root.empty() ? directory_of(path.empty() ? name : path) : with_slash(options_.root);
-    // Names in a file may lead out of the directory.
-    const std::string plain = name.starts_with('/') ? without_dot_segments(name) : name;
-    return plain.starts_with(root) ? std::optional(plain.substr(root.size())) : std::nullopt;
-  }
-
-  static std::string with_slash(std::string text) {
-    if (!text.ends_with('/')) text += '/';
-    return text;
+    return of_sink(sink_.add_range(chunk, {*url, 0, size}));
   }
 
   // A form that cannot hold all of an array's references may hold those of the others.
@@ -378,98 +416,48 @@ class ReferencesWriter {
       ++summary_.more;
   }
 
-  ReferenceSummary counts() const { return {summary_.direct, summary_.held, summary_.served, {}, {}, 0, {}}; }
-
   const ServedFilePtr& file_;
+  const ReferencesForm form_;
+  const view::ZarrEncoding encoding_;
   const ReferenceOptions& options_;
   ReferenceSink& sink_;
   RequestBudget& budget_;
+  ReferencedFiles files_;
   cache::BlockCache::Charge charge_;
   std::unordered_map<std::uint64_t, Named> arrays_;  // with several links, by the address of the dataset
   std::vector<std::uint64_t> order_;
-  std::map<std::string, std::size_t> numbers_;  // of files, by their names
   ReferenceSummary summary_;
   std::uint64_t held_bytes_ = 0;
   std::size_t noted_bytes_ = 0;
-  bool in_parts_ = false;  // for the form of many files
   bool salvaged_ = false;
   ReferencePlan* plan_ = nullptr;             // that is being made
   const ReferencePlan* described_ = nullptr;  // whose metadata are being written
-  std::vector<std::uint64_t> held_before_;
+  std::vector<ReferencePlan::Part> parts_;
   std::string refused_;  // why the array that is being written is left out, if not for an error
   bool sink_failed_ = false;
 };
 
 }  // namespace
 
-std::string ReferenceSummary::text() const {
-  constexpr std::size_t kRest = 200;
-  std::string out = fmt::format(R"({{"direct":{},"inline":{},"served":{})", direct, held, served);
-  std::uint64_t cut = more;
-  const auto append_map = [&](std::string_view name, const std::vector<LeftOut>& of) {
-    out.append(",\"").append(name).append("\":{");
-    bool first = true;
-    for (const LeftOut& one : of) {
-      std::string member(first ? "" : ",");
-      text::append_json_string(one.path, member);
-      member += ':';
-      text::append_json_string(one.why, member);
-      if (out.size() + member.size() + kRest > kMaxXattrBytes) {
-        ++cut;
-        continue;
-      }
-      first = false;
-      out += member;
-    }
-    out += '}';
-  };
-  append_map("left_out", left_out);
-  append_map("json_only", json_only);
-  if (cut > 0) out += fmt::format(R"(,"more":{})", cut);
-  return out + "}";
-}
-
-std::string ReferenceSummary::files_text() const {
-  std::string out = "[";
-  for (const File& file : files) {
-    if (out.size() > 1) out += ',';
-    out += R"({"url":)";
-    text::append_json_string(file.url, out);
-    out += fmt::format(R"(,"size":{},"mtime":{}.{:09},"etag":)", file.size, file.modified / 1'000'000'000,
-                       file.modified % 1'000'000'000);
-    if (file.entity_tag.empty())
-      out += "null";
-    else
-      text::append_json_string(file.entity_tag, out);
-    out += '}';
-  }
-  return out + "]";
-}
-
 Result<ReferenceSummary> write_references(const ServedFilePtr& file, ReferenceSink& sink,
                                           RequestBudget& budget) {
-  return ReferencesWriter(file, sink, budget).run();
+  return ReferencesWriter(file, ReferencesForm::Json, sink, budget).run();
 }
 
-Result<ReferencePlan> plan_references(const ServedFilePtr& file, RequestBudget& budget) {
-  ReferenceSink sink;  // a plan has no bytes
-  return ReferencesWriter(file, sink, budget).plan();
+Result<ReferencePlan> plan_references(const ServedFilePtr& file, ReferencesForm form, ReferenceSink& sink,
+                                      RequestBudget& budget) {
+  return ReferencesWriter(file, form, sink, budget).plan();
 }
 
 Status write_planned_metadata(const ServedFilePtr& file, const ReferencePlan& plan, ReferenceSink& sink,
                               RequestBudget& budget) {
-  return ReferencesWriter(file, sink, budget).write_metadata_of(plan);
+  return ReferencesWriter(file, plan.form, sink, budget).write_metadata_of(plan);
 }
 
-Status write_planned_part(const ServedFilePtr& file, const ReferencePlan::Array& array, std::uint64_t part,
-                          ReferenceSink& sink, RequestBudget& budget) {
-  return ReferencesWriter(file, sink, budget).write_part(array, part);
-}
-
-bool shows_references(const MountContext& context) {
-  const ReferenceOptions& options = context.options.references;
-  return options.may_name_paths || !options.url.empty() ||
-         is_url(context.mounted_file()->followed->source()->name());
+Status write_planned_part(const ServedFilePtr& file, const ReferencePlan& plan,
+                          const ReferencePlan::Array& array, std::size_t part, ReferenceSink& sink,
+                          RequestBudget& budget) {
+  return ReferencesWriter(file, plan.form, sink, budget).write_part(array, part);
 }
 
 }  // namespace h5mount::tree
