@@ -1,11 +1,13 @@
 """References: what fsspec and zarr-python read from the HDF5 file itself by /.h5/references.json, while
 nothing is mounted, is what h5py reads."""
 import base64
+import errno
 import glob
 import http.server
 import json
 import os
 import shutil
+import struct
 import threading
 import time
 import urllib.parse
@@ -18,6 +20,7 @@ import numpy as np
 import icechunk_references
 import parquet_references
 from mounting import MountTest, unmount
+from support.messages import change_messages
 from support.program import FSCK, H5MOUNT, run
 
 try:
@@ -329,12 +332,12 @@ class ReferencesTest(MountTest):
         self.assertEqual(len(os.listdir(mnt + ".h5/references.icechunk/manifests")), 2 + 2 * 2)
 
     def test_names_and_types_of_version_3(self):
-        struct = np.dtype([("a", ">i2"), ("b", "<f8")])
+        pair = np.dtype([("a", ">i2"), ("b", "<f8")])
         names = ("zarr.json", "__x", "...", "c", b"bad\xff", "b%ff", "\u00fc/c/0", "%41")
         with self.write() as f:
             for name in names:
                 f.create_dataset(name, data=np.arange(12), chunks=(5,))
-            f["mixed"] = np.array([(1, 2.5), (3, 4.5)], struct)
+            f["mixed"] = np.array([(1, 2.5), (3, 4.5)], pair)
             f["inner"] = np.zeros(3, np.dtype([("a", "i4", (2,))]))
         _, told = self.references()
         self.assertEqual(told["no_icechunk"], {"/inner": "members that are arrays"})
@@ -349,7 +352,7 @@ class ReferencesTest(MountTest):
         shown = {"%7Aarr.json", "%5F_x", "%2E..", "c", "bad%FF", "b%25ff", "\u00fc/c/0", "%2541", "mixed"}
         self.assertEqual(arrays, shown)
         self.assertEqual(
-            have.chunks["mixed/0"], np.array([(1, 2.5), (3, 4.5)], struct.newbyteorder("<")).tobytes()
+            have.chunks["mixed/0"], np.array([(1, 2.5), (3, 4.5)], pair.newbyteorder("<")).tobytes()
         )
         self.assertEqual(have.metadata["c"]["chunk_key_encoding"]["configuration"], {"separator": "/"})
         unmount(mnt)
@@ -357,7 +360,7 @@ class ReferencesTest(MountTest):
         huge = ("-o", "references=http://h.example/")
         with self.write() as f:
             f.create_dataset(b"\xff", (9 << 20,), "f8", chunks=(1 << 20,), compression="lzf")[:] = 1
-            f.create_dataset("mixed", (9 << 20,), struct, chunks=(1 << 20,))[0] = (1, 2.5)
+            f.create_dataset("mixed", (9 << 20,), pair, chunks=(1 << 20,))[0] = (1, 2.5)
         mnt = self.mount("f.h5", *huge)
         have = icechunk_references.refs(read)
         self.assertEqual({key.rpartition("/")[0] for key in have.chunks}, {"%FF"})
@@ -457,6 +460,37 @@ class ReferencesTest(MountTest):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
 
+    def test_a_chunk_of_more_than_4_gib(self):
+        """HDF5 2.0 has such; h5py of Debian makes a smaller one, whose extent is changed."""
+        create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        create.set_chunk((1 << 25,))
+        create.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        create.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        with self.write(libver="latest") as f:
+            space = h5py.h5s.create_simple((1 << 25,))
+            d = h5py.h5d.create(f.id, b"d", h5py.h5t.STD_I64LE, space, dcpl=create)
+            at = d.get_chunk_info(0).byte_offset
+        whole, less = struct.pack("<I", 1 << 30), struct.pack("<I", 1 << 25)
+
+        def edit(kind, flags, body):
+            if kind == 8:
+                body = b"\x05" + body[1:]  # the version that has such chunks
+            return kind, flags, body.replace(less, whole) if kind in (1, 8) else body
+
+        change_messages("f.h5", "d", edit)
+        os.truncate("f.h5", at + (8 << 30))
+        with open("f.h5", "r+b") as f:
+            f.seek(at + (5 << 30))
+            f.write(struct.pack("<q", 77))
+        references, told = self.references()
+        self.same_in_other_forms(references, told)
+        self.assertEqual(references["refs"]["d/0"], [os.path.abspath("f.h5"), at, 8 << 30])
+        with open(references["refs"]["d/0"][0], "rb") as f:
+            f.seek(at + (5 << 30))
+            self.assertEqual(struct.unpack("<q", f.read(8)), (77,))
+        shown = run(H5MOUNT, "--cat", "f.h5", "/.h5/slice/d/%d" % (5 << 27), text=False)
+        self.assertEqual(struct.unpack("<q", shown.stdout), (77,))
+
     def test_members_of_a_set(self):
         with self.write("run-%d.h5", driver="family", memb_size=8192) as f:
             f.create_dataset("d", data=np.arange(20_000), chunks=(500,))
@@ -477,6 +511,90 @@ class ReferencesTest(MountTest):
         self.assertEqual(references["refs"]["e/0"], [os.path.abspath("raw.bin"), 40, 240])
         self.same(references, "d")
         self.assertEqual(self.opened(references)["e"][:].tolist(), list(range(10, 70)))
+
+    def test_virtual_datasets_lead_to_their_sources(self):
+        """Frames of several files, stacked or one behind the other, and by numbered names."""
+        frames = np.arange(4 * 30 * 8, dtype="i4").reshape(4, 30, 8)
+        for i in range(4):
+            with self.write("part%d.h5" % i) as f:
+                options = {"compression": "gzip", "compression_opts": i + 1, "shuffle": True}
+                f.create_dataset("d", data=frames[i], chunks=(10, 8), **options)
+                f.create_dataset("flat", data=frames[i])
+                f.create_dataset("small", data=frames[i], chunks=(7, 8), compression="gzip")
+                f.create_dataset("other", data=frames[i], chunks=(10 + i, 8))
+                f.create_dataset("filled", data=frames[i], chunks=(10, 8), fillvalue=i)
+                holes = f.create_dataset("holes", (30, 8), "i4", chunks=(10, 8), compression="gzip")
+                holes[20:] = i
+        with self.write() as f:
+            for name in ("d", "flat", "small", "other", "filled", "holes"):
+                rows = h5py.VirtualLayout((120, 8), "i4")
+                stack = h5py.VirtualLayout((5, 30, 8), "i4")
+                for i in range(4):
+                    source = h5py.VirtualSource("part%d.h5" % i, name, (30, 8))
+                    rows[30 * i : 30 * i + 30] = source
+                    stack[i] = source
+                f.create_virtual_dataset("rows/" + name, rows)
+                f.create_virtual_dataset("stack/" + name, stack)  # the last one has no source
+            half = h5py.VirtualLayout((40, 8), "i4")
+            half[:20] = h5py.VirtualSource("part1.h5", "d", (30, 8))[10:]
+            half[20:] = h5py.VirtualSource("part2.h5", "d", (30, 8))[:20]
+            f.create_virtual_dataset("half", half)
+            shifted = h5py.VirtualLayout((20, 8), "i4")
+            shifted[:] = h5py.VirtualSource("part1.h5", "d", (30, 8))[5:25]
+            f.create_virtual_dataset("shifted", shifted)
+            missing = h5py.VirtualLayout((60, 8), "i4")
+            missing[:30] = h5py.VirtualSource("part0.h5", "d", (30, 8))
+            missing[30:] = h5py.VirtualSource("none.h5", "d", (30, 8))
+            f.create_virtual_dataset("missing", missing, fillvalue=0)
+        references, told = self.references()
+        self.same_in_other_forms(references, told)
+        through = {"rows/d", "rows/flat", "rows/holes", "half", "missing"}
+        through |= {"stack/" + name for name in ("d", "flat", "small", "holes")}
+        names = [key[: -len("/.zarray")] for key in references["refs"] if key.endswith("/.zarray")]
+        self.same(references, *names)
+        ranges = {name for name in names if "range" in self.kinds(references, name).values()}
+        self.assertEqual(ranges, through)
+        self.assertEqual(json.loads(references["refs"]["stack/d/.zarray"])["chunks"], [1, 10, 8])
+        url, at, length = references["refs"]["rows/d/4.0"]
+        self.assertEqual(url, os.path.abspath("part1.h5"))
+        with h5py.File("part1.h5", "r") as f:
+            chunk = f["d"].id.get_chunk_info(1)
+            self.assertEqual((at, length), (chunk.byte_offset, chunk.size))
+        _, told = self.references("f.h5", "-o", "references=direct")
+        self.assertEqual(
+            told["left_out"],
+            {
+                "/rows/small": "a virtual dataset (part0.h5: its part does not begin and end at chunks)",
+                "/rows/other": "a virtual dataset (part1.h5: chunks of another shape)",
+                "/stack/other": "a virtual dataset (part1.h5: chunks of another shape)",
+                "/rows/filled": "a virtual dataset (part1.h5: another fill value)",
+                "/stack/filled": "a virtual dataset (part1.h5: another fill value)",
+                "/shifted": "a virtual dataset (part1.h5: a part that begins in a chunk)",
+            },
+        )
+
+    def test_parts_of_virtual_datasets_are_of_one_state(self):
+        """A source that comes later makes other chunks of them: what was begun is refused."""
+        with self.write("next.h5") as f:
+            f.create_dataset("d", data=np.arange(40), chunks=(10,))
+        with self.write() as f:
+            layout = h5py.VirtualLayout((40,), "i8")
+            layout[:] = h5py.VirtualSource("source.h5", "d", (40,))
+            f.create_virtual_dataset("d", layout)
+        place = self.mount("-o", "reload", "f.h5") + ".h5/references.parq/"
+        with open(place + ".zmetadata") as f:
+            self.assertEqual(json.load(f)["metadata"]["d/.zarray"]["chunks"], [40])
+        os.rename("next.h5", "source.h5")
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                with open(place + "d/refs.0.parq", "rb") as f:
+                    self.assertEqual(len(list(parquet_references.rows_of(f.read()))), 1)
+            except OSError as error:
+                self.assertEqual(error.errno, errno.ESTALE)
+                break
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.2)
 
     def test_url_is_not_left_by_dots(self):
         os.makedirs("in")

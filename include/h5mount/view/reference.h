@@ -44,12 +44,16 @@ std::string base64_text(ByteSpan bytes);
 // The references of one state of a dataset.
 class ReferencedArray {
  public:
-  // `source`: the dataset as the store shows it. Fails as ZarrArray::of does.
-  static Result<ReferencedArray> of(ViewInput source, ZarrEncoding encoding);
+  // `source`: the dataset as the store shows it. Fails as ZarrArray::of does. Opens the sources of a virtual
+  // dataset.
+  static Result<ReferencedArray> of(ViewInput source, ZarrEncoding encoding, RequestBudget& budget);
 
   const ZarrArray& array() const { return array_; }
   const ReferenceRule& rule() const { return rule_; }
+  // With the chunks of the sources if they are those of a virtual dataset: the array is then another one than
+  // that of the store, whose grid does not depend on them.
   const object::DatasetDescription& dataset() const { return source_.reader->description(); }
+  bool of_sources() const { return of_sources_; }
 
   // Visits the chunks [begin, end), cut at the array's end, in the order of their numbers; reads the index,
   // and no data. An error of a visit ends the walk and is returned.
@@ -71,6 +75,7 @@ class ReferencedArray {
   ViewInput source_;
   ZarrArray array_;
   ReferenceRule rule_;
+  bool of_sources_ = false;
   std::uint64_t chunk_bytes_ = 0;  // as stored, without filters
 };
 

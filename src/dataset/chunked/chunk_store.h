@@ -83,6 +83,7 @@ class ChunkStore {
   // True if the stored bytes are the decoded ones: chunk_bytes at record.address of `source`.
   bool stored_plain(std::uint64_t chunk, const chunk::ChunkRecord& record) const;
   const io::ByteSource& source() const { return *source_; }
+  const std::shared_ptr<io::ByteSource>& shared_source() const { return source_; }
   // Appends stored bytes of a chunk: the file's own pages if they are mapped.
   Status append_stored(std::uint64_t chunk, const chunk::ChunkRecord& record, std::uint64_t offset,
                        std::uint64_t length, Pieces& out) const;

@@ -27,7 +27,6 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
                     RequestBudget& budget) const override;
   Result<Stored> find_stored(std::uint64_t chunk) const override;
   Status find_stored_run(std::uint64_t first, std::span<Stored> out) const override;
-  const io::ByteSource& source() const override { return blocks_->store().source(); }
   Status read_stored(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
                      Pieces& out) const override;
   Status verify_stored(std::uint64_t chunk) const override;

@@ -6,7 +6,7 @@
 namespace h5mount::dataset {
 
 const StoredChunks* stored_chunks_of(const DatasetReader& reader) {
-  return dynamic_cast<const ChunkedReader*>(&reader);
+  return dynamic_cast<const StoredChunks*>(&reader);
 }
 
 namespace {
@@ -15,7 +15,7 @@ StoredChunks::Stored stored_as(const ChunkStore& store, std::uint64_t chunk,
                                const chunk::ChunkRecord& record) {
   if (!record.allocated()) return {};
   const bool filtered = !store.filtered() || (record.filter_mask == 0 && !store.stored_plain(chunk, record));
-  return {record.stored_size, filtered, record.address};
+  return {record.stored_size, filtered, record.address, store.shared_source()};
 }
 
 }  // namespace

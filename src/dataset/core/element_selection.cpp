@@ -51,6 +51,17 @@ Result<ElementSelection> ElementSelection::make(const format::Selection& selecti
   return made;
 }
 
+std::optional<ElementSelection::Box> ElementSelection::box() const {
+  if (!product_ || axes_.size() != dims_.size()) return std::nullopt;
+  Box out;
+  for (const Axis& axis : axes_) {
+    if (axis.run_from(0) != axis.length) return std::nullopt;
+    out.start.push_back(axis.start);
+    out.extent.push_back(axis.length);
+  }
+  return out;
+}
+
 Status ElementSelection::make_product(const format::Selection& s, std::optional<Clip> clip) {
   product_ = true;
   count_ = 1;
@@ -103,8 +114,24 @@ Status ElementSelection::make_points(const format::Selection& s) {
   return {};
 }
 
+// One block, as libhdf5 writes every box for its own early versions.
+Status ElementSelection::make_block(const format::Selection& s) {
+  const std::size_t rank = dims_.size();
+  format::Selection box;
+  box.start.assign(s.blocks.begin(), s.blocks.begin() + static_cast<std::ptrdiff_t>(rank));
+  box.count.assign(rank, 1);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::uint64_t end = s.blocks[rank + i];
+    if (box.start[i] > end || end >= dims_[i]) return fail(invalid("blocks", end, "outside the extent"));
+    box.block.push_back(end - box.start[i] + 1);
+  }
+  box.stride = box.block;
+  return make_product(box, {});
+}
+
 Status ElementSelection::make_blocks(const format::Selection& s) {
   const std::size_t rank = dims_.size();
+  if (s.blocks.size() == 2 * rank) return make_block(s);
   for (std::size_t at = 0; at + 2 * rank <= s.blocks.size(); at += 2 * rank) {
     const std::uint64_t* const start = &s.blocks[at];
     const std::uint64_t* const end = start + rank;

@@ -31,6 +31,12 @@ class ElementSelection {
   // A linear range [begin, end) outside of which nothing is selected.
   void bounds(std::uint64_t& begin, std::uint64_t& end) const;
 
+  // Where it is one box, that box.
+  struct Box {
+    std::vector<std::uint64_t> start, extent;
+  };
+  std::optional<Box> box() const;
+
   // Visits the runs of selected elements within the linear range [begin, end), ascending: visit(linear,
   // length, ordinal) -> bool.
   template <class Visit>
@@ -66,6 +72,7 @@ class ElementSelection {
 
   Status make_product(const format::Selection& selection, std::optional<Clip> clip);
   Status make_points(const format::Selection& selection);
+  Status make_block(const format::Selection& selection);
   Status make_blocks(const format::Selection& selection);
   bool first_row(std::uint64_t linear, std::vector<std::uint64_t>& position) const;
   bool next_row(std::span<std::uint64_t> position) const;

@@ -55,6 +55,7 @@ VirtualReader::VirtualReader(const ReadEnvironment& environment, object::OpenedF
       sources_(std::move(sources)),
       mappings_(std::move(mappings)),
       charge_(std::move(charge)),
+      cache_(environment.cache),
       readahead_(environment.cache, environment.workers, environment.counters, kUnitBytes,
                  divide_up(size(), kUnitBytes)) {
   for (const Part& part : mappings_.kept())
@@ -284,6 +285,51 @@ Status VirtualReader::read_part(const Part& part, std::uint64_t first, std::uint
   });
 }
 
+// What a numbered source shows.
+Result<ElementSelection> VirtualReader::block_of(const Part& part, std::uint64_t number) const {
+  format::Selection block = part.mapping.view;
+  const std::size_t d = *part.view_unlimited;
+  block.start[d] += number * block.stride[d];
+  block.count[d] = 1;
+  return ElementSelection::make(block, description().space.dims);
+}
+
+Status VirtualReader::for_each_piece(const VisitPiece& visit, RequestBudget& budget) const {
+  for (const Mappings::Entry& entry : mappings_.entries()) {
+    const Part* const kept = mappings_.kept_part(entry);
+    if (kept == nullptr) {
+      H5_ASSIGN(const Part part, mappings_.unpack(entry, description().space.dims));
+      H5_TRY(visit(part.mapping.file, part.mapping.dataset, *part.view, part.mapping.source, {}));
+    } else if (!kept->numbered) {
+      std::optional<ElementSelection::Clip> clip;
+      if (kept->source_unlimited) clip = {*kept->source_unlimited, kept->slices};
+      H5_TRY(visit(kept->mapping.file, kept->mapping.dataset, *kept->view, kept->mapping.source, clip));
+    } else {
+      for (std::uint64_t i = 0; kept->view_unlimited && i < kept->blocks; ++i) {
+        H5_TRY(budget.spend(limits::kStepsPerSourceRead));
+        H5_ASSIGN(const auto block, block_of(*kept, i));
+        H5_TRY(visit(numbered_name(kept->mapping.file, i), numbered_name(kept->mapping.dataset, i), block,
+                     kept->mapping.source, {}));
+      }
+    }
+  }
+  return {};
+}
+
+Result<bool> VirtualReader::same_elements(const VirtualSources::Source& source) const {
+  const object::DatasetDescription& from = source.reader->description();
+  if (from.element_size != description().element_size) return false;
+  const auto conversion = TypeConversion::make(from.type, description().type, heap_move(source));
+  if (!conversion && conversion.error().code() != ErrorCode::UnsupportedFeature)
+    return fail(conversion.error());
+  return conversion && (*conversion)->identity();
+}
+
+Status VirtualReader::use_source(const std::string& file, const std::string& dataset, RequestBudget& budget,
+                                 const std::function<Status(const DatasetReader&)>& use) const {
+  return read_source(file, dataset, budget, [&](const auto& source) { return use(*source.reader); });
+}
+
 Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::uint64_t count,
                                     MutableByteSpan out, RequestBudget& budget) const {
   if (!part.view_unlimited || part.blocks == 0) return {};
@@ -302,10 +348,7 @@ Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::
     if (low > view.start[0]) begin = std::min(end, (low - view.start[0]) / view.stride[0]);
   }
   for (std::uint64_t i = begin; i < end; ++i) {
-    format::Selection block = view;
-    block.start[d] += i * view.stride[d];
-    block.count[d] = 1;
-    H5_ASSIGN(const auto selected, ElementSelection::make(block, dims));
+    H5_ASSIGN(const auto selected, block_of(part, i));
     H5_TRY(read_source(numbered_name(part.mapping.file, i), numbered_name(part.mapping.dataset, i), budget,
                        [&](const auto& source) {
                          return copy_from(source, part.mapping.source, {}, selected, first, count, out,

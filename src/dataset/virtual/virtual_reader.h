@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -48,6 +49,22 @@ class VirtualReader final : public DatasetReader,
   NamedSources named_sources(std::size_t most, RequestBudget& budget) const override;
   std::size_t memory_bytes() const override { return mappings_.memory_bytes(); }
   MissingSources missing_sources() const override { return sources_->missing(); }
+
+  // For those who look at each source (virtual_chunks.h). A source stands for one part of the view.
+  using VisitPiece =
+      std::function<Status(const std::string& file, const std::string& dataset, const ElementSelection& view,
+                           const format::Selection& source, std::optional<ElementSelection::Clip> clip)>;
+  Status for_each_piece(const VisitPiece& visit, RequestBudget& budget) const;
+  VirtualSources::SourcePtr source(const std::string& file, const std::string& dataset,
+                                   RequestBudget& budget) const {
+    return sources_->get(file, dataset, budget);
+  }
+  // Whether its elements need no conversion.
+  Result<bool> same_elements(const VirtualSources::Source& source) const;
+  // Calls `use` as VirtualSources::use does, with the source's reader.
+  Status use_source(const std::string& file, const std::string& dataset, RequestBudget& budget,
+                    const std::function<Status(const DatasetReader&)>& use) const;
+  const std::shared_ptr<cache::BlockCache>& cache() const { return cache_; }
 
   // Read-ahead decodes the sources' chunks into the cache. The view's own bytes are not cached, as every read
   // checks whether the sources are unchanged.
@@ -138,6 +155,7 @@ class VirtualReader final : public DatasetReader,
                        RequestBudget& budget) const;
   Status read_part(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out,
                    RequestBudget& budget) const;
+  Result<ElementSelection> block_of(const Part& part, std::uint64_t number) const;
   Status read_numbered(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out,
                        RequestBudget& budget) const;
   template <class Read>
@@ -157,6 +175,7 @@ class VirtualReader final : public DatasetReader,
   Mappings mappings_;
   const cache::BlockCache::Charge charge_;  // for the mappings
   std::optional<Error> problem_;
+  const std::shared_ptr<cache::BlockCache> cache_;
   Readahead readahead_;
   std::vector<ByteRange> stale_;  // ranges of the image, since the previous state
 };

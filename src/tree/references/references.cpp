@@ -104,6 +104,12 @@ class ReferencesWriter {
 
   Status write_part(const ReferencePlan::Array& planned, std::size_t part) {
     H5_ASSIGN(const view::ReferencedArray array, referenced(planned.dataset, planned.place));
+    // A source may have come or changed since.
+    const bool same = planned.of_sources ? array.of_sources() && array.dataset().layout.chunk_dims ==
+                                                                     planned.of_sources->layout.chunk_dims
+                                         : !array.of_sources();
+    if (!same || array.array().chunk_count() != planned.chunks)
+      return fail({ErrorCode::Stale, "the chunks of a virtual dataset's sources are others now"});
     held_bytes_ = planned.parts[part].held_before;
     return write_chunks(array, planned.parts[part].begin, planned.end_of(part), planned.paths);
   }
@@ -186,7 +192,8 @@ class ReferencesWriter {
       const auto found = std::ranges::lower_bound(described_->paths, std::string_view(named.paths.front()),
                                                   {}, &ReferencePlan::Path::path);
       const bool kept = found != described_->paths.end() && found->path == named.paths.front();
-      return kept ? write_metadata(address, named) : Status();
+      return kept ? write_metadata(address, named, described_->arrays[found->array].of_sources.get())
+                  : Status();
     }
     if (!salvaged_) return write_array(address, named);
     leave_out(named, "the file is damaged, and what is shown of it was salvaged");
@@ -235,12 +242,12 @@ class ReferencesWriter {
     return {place.group->contents.address(), place.name};
   }
 
-  Result<view::ReferencedArray> referenced(std::uint64_t address, const LinkPlace& place) const {
+  Result<view::ReferencedArray> referenced(std::uint64_t address, const LinkPlace& place) {
     FollowedVariable variable(file_, address, place);
     H5_ASSIGN(const DataStatePtr state, variable.newest(budget_));
     return view::ReferencedArray::of({state->reader, file_->value_environment(file_->metadata()),
                                       file_->context().environment, file_->file()},
-                                     encoding_);
+                                     encoding_, budget_);
   }
 
   Status write_whole(std::uint64_t address, const Named& named) {
@@ -264,13 +271,15 @@ class ReferencesWriter {
     H5_TRY(of_sink(sink_.begin_array(named.paths, array.array())));
     parts_.clear();
     Status done = write_chunks(array, 0, count, named.paths);
-    if (done) done = write_metadata(address, named);
+    if (done) done = write_metadata(address, named, array.of_sources() ? &array.dataset() : nullptr);
     const Status ended = of_sink(sink_.end_array(done.has_value()));
     if (!done) return done;
     H5_TRY(ended);
     if (plan_ != nullptr)
       plan_->arrays.push_back(
-          {address, named.paths, link_place(named.places.front()), count, std::move(parts_)});
+          {address, named.paths, link_place(named.places.front()), count, std::move(parts_),
+           array.of_sources() ? std::make_shared<const object::DatasetDescription>(array.dataset())
+                              : nullptr});
     if (form_ == ReferencesForm::Json) note_unfit(array.array(), array.dataset(), named.paths);
     return {};
   }
@@ -311,13 +320,15 @@ class ReferencesWriter {
   }
 
   // The texts of names in one group are the same, but for a dimension scale, whose names are dimensions'.
-  Status write_metadata(std::uint64_t address, const Named& named) {
+  // `shown`: instead of the variable's own description; may be null.
+  Status write_metadata(std::uint64_t address, const Named& named, const object::DatasetDescription* shown) {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(address, budget_));
     const bool is_scale = view::dimension_role(*object->snapshot, object->object).is_scale;
     std::string text, attributes;
     const StoreGroup* of = nullptr;
     for (std::size_t i = 0; i < named.paths.size(); ++i) {
-      const ZarrSubject array = subject(*object, &named.places[i]);
+      ZarrSubject array = subject(*object, &named.places[i]);
+      array.shown = shown;
       if (is_scale || of != array.array->group.get()) {
         H5_ASSIGN(text, form_ == ReferencesForm::Icechunk ? zarr_json_text(array, budget_)
                                                           : zarray_text(array, budget_));
@@ -386,6 +397,7 @@ class ReferencesWriter {
                     Paths paths) {
     if (form_ == ReferencesForm::Icechunk && !same_bytes_in_versions(array))
       return refuse("its chunks at the server are of another form than version 3 of Zarr has");
+    if (array.of_sources()) return refuse("the server has it in other chunks than its sources");
     const std::string& path = paths.front();
     const auto url = files_.url_at_server((form_ == ReferencesForm::Icechunk ? version2_path(path) : path) +
                                           "/" + array.array().chunk_name(chunk));

@@ -85,6 +85,8 @@ struct ReferencePlan {
     LinkPlace place;                 // of the first of them
     std::uint64_t chunks = 0;
     std::vector<Part> parts;
+    // Of a virtual dataset that is shown with the chunks of its sources; else null.
+    std::shared_ptr<const object::DatasetDescription> of_sources = nullptr;
     std::uint64_t end_of(std::size_t part) const {
       return part + 1 < parts.size() ? parts[part + 1].begin : chunks;
     }

@@ -125,6 +125,10 @@ constexpr std::string_view kConsolidated =
     R"(,"consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{)";
 constexpr std::string_view kConsolidatedEnd = "}}}";
 
+const object::DatasetDescription& shown_description(const ZarrSubject& array, const Variable& variable) {
+  return array.shown != nullptr ? *array.shown : *variable.description;
+}
+
 view::AttributeForm form_of(view::ZarrEncoding encoding) {
   return encoding == view::ZarrEncoding::Plain ? view::AttributeForm::Version2
                                                : view::AttributeForm::StrictVersion2;
@@ -146,7 +150,8 @@ Status append_member(std::string_view key, std::string_view json, bool& first, T
 Result<std::string> zarray_text(const ZarrSubject& array, RequestBudget& budget) {
   const OpenedObject& dataset = array.object;
   H5_ASSIGN(const Variable variable, variable_of(*array.file, dataset, budget));
-  H5_ASSIGN(const view::ZarrArray shown, view::ZarrArray::of(*variable.description, array.encoding));
+  H5_ASSIGN(const view::ZarrArray shown,
+            view::ZarrArray::of(shown_description(array, variable), array.encoding));
   const view::AttributesText attributes =
       view::attributes_text(array.file->value_context(dataset.snapshot, budget), dataset.object,
                             variable.role, variable.description->type.get(), form_of(array.encoding));
@@ -214,7 +219,7 @@ Result<std::string> zarr_json_text(const ZarrSubject& node, RequestBudget& budge
   const OpenedObject& dataset = node.object;
   if (node.array == nullptr) return group_node_begin(file, dataset, budget) + "}";
   H5_ASSIGN(const Variable variable, variable_of(file, dataset, budget));
-  const object::DatasetDescription& description = *variable.description;
+  const object::DatasetDescription& description = shown_description(node, variable);
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(description, node.encoding));
   const text::ValueContext values = file.value_context(dataset.snapshot, budget);
   H5_ASSIGN(const std::string fill, view::zarr3_fill_value(description, values));

@@ -82,6 +82,7 @@ struct ZarrSubject {
   const ArrayPlace*
       array;  // the link by which the array is shown, as its name is that of a dimension too; null: a group
   view::ZarrEncoding encoding;
+  const object::DatasetDescription* shown = nullptr;  // instead of the variable's own
 };
 // Appends the text of a file of version 2: .zgroup, .zarray, .zattrs, and .zmetadata, which covers all groups
 // and arrays below the root, so that these are walked.

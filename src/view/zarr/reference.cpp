@@ -67,9 +67,22 @@ ReferencedArray::ReferencedArray(ViewInput source, ZarrArray array)
       rule_(reference_rule(source_.reader->description(), array_.encoding())),
       chunk_bytes_(ChunkImage::describe(source_.reader->description(), array_).image_bytes) {}
 
-Result<ReferencedArray> ReferencedArray::of(ViewInput source, ZarrEncoding encoding) {
+Result<ReferencedArray> ReferencedArray::of(ViewInput source, ZarrEncoding encoding, RequestBudget& budget) {
+  std::string why;
+  const bool is_virtual = source.reader->description().layout.cls == format::LayoutClass::Virtual;
+  if (is_virtual) {
+    auto chunked = dataset::with_source_chunks(source.reader, budget);
+    if (!chunked && chunked.error().code() != ErrorCode::UnsupportedFeature) return fail(chunked.error());
+    if (chunked)
+      source.reader = *std::move(chunked);
+    else
+      why = "a virtual dataset (" + chunked.error().text() + ")";
+  }
   H5_ASSIGN(ZarrArray array, ZarrArray::of(source.reader->description(), encoding));
-  return ReferencedArray(std::move(source), std::move(array));
+  ReferencedArray out(std::move(source), std::move(array));
+  out.of_sources_ = is_virtual && why.empty();
+  if (!why.empty() && out.rule_.form == ReferenceForm::Decoded) out.rule_.reason = std::move(why);
+  return out;
 }
 
 Status ReferencedArray::for_each(std::uint64_t begin, std::uint64_t end, const Visit& visit,
@@ -108,7 +121,7 @@ Status ReferencedArray::visit_chunks(std::uint64_t begin, std::uint64_t end, con
     const auto part = stored_part(*codec, found, chunk_bytes_);
     if (part) {
       const std::uint64_t length = part->range.end - part->range.begin;
-      if (const auto place = chunks->source().place_of(found.address + part->range.begin, length)) {
+      if (const auto place = found.source->place_of(found.address + part->range.begin, length)) {
         out.file = place->file;
         out.offset = place->offset;
         out.length = length;
