@@ -360,7 +360,9 @@ Status write_manifest(const ServedFilePtr& file, const IcechunkPlan& plan, std::
     H5_TRY(write_planned_part(file, plan.references, planned, piece.part, form, budget));
     H5_TRY(form.end_piece());
   }
-  return form.finish();
+  H5_TRY(form.finish());
+  if (out.size() == written.size) return {};
+  return fail({ErrorCode::Stale, "the sources of a virtual dataset are others than its references are of"});
 }
 
 Status write_snapshot(const ServedFilePtr& file, const IcechunkPlan& plan, TreeText& out,

@@ -136,6 +136,7 @@ Result<IcechunkPlanPtr> icechunk_plan(const ServedFilePtr& file, RequestBudget& 
     out->digest = mix_bits(
         fnv1a(fmt::format("{} {} {} {}", summary.files_text(), summary.direct, summary.held, out->server)));
     H5_TRY(file->followed().confirm_unchanged());
+    context.references->listed = true;
     return out;
   };
   return file->kept<KeptIcechunkPlan>().value.get_once(file->metadata()->number(), make, budget);
@@ -195,7 +196,6 @@ class IcechunkDirectory final : public Node {
       return out;
     }
     H5_ASSIGN(const IcechunkPlanPtr plan, icechunk_plan(setup_.main, budget));
-    setup_.context->references->listed = true;
     if (name_ != kManifests) {
       out->add(snapshot_name(*plan), NodeType::File);
       return out;
