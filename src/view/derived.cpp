@@ -34,7 +34,66 @@ class PartDerivation final : public Derivation {
   const PartOf part_of_;
 };
 
+// Keeps what the first derivation made, which both are asked about.
+class ReaderOfBoth final : public dataset::DatasetReader {
+ public:
+  ReaderOfBoth(DatasetReaderPtr first, DatasetReaderPtr then)
+      : DatasetReader(then->description()), first_(std::move(first)), then_(std::move(then)) {}
+
+  const DatasetReaderPtr& first() const { return first_; }
+  const DatasetReaderPtr& then() const { return then_; }
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
+              dataset::Pieces& out) const override {
+    return then_->read(offset, length, access, out);
+  }
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
+    return then_->read_into(offset, out, budget);
+  }
+  Result<dataset::WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const override {
+    return then_->written_run(offset, budget);
+  }
+  bool sources_changed() const override { return then_->sources_changed(); }
+  std::optional<Error> problem() const override { return then_->problem(); }
+  dataset::MissingSources missing_sources() const override { return then_->missing_sources(); }
+
+ private:
+  const DatasetReaderPtr first_, then_;
+};
+
+class BothDerivations final : public Derivation {
+ public:
+  BothDerivations(DerivationPtr first, DerivationPtr then)
+      : first_(std::move(first)), then_(std::move(then)) {}
+
+  Result<object::DatasetDescription> describe(const object::DatasetDescription& dataset) const override {
+    H5_ASSIGN(const object::DatasetDescription part, first_->describe(dataset));
+    return then_->describe(part);
+  }
+  Result<DatasetReaderPtr> open(DatasetReaderPtr dataset) const override {
+    H5_ASSIGN(DatasetReaderPtr first, first_->open(std::move(dataset)));
+    H5_ASSIGN(DatasetReaderPtr then, then_->open(first));
+    return std::make_shared<const ReaderOfBoth>(std::move(first), std::move(then));
+  }
+  std::vector<dataset::ByteRange> stale_since(const dataset::DatasetReader& part,
+                                              const dataset::DatasetReader& before,
+                                              std::span<const dataset::ByteRange> stale) const override {
+    const auto* const now = dynamic_cast<const ReaderOfBoth*>(&part);
+    const auto* const earlier = dynamic_cast<const ReaderOfBoth*>(&before);
+    if (now == nullptr || earlier == nullptr) return {dataset::kWholeImage};
+    const auto of_first = first_->stale_since(*now->first(), *earlier->first(), stale);
+    return then_->stale_since(*now->then(), *earlier->then(), of_first);
+  }
+
+ private:
+  const DerivationPtr first_, then_;
+};
+
 }  // namespace
+
+DerivationPtr derive_both(DerivationPtr first, DerivationPtr then) {
+  return std::make_shared<const BothDerivations>(std::move(first), std::move(then));
+}
 
 DerivationPtr derive_selection(std::string text) {
   return std::make_shared<PartDerivation>(

@@ -46,6 +46,10 @@ std::span<const ZarrStore> zarr_stores() {
   return kZarrStores;
 }
 
+const View& text_view() {
+  return kTextView;
+}
+
 const View& view_by_suffix(std::string_view shown) {
   for (const View& view : views())
     if (!view.suffix.empty() && shown.ends_with(view.suffix)) return view;

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "h5mount/dataset/derivation.h"
 #include "h5mount/dataset/open_dataset.h"
 #include "h5mount/text/value_text.h"
 
@@ -101,6 +102,9 @@ struct View {
   // (dataset/joined_datasets.h).
   bool of_groups = false;
 
+  // Which form of values that elements mean the view is of (module `meaning`).
+  dataset::ShownAs shown_as = dataset::ShownAs::Bytes;
+
   std::string_view media_type = "application/octet-stream";  // of its files, as HTTP names it
   std::string_view summary = {};                             // for the mount's README
 };
@@ -112,6 +116,9 @@ std::span<const View> views();
 // For parts of datasets (slices, members): the view whose suffix the name has; if there is none, the view
 // with an empty suffix, which shows the elements as stored, or as text if their type has no byte form.
 const View& view_by_suffix(std::string_view shown);
+
+// The view text/.
+const View& text_view();
 
 // Appends the lowest bytes of a number, the lowest one first.
 inline void append_le(std::uint64_t value, std::size_t bytes, std::string& out) {

@@ -20,6 +20,7 @@ namespace h5mount::tree {
 struct ViewOf {
   const view::View* view = nullptr;
   view::DerivationPtr derivation = nullptr;
+  std::string decoded = {};  // user.hdf5.decoded; empty: no convention was applied
 };
 
 class FollowedBytes {

@@ -3,15 +3,19 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
 namespace h5mount::tree {
 
+struct FlexEntry;
 struct FlexValue {
-  using Map = std::vector<std::pair<std::string, FlexValue>>;  // in the order of the keys
+  using Map = std::vector<FlexEntry>;  // in the order of the keys
   std::variant<bool, std::string, Map> value;
+};
+struct FlexEntry {
+  std::string key;
+  FlexValue value;
 };
 
 std::string flex_buffer(const FlexValue& value);

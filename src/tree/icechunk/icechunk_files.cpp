@@ -100,7 +100,7 @@ std::string configuration(const IcechunkPlan& plan) {
   if (!plan.server.empty()) add(plan.server.ends_with('/') ? plan.server : plan.server + "/");
   FlexValue::Map containers;
   for (const std::string& prefix : prefixes)
-    if (auto shown = container(prefix)) containers.emplace_back(prefix, *std::move(shown));
+    if (auto shown = container(prefix)) containers.push_back({prefix, *std::move(shown)});
   return flex_buffer({FlexValue::Map{{"virtual_chunk_containers", {std::move(containers)}}}});
 }
 

@@ -7,6 +7,7 @@
 #include "../core/external_files.h"
 #include "attribute_values.h"
 #include "damaged_lists.h"
+#include "decoded.h"
 #include "followed_dataset.h"
 #include "h5mount/base/advice.h"
 #include "h5mount/io/remarks.h"
@@ -165,6 +166,12 @@ Text sections_text(const StructureSubject& subject) {
   return out + "]";
 }
 
+// What conventions say of the dataset.
+Text decoded_text(const StructureSubject& subject) {
+  H5_ASSIGN(const auto decoding, decoding_of_object(subject.file, subject.opened, subject.budget));
+  return decoding ? Text(decoding->text) : Text(fail(object::no_such_attribute()));
+}
+
 struct XattrLine {
   std::string_view name;
   bool (*applies)(const StructureSubject&);
@@ -216,6 +223,7 @@ const std::array kTable = {
               },
               true},
     XattrLine{"sources", names_sources, source_files_text},
+    XattrLine{"decoded", [](const StructureSubject& s) { return decoded_text(s).has_value(); }, decoded_text},
     XattrLine{"salvage", [](const StructureSubject& s) { return remark_on(s).has_value(); }, remark_text},
     XattrLine{"error", [](const StructureSubject& s) { return s.problem.has_value(); },
               [](const StructureSubject& s) -> Text { return text_with_advice(*s.problem); }},

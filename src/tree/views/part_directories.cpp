@@ -8,6 +8,7 @@
 
 #include "../core/inode_numbers.h"
 #include "../core/name_list.h"
+#include "../objects/decoded.h"
 #include "../objects/followed_dataset.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/tree/names.h"
@@ -54,6 +55,11 @@ class PartsDirectory : public Node {
     return dataset_->newest_description(budget, true);
   }
 
+  Result<std::optional<meaning::Decoding>> decoding(RequestBudget& budget) const {
+    H5_ASSIGN(const OpenedObjectPtr object, file().object(dataset_->address(), budget));
+    return decoding_of_object(file(), *object, budget);
+  }
+
   // Fails with NotFound if the view cannot show the part.
   Result<NodePtr> file_of(std::string name, ViewOf of, RequestBudget& budget) const {
     H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
@@ -73,13 +79,27 @@ class PartsDirectory : public Node {
 // Any selection can be looked up; the listing has the indices of the first dimension.
 class SliceDirectory : public PartsDirectory {
  public:
-  using PartsDirectory::PartsDirectory;
+  // `decoded`: of what conventions say that the elements mean.
+  SliceDirectory(DatasetPtr dataset, const std::string& name, bool decoded)
+      : PartsDirectory(std::move(dataset), name), decoded_(decoded) {}
 
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     const view::View& view = view::view_by_suffix(shown);
     std::string selection(shown.substr(0, shown.size() - view.suffix.size()));
-    return file_of(fmt::format("slice/{}", shown), {&view, view::derive_selection(std::move(selection))},
-                   budget);
+    ViewOf of{&view, view::derive_selection(std::move(selection)), {}};
+    if (decoded_) {
+      H5_ASSIGN(auto decoding, decoding(budget));
+      if (decoding) {
+        // Selected elements are decoded as all are.
+        H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
+        H5_ASSIGN(const object::DatasetDescription part, of.derivation->describe(*described));
+        if (decoding->bytes_are_lines && view.suffix.empty()) of.view = &view::text_view();
+        if (auto then = decoding->derivation(part, of.view->shown_as))
+          of.derivation = view::derive_both(std::move(of.derivation), std::move(then));
+        of.decoded = std::move(decoding->text);
+      }
+    }
+    return file_of(fmt::format("{}/{}", name(), shown), std::move(of), budget);
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
@@ -90,6 +110,9 @@ class SliceDirectory : public PartsDirectory {
     for (std::uint64_t i = 0; i < count; ++i) out->add(fmt::format("{}", i), NodeType::File);
     return out;
   }
+
+ private:
+  const bool decoded_;
 };
 
 // Each member is a file; a compound member is a directory of its own members.
@@ -194,15 +217,28 @@ class PartsMirror : public Mirror {
 
 }  // namespace
 
-NodePtr make_slice_directory(const VirtualDirectorySetup& setup) {
+namespace {
+constexpr std::string_view kSlices = "slice", kDecodedSlices = "decoded/slice";
+
+NodePtr make_slices(const VirtualDirectorySetup& setup, std::string_view directory) {
   return make_mirror(
       setup,
       std::make_shared<PartsMirror>(
-          "slice",
+          directory,
           [](const object::DatasetDescription& d) { return d.space.kind != format::DataspaceKind::Null; },
           [](DatasetPtr dataset, std::string_view name) -> NodePtr {
-            return std::make_shared<SliceDirectory>(std::move(dataset), std::string(name));
+            return std::make_shared<SliceDirectory>(std::move(dataset), std::string(name), name != kSlices);
           }));
+}
+
+}  // namespace
+
+NodePtr make_slice_directory(const VirtualDirectorySetup& setup) {
+  return make_slices(setup, kSlices);
+}
+
+NodePtr make_decoded_slice_directory(const VirtualDirectorySetup& setup) {
+  return make_slices(setup, kDecodedSlices);
 }
 
 NodePtr make_fields_directory(const VirtualDirectorySetup& setup) {

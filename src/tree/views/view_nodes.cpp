@@ -1,10 +1,11 @@
 #include "virtual_directories.h"
 
 #include "../core/inode_numbers.h"
+#include "../objects/decoded.h"
 #include "../objects/followed_dataset.h"
 #include "categories.h"
 #include "group_table.h"
-#include "mirror.h"
+#include "view_mirror.h"
 
 namespace h5mount::tree {
 
@@ -42,10 +43,12 @@ class ViewFileNode : public Node {
     H5_TRY(budget.check());
     std::vector<std::string> out;
     if (left_out && !left_out->empty()) out.emplace_back(kLeftOutXattr);
+    if (!bytes_.of().decoded.empty()) out.emplace_back(kDecodedXattr);
     return out;
   }
 
   Result<std::string> get_xattr(std::string_view name, RequestBudget& budget) override {
+    if (name == kDecodedXattr && !bytes_.of().decoded.empty()) return bytes_.of().decoded;
     if (name != kLeftOutXattr) return Node::get_xattr(name, budget);
     H5_ASSIGN(std::string left_out, data_->left_out(budget));
     if (left_out.empty()) return Node::get_xattr(name, budget);
@@ -59,79 +62,86 @@ class ViewFileNode : public Node {
   FollowedBytes bytes_;
 };
 
+// Of what cannot be known what is to be shown of it.
+class Refused final : public view::Derivation {
+ public:
+  explicit Refused(Error why) : why_(std::move(why)) {}
+  Result<object::DatasetDescription> describe(const object::DatasetDescription&) const override {
+    return fail(why_);
+  }
+  Result<DatasetReaderPtr> open(DatasetReaderPtr) const override { return fail(why_); }
+  std::vector<dataset::ByteRange> stale_since(const dataset::DatasetReader&, const dataset::DatasetReader&,
+                                              std::span<const dataset::ByteRange>) const override {
+    return {dataset::kWholeImage};
+  }
+
+ private:
+  const Error why_;
+};
+
 Error no_view(std::string why) {
   return {ErrorCode::NotFound, std::move(why)};
 }
 
-// The file of a dataset, or of a group that is a table, has the object's name and the view's suffix, which is
-// also the name of its part.
-class ViewMirror : public Mirror {
- public:
-  explicit ViewMirror(const view::View& view) : view_(view) {}
-
-  std::string_view name() const override { return view_.directory; }
-  NodeType entry_type() const override { return NodeType::File; }
-  std::string_view suffix() const override { return view_.suffix; }
-
-  Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
-                       const std::function<void(std::string)>& each) const override {
-    H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, budget));
-    if (!described) return {};
-    H5_ASSIGN(const std::optional<std::string> why, view_.unfit(*described, budget));
-    if (!why) each(std::string(view_.suffix));
-    return {};
-  }
-
-  // A group is a directory by its own name.
-  std::string part_for_damage(const OpenedObject& object) const override {
-    return object.object.kind == object::ObjectKind::Group ? std::string(view_.suffix) : std::string();
-  }
-
-  Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
-                   RequestBudget& budget) const override {
-    if (part != view_.suffix) return fail(no_view("no view of this name"));
-    H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, budget));
-    if (!described) return fail(no_view("no view of this object"));
-    H5_ASSIGN(std::optional<std::string> why, view_.unfit(*described, budget));
-    if (why) return fail(no_view(*std::move(why)));
-    return {};
-  }
-
-  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&,
-                    RequestBudget& budget) const override {
-    const ServedFilePtr& file = group.file();
-    const LinkPlace place{group.address(), link.name};
-    const auto object = file->object(link.address, budget);
-    std::shared_ptr<FollowedData> data;
-    if (object && is_table_of_others(*file, **object, budget))
-      data = std::make_shared<GroupTable>(file, link.address, place);
-    else
-      data = std::make_shared<FollowedDataset>(file, link.address, place);
-    return make_view_file(std::move(data), std::string(view_.directory), {&view_, nullptr});
-  }
-
- private:
-  bool is_table_of_others(ServedFile& file, const OpenedObject& object, RequestBudget& budget) const {
-    if (object.object.kind == object::ObjectKind::Group) return true;
-    if (!view_.of_groups) return false;
-    const auto categorical = find_categorical(file, object, budget);
-    return categorical && *categorical;
-  }
-
-  // The object as a dataset; null if the view does not show objects of its kind.
-  Result<DatasetDescriptionPtr> describe(ServedFile& file, const OpenedObject& object,
-                                         RequestBudget& budget) const {
-    if (object.object.kind == object::ObjectKind::Dataset) return viewed_description_of(file, object);
-    if (object.object.kind != object::ObjectKind::Group || !view_.of_groups) return nullptr;
-    auto joined = describe_group_table(file, object, budget);
-    if (!joined && joined.error().code() == ErrorCode::TooLarge) return nullptr;
-    return joined;
-  }
-
-  const view::View& view_;
-};
-
 }  // namespace
+
+Status ViewMirror::for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
+                                 const std::function<void(std::string)>& each) const {
+  H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, budget));
+  if (!described) return {};
+  H5_ASSIGN(const std::optional<std::string> why, view_.unfit(*described, budget));
+  if (!why) each(std::string(view_.suffix));
+  return {};
+}
+
+Status ViewMirror::find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
+                             RequestBudget& budget) const {
+  if (part != view_.suffix) return fail(no_view("no view of this name"));
+  H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, budget));
+  if (!described) return fail(no_view("no view of this object"));
+  H5_ASSIGN(std::optional<std::string> why, view_.unfit(*described, budget));
+  if (why) return fail(no_view(*std::move(why)));
+  return {};
+}
+
+NodePtr ViewMirror::make_node(const GroupContents& group, const format::Link& link, const std::string&,
+                              RequestBudget& budget) const {
+  const ServedFilePtr& file = group.file();
+  const LinkPlace place{group.address(), link.name};
+  const auto object = file->object(link.address, budget);
+  auto of = object ? view_of(*file, **object, budget) : Result<ViewOf>(ViewOf{&view_, nullptr, {}});
+  if (!of) of = ViewOf{&view_, std::make_shared<const Refused>(of.error()), {}};
+  std::shared_ptr<FollowedData> data;
+  if (object && is_table_of_others(*file, **object, budget))
+    data = std::make_shared<GroupTable>(file, link.address, place);
+  else
+    data = std::make_shared<FollowedDataset>(file, link.address, place);
+  return make_view_file(std::move(data), std::string(name()), *std::move(of));
+}
+
+bool ViewMirror::is_table_of_others(ServedFile& file, const OpenedObject& object,
+                                    RequestBudget& budget) const {
+  if (object.object.kind == object::ObjectKind::Group) return true;
+  if (!view_.of_groups) return false;
+  const auto categorical = find_categorical(file, object, budget);
+  return categorical && *categorical;
+}
+
+Result<DatasetDescriptionPtr> ViewMirror::describe(ServedFile& file, const OpenedObject& object,
+                                                   RequestBudget& budget) const {
+  if (object.object.kind == object::ObjectKind::Dataset) {
+    H5_ASSIGN(DatasetDescriptionPtr dataset, viewed_description_of(file, object));
+    if (!dataset) return dataset;
+    H5_ASSIGN(const ViewOf of, view_of(file, object, budget));
+    if (!of.derivation) return dataset;
+    H5_ASSIGN(auto derived, of.derivation->describe(*dataset));
+    return std::make_shared<const object::DatasetDescription>(std::move(derived));
+  }
+  if (object.object.kind != object::ObjectKind::Group || !view_.of_groups) return nullptr;
+  auto joined = describe_group_table(file, object, budget);
+  if (!joined && joined.error().code() == ErrorCode::TooLarge) return nullptr;
+  return joined;
+}
 
 NodePtr make_view_file(std::shared_ptr<FollowedData> data, std::string name, ViewOf of) {
   return std::make_shared<ViewFileNode>(std::move(data), std::move(name), std::move(of));

@@ -40,8 +40,11 @@ NodePtr make_tree_text_file(const VirtualDirectorySetup& setup, std::string name
 
 // The directory of a view: every dataset that it can show, with the view's suffix, in a mirror of the tree.
 NodePtr make_view_directory(const VirtualDirectorySetup& setup, const view::View& view);
+// /.h5/decoded: the views of what conventions say that elements mean.
+NodePtr make_decoded_directory(const VirtualDirectorySetup& setup);
 // /.h5/slice and /.h5/fields: selections of datasets, and members of compound ones.
 NodePtr make_slice_directory(const VirtualDirectorySetup& setup);
+NodePtr make_decoded_slice_directory(const VirtualDirectorySetup& setup);
 NodePtr make_fields_directory(const VirtualDirectorySetup& setup);
 // A view file; others may show the same data. `name` distinguishes it from other views of their object.
 NodePtr make_view_file(std::shared_ptr<FollowedData> data, std::string name, ViewOf of);

@@ -174,6 +174,7 @@ constinit const View kParquetView{.directory = "parquet",
                                   .size = parquet_size,
                                   .make = make_parquet,
                                   .of_groups = true,
+                                  .shown_as = dataset::ShownAs::ColumnTable,
                                   .media_type = "application/vnd.apache.parquet",
                                   .summary = "tables for DuckDB, Polars, pandas"};
 

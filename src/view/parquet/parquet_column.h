@@ -24,6 +24,7 @@ struct ParquetColumn {
   std::string name;                            // UTF-8
   std::int32_t physical = 0;                   // parquet.thrift `Type`
   std::optional<std::int32_t> converted = {};  // parquet.thrift `ConvertedType`
+  bool is_timestamp = false;                   // microseconds since 1970-01-01, in no time zone
   std::uint32_t value_bytes = 0;               // in the file; 0 for strings and booleans
   std::uint64_t offset = 0;                    // bytes, within a row of the table
   format::DatatypePtr type = {};  // of the numbers or codes there; null for bytes, text and booleans

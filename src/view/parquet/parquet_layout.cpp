@@ -165,6 +165,13 @@ Status add_column(const Column& source, EnumNames& names, Dictionaries& dictiona
       break;
     }
     case DatatypeClass::Opaque:
+      if (type.tag == dataset::kTimestampTag && type.size == sizeof(std::int64_t)) {
+        column.physical = kInt64;
+        column.value_bytes = type.size;
+        column.is_timestamp = true;
+        break;
+      }
+      [[fallthrough]];
     case DatatypeClass::Bitfield:
       column.physical = kFixedBytes;
       column.value_bytes = type.size;

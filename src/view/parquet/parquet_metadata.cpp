@@ -29,6 +29,17 @@ void write_schema(ThriftWriter& out, const std::vector<ParquetColumn>& columns) 
       out.end();
       out.end();
     }
+    if (column.is_timestamp) {
+      out.begin(10);       // LogicalType
+      out.begin(8);        // TimestampType
+      out.flag(1, false);  // adjusted to UTC
+      out.begin(2);        // TimeUnit, a union
+      out.begin(2);        // MicroSeconds
+      out.end();
+      out.end();
+      out.end();
+      out.end();
+    }
     out.end();
   }
 }

@@ -16,6 +16,7 @@ class ThriftWriter {
   // Fields of the innermost open struct, by ascending number.
   void i32(int field, std::int32_t value) { begin_field(field, kI32), zigzag(value); }
   void i64(int field, std::int64_t value) { begin_field(field, kI64), zigzag(value); }
+  void flag(int field, bool value) { begin_field(field, value ? kTrue : kFalse); }
   void text(int field, std::string_view value) { begin_field(field, kBinary), element(value); }
   // The caller then writes the list's elements: element() for texts and numbers, begin() … end() for structs.
   void list_of_i32(int field, std::size_t count) { begin_list(field, kI32, count); }
@@ -29,7 +30,7 @@ class ThriftWriter {
   void end() { out_ += '\0', last_.pop_back(); }
 
  private:
-  static constexpr unsigned kI32 = 5, kI64 = 6, kBinary = 8, kList = 9, kStruct = 12;
+  static constexpr unsigned kTrue = 1, kFalse = 2, kI32 = 5, kI64 = 6, kBinary = 8, kList = 9, kStruct = 12;
 
   void varint(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) out_ += static_cast<char>(value | 0x80);

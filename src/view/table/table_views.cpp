@@ -44,6 +44,7 @@ constinit const View kCsvView{
     .unfit = table_unfit,
     .make = make_delimited<','>,
     .of_groups = true,
+    .shown_as = dataset::ShownAs::TextTable,
     .media_type = "text/csv; charset=utf-8",
     .summary =
         "tables with a header row: datasets of one or two dimensions, and groups of equally long datasets "
@@ -54,6 +55,7 @@ constinit const View kTsvView{.directory = "tsv",
                               .unfit = table_unfit,
                               .make = make_delimited<'\t'>,
                               .of_groups = true,
+                              .shown_as = dataset::ShownAs::TextTable,
                               .media_type = "text/tab-separated-values; charset=utf-8",
                               .summary = "tables with a header row and tabs"};
 
@@ -63,6 +65,7 @@ constinit const View kNdjsonView{.directory = "ndjson",
                                  .size = ndjson_size,
                                  .make = make_ndjson,
                                  .of_groups = true,
+                                 .shown_as = dataset::ShownAs::TextTable,
                                  .media_type = "application/x-ndjson",
                                  .summary = "tables, a JSON object a row"};
 

@@ -109,6 +109,7 @@ constinit const View kTextView{
       return dataset.image_bytes == 0 ? KnownSize(0) : std::nullopt;
     },
     .make = make_text,
+    .shown_as = dataset::ShownAs::Text,
     .media_type = "text/plain; charset=utf-8",
     .summary = "any dataset as text, an element or a row of the last dimension a line"};
 

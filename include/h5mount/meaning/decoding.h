@@ -1,0 +1,39 @@
+// What a convention says that the elements of a dataset mean, from the dataset's attributes: packed numbers,
+// fill values. Views show it as they show datasets. Pure but for the attributes, which are read. Threads:
+// any.
+//
+// To add a convention: a function like those of meaning/conventions.h in a file of its own, and a line of the
+// table in decoding.cpp.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "h5mount/dataset/derivation.h"
+#include "h5mount/text/value_text.h"
+
+namespace h5mount::meaning {
+
+struct Decoding {
+  // What was applied: JSON, the value of user.hdf5.decoded.
+  std::string text;
+  // By dataset::ShownAs; null: the elements as they are stored. Those of tables tell which values are missing
+  // (DatasetDescription::masks), and are of one or two dimensions.
+  std::array<dataset::DerivationPtr, 4> derivations = {};
+  bool bytes_are_lines = false;  // the values have no other bytes than their text
+
+  // For the dataset, or a part of it; null: the elements as they are stored.
+  dataset::DerivationPtr derivation(const object::DatasetDescription& part, dataset::ShownAs form) const;
+};
+
+struct Subject {
+  const object::Object& object;
+  const object::DatasetDescription& dataset;
+  const text::ValueContext& values;  // of the object's file
+};
+
+// Returns nullopt if no convention speaks of the dataset. Errors are those of reading attributes.
+Result<std::optional<Decoding>> decoding_of(const Subject& subject);
+
+}  // namespace h5mount::meaning

@@ -1,0 +1,214 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "conventions.h"
+#include "h5mount/base/text.h"
+#include "times.h"
+
+namespace h5mount::meaning {
+
+namespace {
+
+// A number of an attribute as one of the kind; nullopt: that has none like it. Floats are rounded.
+std::optional<std::uint64_t> as_kind(const AttributeNumbers& numbers, std::size_t at, NumberKind kind) {
+  if (kind == NumberKind::F64) return std::bit_cast<std::uint64_t>(as_double(numbers, at));
+  if (kind == NumberKind::F32)
+    return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<float>(as_double(numbers, at))));
+  const unsigned bits = 8 * bytes_of(kind);
+  std::uint64_t value = numbers.bits[at];
+  bool negative = false;
+  if (is_integer(numbers.kind)) {
+    // Unsigned numbers of a dataset are stated by attributes of the signed type, too.
+    negative = numbers.kind < NumberKind::U8 && static_cast<std::int64_t>(value) < 0;
+    if (negative && kind >= NumberKind::U8 && bytes_of(numbers.kind) == bytes_of(kind))
+      return bits == 64 ? value : value & ((std::uint64_t{1} << bits) - 1);
+  } else {
+    const double number = std::bit_cast<double>(value);
+    if (number != std::trunc(number) || std::abs(number) >= 0x1p63) return std::nullopt;
+    negative = number < 0;
+    value = static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
+  }
+  if (kind >= NumberKind::U8)
+    return negative || (bits < 64 && value >> bits != 0) ? std::nullopt : std::optional(value);
+  const auto number = static_cast<std::int64_t>(value);
+  if (!negative && number < 0) return std::nullopt;
+  const std::int64_t kept = static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits);
+  return kept == number ? std::optional(value) : std::nullopt;
+}
+
+class CfAttributes {
+ public:
+  explicit CfAttributes(const Subject& subject) : subject_(subject) {}
+
+  // nullopt: it has no numbers.
+  Result<std::optional<Packing>> packing() {
+    const auto type = number_type(*subject_.dataset.type);
+    if (!type) return std::nullopt;
+    packing_.stored = *type;
+    packing_.read_as = type->kind;
+    if (is_integer(type->kind)) H5_TRY(read_sign());
+    H5_TRY(read_scale());
+    packing_.shown = shown_kind();
+    for (const std::string_view name : {"_FillValue", "missing_value"}) H5_TRY(read_fills(name));
+    H5_TRY(read_bounds());
+    return packing_;
+  }
+
+  // The attributes that say which values are missing: a JSON list.
+  const std::string& missing_by() const { return missing_by_; }
+
+ private:
+  Status read_sign() {
+    H5_ASSIGN(const std::string text, attribute_text(subject_, "_Unsigned"));
+    if (equals_ignoring_case(text, "true")) packing_.read_as = with_sign(packing_.read_as, false);
+    if (equals_ignoring_case(text, "false")) packing_.read_as = with_sign(packing_.read_as, true);
+    return {};
+  }
+
+  Status read_scale() {
+    for (const auto& [name, to] :
+         {std::pair("scale_factor", &packing_.scale), std::pair("add_offset", &packing_.offset)}) {
+      H5_ASSIGN(const auto numbers, attribute_numbers(subject_, name));
+      if (!numbers || numbers->bits.size() != 1) continue;
+      *to = as_double(*numbers, 0);
+      singles_ = singles_ && numbers->kind == NumberKind::F32;
+    }
+    return {};
+  }
+
+  // Single precision where everything is of that, or packed in 16 bits.
+  NumberKind shown_kind() const {
+    if (!packing_.scaled()) return packing_.read_as;
+    const bool small =
+        is_integer(packing_.read_as) ? bytes_of(packing_.read_as) <= 2 : packing_.read_as == NumberKind::F32;
+    return singles_ && small ? NumberKind::F32 : NumberKind::F64;
+  }
+
+  Status read_fills(std::string_view name) {
+    constexpr std::size_t kMostFills = 64;
+    H5_ASSIGN(const auto numbers, attribute_numbers(subject_, name));
+    if (!numbers || numbers->bits.size() > kMostFills) return {};
+    for (std::size_t i = 0; i < numbers->bits.size(); ++i) {
+      const auto fill = as_kind(*numbers, i, packing_.read_as);
+      if (!fill) continue;
+      packing_.fills.push_back(*fill);
+      if (i == 0) note(name);
+    }
+    return {};
+  }
+
+  Status read_bounds() {
+    H5_ASSIGN(const auto range, attribute_numbers(subject_, "valid_range"));
+    if (range && range->bits.size() == 2) {
+      packing_.least = as_kind(*range, 0, packing_.read_as);
+      packing_.most = as_kind(*range, 1, packing_.read_as);
+      if (packing_.least || packing_.most) note("valid_range");
+      return {};
+    }
+    for (const auto& [name, to] :
+         {std::pair("valid_min", &packing_.least), std::pair("valid_max", &packing_.most)}) {
+      H5_ASSIGN(const auto bound, attribute_numbers(subject_, name));
+      if (!bound || bound->bits.size() != 1) continue;
+      *to = as_kind(*bound, 0, packing_.read_as);
+      if (*to) note(name);
+    }
+    return {};
+  }
+
+  void note(std::string_view name) {
+    missing_by_ += fmt::format("{}\"{}\"", missing_by_.empty() ? "" : ",", name);
+  }
+
+  const Subject& subject_;
+  Packing packing_;
+  bool singles_ = true;  // scale and offset are of single precision
+  std::string missing_by_;
+};
+
+// Of numbers.
+void add_numbers(const Packing& packing, Decoding& out) {
+  const ElementsPtr elements = elements_of(packing);
+  const format::DatatypePtr type = type_of(packing.shown);
+  const std::uint64_t stored = bytes_of(packing.stored.kind);
+  auto& [bytes, text, text_table, column_table] = out.derivations;
+  if (packing.changes_values()) bytes = text = derive_elements(elements, type, stored);
+  text_table = column_table = packing.may_miss() ? derive_rows(elements, type, stored) : bytes;
+}
+
+format::DatatypePtr opaque_type(std::uint32_t bytes, std::string tag) {
+  auto out = std::make_shared<format::Datatype>();
+  out->cls = format::DatatypeClass::Opaque;
+  out->size = bytes;
+  out->tag = std::move(tag);
+  return out;
+}
+
+format::DatatypePtr text_type(std::uint32_t bytes) {
+  auto out = std::make_shared<format::Datatype>();
+  out->cls = format::DatatypeClass::String;
+  out->size = bytes;
+  out->padding = format::StringPadding::NullPad;
+  return out;
+}
+
+// Of times. Those of calendars that NumPy does not have are texts throughout.
+void add_times(const Packing& packing, const TimeUnits& units, Decoding& out) {
+  const std::uint64_t stored = bytes_of(packing.stored.kind);
+  const ElementsPtr moments = moments_of(packing, units);
+  const auto of_text = text_type(static_cast<std::uint32_t>(moment_bytes(has_fractions(packing, units))));
+  auto& [bytes, text, text_table, column_table] = out.derivations;
+  bytes = text = derive_elements(moments, of_text, stored);
+  text_table = column_table = derive_rows(moments, of_text, stored);
+  out.bytes_are_lines = !has_numpy_dates(units.calendar);
+  if (out.bytes_are_lines) return;
+  constexpr std::uint32_t kBytes = sizeof(std::int64_t);
+  const ElementsPtr timestamps = timestamps_of(packing, units);
+  bytes = derive_elements(timestamps, opaque_type(kBytes, "NUMPY:M8[us]"), stored);
+  column_table = derive_rows(timestamps, opaque_type(kBytes, std::string(dataset::kTimestampTag)), stored);
+}
+
+struct Time {
+  TimeUnits units;
+  std::string text;  // the units as they stand there
+};
+Result<std::optional<Time>> time_of(const Subject& subject) {
+  H5_ASSIGN(std::string units, attribute_text(subject, "units"));
+  if (!units.contains(" since ") && !units.contains(" SINCE ")) return std::nullopt;
+  H5_ASSIGN(const std::string name, attribute_text(subject, "calendar"));
+  const auto calendar = calendar_named(name);
+  const auto parsed = calendar ? parse_time_units(units, *calendar) : std::nullopt;
+  if (!parsed) return std::nullopt;
+  return std::optional(Time{*parsed, std::move(units)});
+}
+
+}  // namespace
+
+Result<std::optional<Decoding>> decode_cf(const Subject& subject) {
+  constexpr std::array kNames = {"int8",   "int16",  "int32",  "int64",   "uint8",
+                                 "uint16", "uint32", "uint64", "float32", "float64"};
+  CfAttributes attributes(subject);
+  H5_ASSIGN(const auto packing, attributes.packing());
+  if (!packing) return std::nullopt;
+  H5_ASSIGN(const auto time, time_of(subject));
+  if (!time && !packing->changes_values() && !packing->may_miss()) return std::nullopt;
+  Decoding out;
+  out.text = R"({"convention":"CF")";
+  if (packing->scaled() || packing->read_as != packing->stored.kind)
+    out.text += fmt::format(R"(,"unpacked":"{}")", kNames[static_cast<std::size_t>(packing->shown)]);
+  if (time) {
+    out.text += R"(,"time":)";
+    text::append_json_string(fmt::format("{}, {}", time->text, name_of(time->units.calendar)), out.text);
+  }
+  if (packing->may_miss()) out.text += fmt::format(R"(,"missing":[{}])", attributes.missing_by());
+  out.text += "}";
+  if (time)
+    add_times(*packing, time->units, out);
+  else
+    add_numbers(*packing, out);
+  return out;
+}
+
+}  // namespace h5mount::meaning

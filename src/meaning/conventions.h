@@ -1,0 +1,12 @@
+// The conventions, each in a file of its own.
+#pragma once
+
+#include "h5mount/meaning/decoding.h"
+
+namespace h5mount::meaning {
+
+// CF (https://cfconventions.org, "Packed Data", "Missing Data") and netCDF ("Attribute Conventions"):
+// scale_factor, add_offset, _FillValue, missing_value, valid_min, valid_max, valid_range, _Unsigned.
+Result<std::optional<Decoding>> decode_cf(const Subject& subject);
+
+}  // namespace h5mount::meaning

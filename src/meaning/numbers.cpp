@@ -1,0 +1,95 @@
+#include "numbers.h"
+
+#include <bit>
+
+namespace h5mount::meaning {
+
+namespace {
+
+using format::Datatype;
+using format::DatatypeClass;
+
+constexpr std::size_t kMostBytes = 64U << 10;  // of an attribute that says something of values
+
+// An attribute whose value can be read; nullopt: there is none, or it is large or damaged.
+Result<std::optional<object::Attribute>> readable(const Subject& subject, std::string_view name) {
+  auto found = object::find_attribute(*subject.values.file, subject.object, name);
+  if (!found && found.error().code() == ErrorCode::NotFound) return std::nullopt;
+  H5_TRY(found);
+  if (found->damage || !found->type || found->data.empty() || found->data.size() > kMostBytes)
+    return std::nullopt;
+  return std::optional(*std::move(found));
+}
+
+}  // namespace
+
+std::optional<NumberType> number_type(const Datatype& type) {
+  const bool big = type.order == format::ByteOrder::Big;
+  if (type.order != format::ByteOrder::Little && !big) return std::nullopt;
+  const bool whole = type.bit_offset == 0 && type.bit_precision == 8 * type.size;
+  if (type.cls == DatatypeClass::Integer && whole && std::has_single_bit(type.size) && type.size <= 8) {
+    const auto power = static_cast<unsigned>(std::countr_zero(type.size));
+    const auto first = type.is_signed ? NumberKind::I8 : NumberKind::U8;
+    return NumberType{static_cast<NumberKind>(static_cast<unsigned>(first) + power), big};
+  }
+  if (type.cls != DatatypeClass::Float || !whole || (type.size != 4 && type.size != 8)) return std::nullopt;
+  const bool single = type.size == 4;
+  const bool ieee = type.normalization == format::MantissaNormalization::Implied &&
+                    type.exponent_size == (single ? 8 : 11) && type.mantissa_size == (single ? 23 : 52) &&
+                    type.mantissa_location == 0 && type.exponent_location == (single ? 23 : 52) &&
+                    type.sign_location == (single ? 31 : 63) && type.exponent_bias == (single ? 127 : 1023);
+  if (!ieee) return std::nullopt;
+  return NumberType{single ? NumberKind::F32 : NumberKind::F64, big};
+}
+
+bool is_integer(NumberKind kind) {
+  return kind < NumberKind::F32;
+}
+
+unsigned bytes_of(NumberKind kind) {
+  if (kind == NumberKind::F32) return 4;
+  if (kind == NumberKind::F64) return 8;
+  return 1U << (static_cast<unsigned>(kind) % 4);
+}
+
+NumberKind with_sign(NumberKind kind, bool is_signed) {
+  return static_cast<NumberKind>(static_cast<unsigned>(kind) % 4 + (is_signed ? 0 : 4));
+}
+
+Result<std::optional<AttributeNumbers>> attribute_numbers(const Subject& subject, std::string_view name) {
+  H5_ASSIGN(const auto attribute, readable(subject, name));
+  if (!attribute) return std::nullopt;
+  const auto type = number_type(*attribute->type);
+  if (!type) return std::nullopt;
+  AttributeNumbers out{type->kind, {}};
+  const unsigned bytes = bytes_of(type->kind);
+  for (std::size_t at = 0; at + bytes <= attribute->data.size(); at += bytes) {
+    std::uint64_t bits = text::stored_bits(*attribute->type, attribute->data.data() + at);
+    if (type->kind == NumberKind::F32)
+      bits = std::bit_cast<std::uint64_t>(
+          static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits))));
+    else if (type->kind < NumberKind::I64)  // the sign fills the rest
+      bits =
+          static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes));
+    out.bits.push_back(bits);
+  }
+  return std::optional(std::move(out));
+}
+
+Result<std::string> attribute_text(const Subject& subject, std::string_view name) {
+  H5_ASSIGN(const auto attribute, readable(subject, name));
+  std::string out;
+  if (!attribute || !text::is_string(*attribute->type)) return out;
+  H5_TRY(text::append_string(*attribute->type, attribute->data.first(attribute->type->size), subject.values,
+                             out));
+  return out;
+}
+
+double as_double(const AttributeNumbers& numbers, std::size_t at) {
+  const std::uint64_t bits = numbers.bits[at];
+  if (!is_integer(numbers.kind)) return std::bit_cast<double>(bits);
+  return numbers.kind < NumberKind::U8 ? static_cast<double>(static_cast<std::int64_t>(bits))
+                                       : static_cast<double>(bits);
+}
+
+}  // namespace h5mount::meaning

@@ -1,0 +1,40 @@
+// Numbers of the formats that processors have: which one a type is, and the values of attributes in it. Pure;
+// threads: any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "h5mount/meaning/decoding.h"
+
+namespace h5mount::meaning {
+
+enum class NumberKind : std::uint8_t { I8, I16, I32, I64, U8, U16, U32, U64, F32, F64 };
+
+struct NumberType {
+  NumberKind kind = NumberKind::I8;
+  bool big_endian = false;
+};
+// nullopt: another type, or a format of numbers that processors do not have.
+std::optional<NumberType> number_type(const format::Datatype& type);
+
+bool is_integer(NumberKind kind);
+unsigned bytes_of(NumberKind kind);
+// The signed or unsigned kind of as many bytes.
+NumberKind with_sign(NumberKind kind, bool is_signed);
+
+// The numbers of an attribute as 64 bits each: those of the double, or of the integer with its sign.
+struct AttributeNumbers {
+  NumberKind kind = NumberKind::F64;
+  std::vector<std::uint64_t> bits;
+};
+// nullopt: there is no such attribute, or it is no number. Other errors are those of reading it.
+Result<std::optional<AttributeNumbers>> attribute_numbers(const Subject& subject, std::string_view name);
+// A short text; empty: there is no such attribute, or it is none.
+Result<std::string> attribute_text(const Subject& subject, std::string_view name);
+
+double as_double(const AttributeNumbers& numbers, std::size_t at);
+
+}  // namespace h5mount::meaning

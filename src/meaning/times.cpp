@@ -1,0 +1,142 @@
+#include "times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace h5mount::meaning {
+
+namespace {
+
+// Microseconds since the epoch; nullopt: more than 64 bits hold.
+std::optional<std::int64_t> scaled(std::int64_t number, std::int64_t unit) {
+  std::int64_t out = 0;
+  return __builtin_mul_overflow(number, unit, &out) ? std::nullopt : std::optional(out);
+}
+std::optional<std::int64_t> scaled(std::uint64_t number, std::int64_t unit) {
+  std::int64_t out = 0;
+  return __builtin_mul_overflow(number, unit, &out) ? std::nullopt : std::optional(out);
+}
+std::optional<std::int64_t> scaled(double number, std::int64_t unit) {
+  const long double product = static_cast<long double>(number) * static_cast<long double>(unit);
+  constexpr long double kMost = 0x1p63L;
+  if (!(product > -kMost && product < kMost)) return std::nullopt;  // NaN too
+  return std::llrint(product);
+}
+
+template <class Number>
+std::optional<std::int64_t> microseconds_of(const std::byte* value, std::int64_t unit) {
+  Number number;
+  std::memcpy(&number, value, sizeof number);
+  if constexpr (std::is_floating_point_v<Number>)
+    return scaled(static_cast<double>(number), unit);
+  else if constexpr (std::is_signed_v<Number>)
+    return scaled(static_cast<std::int64_t>(number), unit);
+  else
+    return scaled(static_cast<std::uint64_t>(number), unit);
+}
+
+using ToMicroseconds = std::optional<std::int64_t> (*)(const std::byte* value, std::int64_t unit);
+ToMicroseconds to_microseconds(NumberKind kind) {
+  constexpr std::array<ToMicroseconds, 10> kOfKind = {
+      microseconds_of<std::int8_t>,   microseconds_of<std::int16_t>,  microseconds_of<std::int32_t>,
+      microseconds_of<std::int64_t>,  microseconds_of<std::uint8_t>,  microseconds_of<std::uint16_t>,
+      microseconds_of<std::uint32_t>, microseconds_of<std::uint64_t>, microseconds_of<float>,
+      microseconds_of<double>};
+  return kOfKind[static_cast<std::size_t>(kind)];
+}
+
+// Decodes numbers first, some at a time.
+class Times : public Elements {
+ public:
+  Times(const Packing& packing, const TimeUnits& units, std::size_t shown_bytes)
+      : units_(units),
+        numbers_(elements_of(packing)),
+        stored_bytes_(bytes_of(packing.stored.kind)),
+        number_bytes_(bytes_of(packing.shown)),
+        shown_bytes_(shown_bytes),
+        convert_(to_microseconds(packing.shown)) {}
+
+  void decode(ByteSpan stored, MutableByteSpan shown, std::byte* missing) const override {
+    constexpr std::size_t kAtOnce = 512;
+    std::array<std::byte, kAtOnce * sizeof(double)> numbers;
+    std::array<std::byte, kAtOnce> absent;
+    while (!stored.empty()) {
+      const std::size_t count = std::min(kAtOnce, stored.size() / stored_bytes_);
+      numbers_->decode(stored.first(count * stored_bytes_),
+                       MutableByteSpan(numbers).first(count * number_bytes_), absent.data());
+      for (std::size_t i = 0; i < count; ++i, shown = shown.subspan(shown_bytes_)) {
+        const auto since = absent[i] == std::byte{0}
+                               ? convert_(numbers.data() + i * number_bytes_, units_.unit)
+                               : std::nullopt;
+        const auto moment = since ? moment_at(units_, *since) : std::nullopt;
+        const bool there = write(moment, shown.first(shown_bytes_));
+        if (missing != nullptr) *missing++ = std::byte{!there};
+      }
+      stored = stored.subspan(count * stored_bytes_);
+    }
+  }
+
+ private:
+  // Returns false if it is written as missing.
+  virtual bool write(const std::optional<Moment>& moment, MutableByteSpan to) const = 0;
+
+  const TimeUnits units_;
+  const ElementsPtr numbers_;
+  const std::size_t stored_bytes_, number_bytes_, shown_bytes_;
+  const ToMicroseconds convert_;
+};
+
+class Timestamps final : public Times {
+ public:
+  Timestamps(const Packing& packing, const TimeUnits& units) : Times(packing, units, sizeof(std::int64_t)) {}
+
+ private:
+  bool write(const std::optional<Moment>& moment, MutableByteSpan to) const override {
+    constexpr std::int64_t kNotATime = std::numeric_limits<std::int64_t>::min();
+    const auto time = moment ? numpy_time(*moment) : std::nullopt;
+    const std::int64_t number = time.value_or(kNotATime);
+    std::memcpy(to.data(), &number, sizeof number);
+    return time.has_value();
+  }
+};
+
+class Moments final : public Times {
+ public:
+  Moments(const Packing& packing, const TimeUnits& units, bool fraction)
+      : Times(packing, units, moment_bytes(fraction)),
+        year_zero_(units.calendar != Calendar::Standard && units.calendar != Calendar::Julian),
+        fraction_(fraction) {}
+
+ private:
+  bool write(const std::optional<Moment>& moment, MutableByteSpan to) const override {
+    std::string text = "NaT";
+    if (moment) {
+      Moment named = *moment;
+      if (!year_zero_ && named.year < 1) --named.year;
+      text = moment_text(named, fraction_);
+    }
+    std::ranges::fill(to, std::byte{0});
+    std::memcpy(to.data(), text.data(), std::min(text.size(), to.size()));
+    return moment.has_value();
+  }
+
+  const bool year_zero_, fraction_;
+};
+
+}  // namespace
+
+bool has_fractions(const Packing& packing, const TimeUnits& units) {
+  return !units.whole_seconds || !is_integer(packing.shown);
+}
+
+ElementsPtr timestamps_of(const Packing& packing, const TimeUnits& units) {
+  return std::make_shared<const Timestamps>(packing, units);
+}
+
+ElementsPtr moments_of(const Packing& packing, const TimeUnits& units) {
+  return std::make_shared<const Moments>(packing, units, has_fractions(packing, units));
+}
+
+}  // namespace h5mount::meaning

@@ -1,0 +1,133 @@
+#include "unpacking.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "h5mount/dataset/converted_dataset.h"
+
+namespace h5mount::meaning {
+
+namespace {
+
+template <class Number>
+Number from_bits(std::uint64_t bits) {
+  if constexpr (std::is_floating_point_v<Number>)
+    return static_cast<Number>(std::bit_cast<double>(bits));
+  else
+    return static_cast<Number>(bits);
+}
+
+template <class Number>
+Number swapped(Number number) {
+  using Bits = std::conditional_t<
+      sizeof(Number) == 1, std::uint8_t,
+      std::conditional_t<sizeof(Number) == 2, std::uint16_t,
+                         std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>>>;
+  return std::bit_cast<Number>(std::byteswap(std::bit_cast<Bits>(number)));
+}
+
+template <class Stored, class Shown>
+class PackedElements final : public Elements {
+ public:
+  explicit PackedElements(const Packing& packing)
+      : swap_(packing.stored.big_endian),
+        scale_(packing.scale),
+        offset_(packing.offset),
+        least_(packing.least.transform(from_bits<Stored>)),
+        most_(packing.most.transform(from_bits<Stored>)) {
+    for (const std::uint64_t bits : packing.fills) {
+      const auto fill = from_bits<Stored>(bits);
+      if (fill != fill)
+        nan_is_missing_ = true;
+      else
+        fills_.push_back(fill);
+    }
+  }
+
+  void decode(ByteSpan stored, MutableByteSpan values, std::byte* missing) const override {
+    const std::size_t count = stored.size() / sizeof(Stored);
+    for (std::size_t i = 0; i < count; ++i) {
+      Stored number;
+      std::memcpy(&number, stored.data() + i * sizeof number, sizeof number);
+      if (swap_) number = swapped(number);
+      const bool absent = is_missing(number);
+      const Shown value = absent ? absent_value(number) : value_of(number);
+      std::memcpy(values.data() + i * sizeof value, &value, sizeof value);
+      if (missing != nullptr) missing[i] = std::byte{absent};
+    }
+  }
+
+ private:
+  bool is_missing(Stored number) const {
+    for (const Stored fill : fills_)
+      if (number == fill) return true;
+    if (number != number) return nan_is_missing_;
+    return (least_ && number < *least_) || (most_ && number > *most_);
+  }
+  static Shown absent_value(Stored number) {
+    if constexpr (std::is_floating_point_v<Shown>)
+      return std::numeric_limits<Shown>::quiet_NaN();
+    else
+      return static_cast<Shown>(number);
+  }
+  // Compiled without fused multiply-add: each step is rounded.
+  Shown value_of(Stored number) const {
+    auto value = static_cast<Shown>(number);
+    if (scale_) value = static_cast<Shown>(value * static_cast<Shown>(*scale_));
+    if (offset_) value = static_cast<Shown>(value + static_cast<Shown>(*offset_));
+    return value;
+  }
+
+  const bool swap_;
+  const std::optional<double> scale_, offset_;
+  const std::optional<Stored> least_, most_;
+  std::vector<Stored> fills_;
+  bool nan_is_missing_ = false;
+};
+
+template <class Stored>
+ElementsPtr elements_from(const Packing& packing) {
+  if (!packing.scaled()) return std::make_shared<PackedElements<Stored, Stored>>(packing);
+  if (packing.shown == NumberKind::F32) return std::make_shared<PackedElements<Stored, float>>(packing);
+  return std::make_shared<PackedElements<Stored, double>>(packing);
+}
+
+}  // namespace
+
+ElementsPtr elements_of(const Packing& packing) {
+  switch (packing.read_as) {
+    case NumberKind::I8:
+      return elements_from<std::int8_t>(packing);
+    case NumberKind::I16:
+      return elements_from<std::int16_t>(packing);
+    case NumberKind::I32:
+      return elements_from<std::int32_t>(packing);
+    case NumberKind::I64:
+      return elements_from<std::int64_t>(packing);
+    case NumberKind::U8:
+      return elements_from<std::uint8_t>(packing);
+    case NumberKind::U16:
+      return elements_from<std::uint16_t>(packing);
+    case NumberKind::U32:
+      return elements_from<std::uint32_t>(packing);
+    case NumberKind::U64:
+      return elements_from<std::uint64_t>(packing);
+    case NumberKind::F32:
+      return elements_from<float>(packing);
+    case NumberKind::F64:
+      break;
+  }
+  return elements_from<double>(packing);
+}
+
+format::DatatypePtr type_of(NumberKind kind) {
+  constexpr auto kLittle = format::ByteOrder::Little;
+  return is_integer(kind) ? dataset::integer_type(bytes_of(kind), kind < NumberKind::U8, kLittle)
+                          : dataset::float_type(bytes_of(kind), kLittle);
+}
+
+}  // namespace h5mount::meaning

@@ -1,0 +1,38 @@
+// Packed numbers, and which of them are missing: what CF and netCDF say of the elements of a dataset.
+// Immutable; threads: any.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "elements.h"
+#include "numbers.h"
+
+namespace h5mount::meaning {
+
+struct Packing {
+  NumberType stored;
+  NumberKind read_as = NumberKind::I8;  // the stored kind, or that of the other sign
+  // The value is the stored number times `scale`, plus `offset`, each rounded in the type of the result. What
+  // is absent does nothing: -0.0 plus 0 would be 0.
+  std::optional<double> scale, offset;
+  // Without these the stored number is the value.
+  bool scaled() const { return scale || offset; }
+  NumberKind shown = NumberKind::I8;  // F32 or F64 if it is scaled, else `read_as`
+
+  // Missing are numbers that equal one of these, and those below `least` and above `most`: as
+  // AttributeNumbers has them, in the kind `read_as`. A NaN among them stands for each.
+  std::vector<std::uint64_t> fills;
+  std::optional<std::uint64_t> least, most;
+  bool may_miss() const { return !fills.empty() || least || most; }
+  // Whether a missing value can be seen in the values: it is NaN.
+  bool marks_missing() const { return may_miss() && !is_integer(shown); }
+  bool changes_values() const { return scaled() || marks_missing() || read_as != stored.kind; }
+};
+
+// Makes values of stored numbers: little-endian ones of the kind `shown`; a missing float is NaN, a missing
+// integer as it is stored.
+ElementsPtr elements_of(const Packing& packing);
+format::DatatypePtr type_of(NumberKind kind);
+
+}  // namespace h5mount::meaning

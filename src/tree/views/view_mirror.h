@@ -1,0 +1,46 @@
+// ViewMirror: the directory of a view of datasets, and of groups that are tables. Threads: any, as for nodes.
+#pragma once
+
+#include "../core/followed_bytes.h"
+#include "mirror.h"
+
+namespace h5mount::tree {
+
+// The file of an object has its name and the view's suffix, which is also the name of its part.
+class ViewMirror : public Mirror {
+ public:
+  explicit ViewMirror(const view::View& view) : view_(view) {}
+
+  std::string_view name() const override { return view_.directory; }
+  NodeType entry_type() const override { return NodeType::File; }
+  std::string_view suffix() const override { return view_.suffix; }
+
+  Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
+                       const std::function<void(std::string)>& each) const override;
+  // A group is a directory by its own name.
+  std::string part_for_damage(const OpenedObject& object) const override {
+    return object.object.kind == object::ObjectKind::Group ? std::string(view_.suffix) : std::string();
+  }
+  Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
+                   RequestBudget& budget) const override;
+  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string& part,
+                    RequestBudget& budget) const override;
+
+ protected:
+  const view::View& view() const { return view_; }
+
+ private:
+  // What is shown of an object: by default the dataset itself.
+  virtual Result<ViewOf> view_of(ServedFile&, const OpenedObject&, RequestBudget&) const {
+    return ViewOf{&view_, nullptr, {}};
+  }
+
+  bool is_table_of_others(ServedFile& file, const OpenedObject& object, RequestBudget& budget) const;
+  // The object as a dataset; null if the view does not show objects of its kind.
+  Result<DatasetDescriptionPtr> describe(ServedFile& file, const OpenedObject& object,
+                                         RequestBudget& budget) const;
+
+  const view::View& view_;
+};
+
+}  // namespace h5mount::tree
