@@ -67,7 +67,7 @@ address() {
 # the checks of each use beforehand, and of dynamic types, the build takes two thirds of its time. `asan` has them.
 units() {
   more_arguments=-fno-sanitize=null,object-size,vptr
-  address units 3 base,io,cache,format,filter,chunk,metadata,object,dataset,text,view,sign,remote,salvage,tree,check,serve,hostile
+  address units 3 base,io,cache,format,filter,chunk,metadata,object,dataset,text,view,meaning,sign,remote,salvage,tree,check,serve,hostile
 }
 
 asan() {

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "conventions.h"
-#include "h5mount/base/limits.h"
 
 namespace h5mount::meaning {
 
@@ -15,10 +14,11 @@ constexpr std::array kConventions = {decode_cf};
 dataset::DerivationPtr Decoding::derivation(const object::DatasetDescription& part,
                                             dataset::ShownAs form) const {
   using enum dataset::ShownAs;
+  // Each column of such a table has a member of the row's type, and one for its mask.
+  constexpr std::uint64_t kMostColumns = 4096;
   const auto& dims = part.space.dims;
   const std::uint64_t columns = dims.size() == 2 ? dims[1] : 1;
-  const bool is_table =
-      !dims.empty() && dims.size() <= 2 && columns > 0 && columns <= limits::kMaxTableColumns;
+  const bool is_table = !dims.empty() && dims.size() <= 2 && columns > 0 && columns <= kMostColumns;
   if (!is_table && form == TextTable) form = Text;
   if (!is_table && form == ColumnTable) form = Bytes;
   return derivations[static_cast<std::size_t>(form)];
