@@ -6,6 +6,7 @@
 
 #include "conventions.h"
 #include "h5mount/base/text.h"
+#include "texts.h"
 #include "times.h"
 
 namespace h5mount::meaning {
@@ -146,14 +147,6 @@ format::DatatypePtr opaque_type(std::uint32_t bytes, std::string tag) {
   return out;
 }
 
-format::DatatypePtr text_type(std::uint32_t bytes) {
-  auto out = std::make_shared<format::Datatype>();
-  out->cls = format::DatatypeClass::String;
-  out->size = bytes;
-  out->padding = format::StringPadding::NullPad;
-  return out;
-}
-
 // Of times. Those of calendars that NumPy does not have are texts throughout.
 void add_times(const Packing& packing, const TimeUnits& units, Decoding& out) {
   const std::uint64_t stored = bytes_of(packing.stored.kind);
@@ -168,6 +161,56 @@ void add_times(const Packing& packing, const TimeUnits& units, Decoding& out) {
   const ElementsPtr timestamps = timestamps_of(packing, units);
   bytes = derive_elements(timestamps, opaque_type(kBytes, "NUMPY:M8[us]"), stored);
   column_table = derive_rows(timestamps, opaque_type(kBytes, std::string(dataset::kTimestampTag)), stored);
+}
+
+// Of codes that have names, in text and tables.
+void add_flags(const Packing& packing, FlagNames names, Decoding& out) {
+  const std::uint64_t stored = bytes_of(packing.stored.kind);
+  const format::DatatypePtr type = text_type(flag_bytes(names));
+  const ElementsPtr flags = flags_of(packing, std::move(names));
+  auto& [bytes, text, text_table, column_table] = out.derivations;
+  if (packing.changes_values()) bytes = derive_elements(elements_of(packing), type_of(packing.shown), stored);
+  text = derive_elements(flags, type, stored);
+  text_table = column_table = packing.may_miss() ? derive_rows(flags, type, stored) : text;
+}
+
+// The names of an integer's codes; empty: it has none, or they are masks of bits.
+Result<FlagNames> flag_names(const Subject& subject, const Packing& packing) {
+  constexpr std::size_t kMostFlags = 4096, kMostBytes = 1024;
+  FlagNames out;
+  if (!is_integer(packing.read_as) || packing.scaled()) return out;
+  H5_ASSIGN(const auto values, attribute_numbers(subject, "flag_values"));
+  if (!values || values->bits.size() > kMostFlags) return out;
+  H5_ASSIGN(const auto masks, attribute_numbers(subject, "flag_masks"));
+  if (masks) return out;
+  H5_ASSIGN(const std::string meanings, attribute_text(subject, "flag_meanings"));
+  std::size_t named = 0;
+  for (std::string_view rest = meanings; !rest.empty();) {
+    const std::string_view name = take_until(rest, ' ');
+    if (name.empty()) continue;
+    if (named == values->bits.size() || name.size() > kMostBytes) return FlagNames();
+    if (const auto code = as_kind(*values, named++, packing.read_as)) out.emplace(*code, name);
+  }
+  return named == values->bits.size() ? out : FlagNames();
+}
+
+// Of netCDF's characters: a variable of netCDF has dimensions.
+Result<std::optional<Decoding>> decode_characters(const Subject& subject) {
+  const object::DatasetDescription& dataset = subject.dataset;
+  if (dataset.type->cls != format::DatatypeClass::String || dataset.element_size != 1) return std::nullopt;
+  if (dataset.space.dims.empty() || dataset.space.dims.back() == 0) return std::nullopt;
+  bool of_netcdf = false;
+  for (const std::string_view name : {"DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"}) {
+    const auto found = object::find_attribute(*subject.values.file, subject.object, name);
+    if (!found && found.error().code() != ErrorCode::NotFound) return fail(found.error());
+    of_netcdf = of_netcdf || found;
+  }
+  if (!of_netcdf) return std::nullopt;
+  Decoding out;
+  out.text = R"({"convention":"CF","characters":"strings"})";
+  out.derivations.fill(derive_strings());
+  out.changes_shape = true;
+  return std::optional(std::move(out));
 }
 
 struct Time {
@@ -191,9 +234,10 @@ Result<std::optional<Decoding>> decode_cf(const Subject& subject) {
                                  "uint16", "uint32", "uint64", "float32", "float64"};
   CfAttributes attributes(subject);
   H5_ASSIGN(const auto packing, attributes.packing());
-  if (!packing) return std::nullopt;
+  if (!packing) return decode_characters(subject);
   H5_ASSIGN(const auto time, time_of(subject));
-  if (!time && !packing->changes_values() && !packing->may_miss()) return std::nullopt;
+  H5_ASSIGN(FlagNames flags, flag_names(subject, *packing));
+  if (!time && flags.empty() && !packing->changes_values() && !packing->may_miss()) return std::nullopt;
   Decoding out;
   out.text = R"({"convention":"CF")";
   if (packing->scaled() || packing->read_as != packing->stored.kind)
@@ -201,11 +245,14 @@ Result<std::optional<Decoding>> decode_cf(const Subject& subject) {
   if (time) {
     out.text += R"(,"time":)";
     text::append_json_string(fmt::format("{}, {}", time->text, name_of(time->units.calendar)), out.text);
-  }
+  } else if (!flags.empty())
+    out.text += R"(,"flags":"flag_meanings")";
   if (packing->may_miss()) out.text += fmt::format(R"(,"missing":[{}])", attributes.missing_by());
   out.text += "}";
   if (time)
     add_times(*packing, time->units, out);
+  else if (!flags.empty())
+    add_flags(*packing, std::move(flags), out);
   else
     add_numbers(*packing, out);
   return out;

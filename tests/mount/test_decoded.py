@@ -320,6 +320,54 @@ class DecodedTest(MountTest):
         for name in ("n0", "n1", "n2", "n3", "n4", "n9"):
             self.assertNotIn("user.hdf5.decoded", os.listxattr(mnt + "../../" + name), name)
 
+    def test_characters_and_flags(self):
+        """Arrays of characters are strings, and codes have names, as netCDF4-python and xarray have them."""
+        from fixtures.parquet_table import read_table
+
+        if netCDF4 is None:
+            self.skipTest("no netCDF4")
+        with netCDF4.Dataset("c.nc", "w") as nc:
+            for name, length in (("n", 3), ("m", 2), ("len", 5)):
+                nc.createDimension(name, length)
+            words = np.array([["abc", ""], ["de", "x y"], ["\u00fc", "hello"]])
+            v = nc.createVariable("words", "S1", ("n", "m", "len"))
+            v[:] = np.char.encode(words, "utf-8").astype("S5").view("S1").reshape(3, 2, 5)
+            nc.createVariable("word", "S1", ("len",))[:] = np.array(["one"], "S5").view("S1")
+            v = nc.createVariable("flag", "i1", ("n", "m"), fill_value=-9)
+            v.set_auto_maskandscale(False)
+            v.flag_values, v.flag_meanings = np.array([-1, 0, 4], "i1"), "bad good very_good"
+            v[:] = [[-1, 0], [4, 7], [-9, 0]]
+            v = nc.createVariable("bits", "i2", ("n",))
+            v.flag_masks, v.flag_values = np.array([1, 2], "i2"), np.array([1, 2], "i2")
+            v.flag_meanings = "a b"
+            v = nc.createVariable("other", "i2", ("n",))
+            v.flag_values, v.flag_meanings = np.array([1, 2], "i2"), "one"
+        with h5py.File("s.h5", "w") as f:
+            f["single"] = np.array([b"a", b"b"], "S1")
+        top = self.mount("c.nc")
+        mnt = top + ".h5/decoded/"
+        encoded = np.char.encode(words, "utf-8")
+        self.assertEqual(np.load(io.BytesIO(read(mnt + "npy/words.npy"))).tolist(), encoded.tolist())
+        self.assertEqual(read(mnt + "raw/words"), read(top + "words"))
+        self.assertEqual(read(mnt + "text/words").decode().splitlines(), words.reshape(-1).tolist())
+        rows = list(csv.reader(io.StringIO(read(mnt + "csv/words.csv").decode())))
+        self.assertEqual(rows[1:], words.tolist())
+        self.assertEqual(read(mnt + "text/word"), b"one\n")
+        self.assertEqual(read(mnt + "slice/words/1,:.csv").decode(), "value\nde\nx y\n")
+        self.assertEqual(read(mnt + "slice/words/2,1"), b"hello")
+        with xarray.open_dataset("c.nc") as decoded:
+            self.assertEqual(decoded["words"].values.tolist(), encoded.tolist())
+        told = json.loads(os.getxattr(top + "words", "user.hdf5.decoded"))
+        self.assertEqual(told, {"convention": "CF", "characters": "strings"})
+        self.assertEqual(read(mnt + "csv/flag.csv"), b"0,1\nbad,good\nvery_good,7\n,good\n")
+        self.assertEqual(read(mnt + "text/flag"), b"bad\ngood\nvery_good\n7\nNaN\ngood\n")
+        self.assertEqual(read_table(mnt + "parquet/flag.parquet")[1][2], [None, "good"])
+        self.assertEqual(read(mnt + "npy/flag.npy"), read(top + ".h5/npy/flag.npy"))
+        for name in ("bits", "other"):
+            self.assertNotIn("user.hdf5.decoded", os.listxattr(top + name))
+        single = self.mount("s.h5")
+        self.assertNotIn("user.hdf5.decoded", os.listxattr(single + "single"))
+
     def test_slices(self):
         values = np.arange(60, dtype="i2").reshape(3, 4, 5)
         with h5py.File("f.h5", "w") as f:

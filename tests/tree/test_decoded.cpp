@@ -22,6 +22,8 @@ TEST(Decoded, EveryFileOfEveryView) {
   EXPECT_EQ(tree.text(".h5/decoded/csv/packed/>u2.csv"),
             "0,1,2\n0.0,0.5,1.0\n1.5,2.0,2.5\n3.0,,4.0\n4.5,5.0,5.5\n");
   EXPECT_EQ(tree.text(".h5/decoded/raw/times/julian/u1").substr(0, 20), "2000-02-29T00:00:00\n");
+  EXPECT_EQ(tree.text(".h5/decoded/text/odd/flags"), "no\nyes\n9\n");
+  EXPECT_EQ(tree.text(".h5/decoded/csv/odd/words.csv"), "value\nab\nc\n");
   for (const char* odd : {"0", "1", "2", "3", "4"})
     EXPECT_EQ(tree.text(std::string(".h5/decoded/text/odd/") + odd), "0\n1\n2\n") << odd;
 }

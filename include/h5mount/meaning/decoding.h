@@ -22,6 +22,7 @@ struct Decoding {
   // (DatasetDescription::masks), and are of one or two dimensions.
   std::array<dataset::DerivationPtr, 4> derivations = {};
   bool bytes_are_lines = false;  // the values have no other bytes than their text
+  bool changes_shape = false;    // a selection is one of the values, and not of the elements
 
   // For the dataset, or a part of it; null: the elements as they are stored.
   dataset::DerivationPtr derivation(const object::DatasetDescription& part, dataset::ShownAs form) const;

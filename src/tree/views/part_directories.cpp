@@ -90,11 +90,13 @@ class SliceDirectory : public PartsDirectory {
     if (decoded_) {
       H5_ASSIGN(auto decoding, decoding(budget));
       if (decoding) {
-        // Selected elements are decoded as all are.
+        // Selected elements are decoded as all are, where their values are as many.
         H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
+        if (decoding->changes_shape)
+          of.derivation = view::derive_both(decoding->derivations[0], std::move(of.derivation));
         H5_ASSIGN(const object::DatasetDescription part, of.derivation->describe(*described));
         if (decoding->bytes_are_lines && view.suffix.empty()) of.view = &view::text_view();
-        if (auto then = decoding->derivation(part, of.view->shown_as))
+        if (auto then = decoding->changes_shape ? nullptr : decoding->derivation(part, of.view->shown_as))
           of.derivation = view::derive_both(std::move(of.derivation), std::move(then));
         of.decoded = std::move(decoding->text);
       }

@@ -1,0 +1,134 @@
+#include "texts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "h5mount/dataset/dataset_part.h"
+
+namespace h5mount::meaning {
+
+namespace {
+
+using dataset::ByteRange;
+using dataset::DatasetReader;
+using dataset::DatasetReaderPtr;
+using object::DatasetDescription;
+
+class Flags final : public Elements {
+ public:
+  Flags(const Packing& packing, FlagNames names)
+      : kind_(packing.read_as),
+        numbers_(elements_of(packing)),
+        number_bytes_(bytes_of(packing.read_as)),
+        text_bytes_(flag_bytes(names)),
+        names_(std::move(names)) {}
+
+  void decode(ByteSpan stored, MutableByteSpan shown, std::byte* missing) const override {
+    for (; !stored.empty(); stored = stored.subspan(number_bytes_), shown = shown.subspan(text_bytes_)) {
+      std::uint64_t number = 0;
+      std::byte absent{};
+      numbers_->decode(stored.first(number_bytes_),
+                       MutableByteSpan(std::as_writable_bytes(std::span(&number, 1))).first(number_bytes_),
+                       &absent);
+      if (missing != nullptr) *missing++ = absent;
+      const std::string text = absent != std::byte{0} ? "NaN" : name_of(number);
+      std::ranges::fill(shown.first(text_bytes_), std::byte{0});
+      std::memcpy(shown.data(), text.data(), std::min<std::size_t>(text.size(), text_bytes_));
+    }
+  }
+
+ private:
+  std::string name_of(std::uint64_t number) const {
+    const unsigned unused = 64 - 8 * static_cast<unsigned>(number_bytes_);
+    if (kind_ < NumberKind::U8)
+      number = static_cast<std::uint64_t>(static_cast<std::int64_t>(number << unused) >> unused);
+    const auto found = names_.find(number);
+    if (found != names_.end()) return found->second;
+    return kind_ < NumberKind::U8 ? fmt::format("{}", static_cast<std::int64_t>(number))
+                                  : fmt::format("{}", number);
+  }
+
+  const NumberKind kind_;
+  const ElementsPtr numbers_;
+  const std::size_t number_bytes_, text_bytes_;
+  const FlagNames names_;
+};
+
+// The same image in other elements.
+class StringsReader final : public DatasetReader {
+ public:
+  StringsReader(DatasetDescription shown, DatasetReaderPtr base)
+      : DatasetReader(std::move(shown)), base_(std::move(base)) {}
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
+              dataset::Pieces& out) const override {
+    return base_->read(offset, length, access, out);
+  }
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
+    return base_->read_into(offset, out, budget);
+  }
+  Result<dataset::WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const override {
+    return base_->written_run(offset, budget);
+  }
+  bool sources_changed() const override { return base_->sources_changed(); }
+  std::optional<Error> problem() const override { return base_->problem(); }
+  dataset::MissingSources missing_sources() const override { return base_->missing_sources(); }
+
+ private:
+  const DatasetReaderPtr base_;
+};
+
+class StringsDerivation final : public dataset::Derivation {
+ public:
+  Result<DatasetDescription> describe(const DatasetDescription& dataset) const override {
+    DatasetDescription out = dataset::describe_part(dataset, dataset::whole_dataset(dataset));
+    const std::uint64_t length = out.space.dims.empty() ? 0 : out.space.dims.back();
+    if (dataset.element_size != 1 || length == 0 || length > std::numeric_limits<std::uint32_t>::max())
+      return fail({ErrorCode::Stale, "characters that are no strings any more"});
+    out.type = text_type(static_cast<std::uint32_t>(length));
+    out.element_size = length;
+    out.space.dims.pop_back();
+    if (!out.space.max_dims.empty()) out.space.max_dims.pop_back();
+    if (out.space.dims.empty()) out.space.kind = format::DataspaceKind::Scalar;
+    return out;
+  }
+  Result<DatasetReaderPtr> open(DatasetReaderPtr dataset) const override {
+    H5_ASSIGN(DatasetDescription shown, describe(dataset->description()));
+    return std::make_shared<const StringsReader>(std::move(shown), std::move(dataset));
+  }
+  std::vector<ByteRange> stale_since(const DatasetReader& part, const DatasetReader& before,
+                                     std::span<const ByteRange> stale) const override {
+    if (part.description().element_size != before.description().element_size) return {dataset::kWholeImage};
+    return {stale.begin(), stale.end()};
+  }
+};
+
+}  // namespace
+
+format::DatatypePtr text_type(std::uint32_t bytes) {
+  auto out = std::make_shared<format::Datatype>();
+  out->cls = format::DatatypeClass::String;
+  out->size = bytes;
+  out->padding = format::StringPadding::NullPad;
+  return out;
+}
+
+std::uint32_t flag_bytes(const FlagNames& names) {
+  constexpr std::size_t kOfNumber = 20;
+  std::size_t most = kOfNumber;
+  for (const auto& [code, name] : names) most = std::max(most, name.size());
+  return static_cast<std::uint32_t>(most);
+}
+
+ElementsPtr flags_of(const Packing& packing, FlagNames names) {
+  return std::make_shared<const Flags>(packing, std::move(names));
+}
+
+dataset::DerivationPtr derive_strings() {
+  return std::make_shared<const StringsDerivation>();
+}
+
+}  // namespace h5mount::meaning
