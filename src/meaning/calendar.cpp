@@ -314,7 +314,9 @@ std::optional<TimeUnits> parse_time_units(std::string_view units, Calendar calen
 
 std::optional<Moment> moment_at(const TimeUnits& units, std::int64_t microseconds) {
   const std::int64_t days = floor_divide(microseconds, kMicrosecondsOfDay);
-  std::int64_t left = microseconds - days * kMicrosecondsOfDay + units.epoch_microsecond;
+  std::int64_t left = microseconds % kMicrosecondsOfDay;
+  if (left < 0) left += kMicrosecondsOfDay;
+  left += units.epoch_microsecond;
   const std::int64_t more = floor_divide(left, kMicrosecondsOfDay);
   left -= more * kMicrosecondsOfDay;
   const std::int64_t day = units.epoch_day + days + more;
