@@ -192,7 +192,7 @@ Cell::Cell(const Column& column)
       offset_(column.offset),
       mask_(column.mask),
       kind_(categories_ ? Kind::Category : kind_of(*column.type)),
-      number_(categories_ || mask_ ? nullptr : number_of(*column.type)) {}
+      number_(categories_ ? nullptr : number_of(*column.type)) {}
 
 Result<bool> Cell::append_plain(const std::byte* row, const text::ValueContext& context,
                                 std::string& out) const {

@@ -1,6 +1,8 @@
 // Cells: one value of a table as text; numbers of the usual types are written directly. Threads: any.
 #pragma once
 
+#include <algorithm>
+
 #include "h5mount/text/shortest_float.h"
 #include "table.h"
 
@@ -22,11 +24,16 @@ class Cell {
   // value, for which nothing is appended: that of a mask, of the code -1, a reference that leads nowhere.
   Result<bool> append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const;
   // Writes an integer or float of a usual format directly to memory, of which kNumberRoom bytes may be
-  // overwritten; returns the end.
+  // overwritten; returns the end. A missing one is nothing, or `null` in JSON.
   static constexpr std::size_t kNumberRoom = text::kFloatTextRoom;
   bool is_number() const { return number_ != nullptr; }
-  char* write_plain(const std::byte* row, char* out) const { return number_(row + offset_, out); }
+  bool is_masked(const std::byte* row) const { return mask_ && row[*mask_] != std::byte{0}; }
+  char* write_plain(const std::byte* row, char* out) const {
+    return is_masked(row) ? out : number_(row + offset_, out);
+  }
   char* write_json(const std::byte* row, char* out) const {
+    constexpr std::string_view kNull = "null";
+    if (is_masked(row)) return std::copy(kNull.begin(), kNull.end(), out);
     char* end = number_(row + offset_, out);
     return kind_ == Kind::Float && (end[-1] == 'N' || end[-1] == 'y') ? make_strict(out, end) : end;
   }
@@ -43,7 +50,6 @@ class Cell {
 
   ByteSpan element(const std::byte* row) const { return {row + offset_, type_->size}; }
 
-  bool is_masked(const std::byte* row) const { return mask_ && row[*mask_] != std::byte{0}; }
   Status append_present(const std::byte* row, const text::ValueContext& context, std::string& out) const;
   std::optional<std::size_t> present_width() const;
   std::size_t category_width() const;
@@ -53,7 +59,7 @@ class Cell {
   std::uint64_t offset_;
   std::optional<std::uint64_t> mask_;
   Kind kind_;
-  Number number_ = nullptr;  // for plain integers and floats that are never missing, else null
+  Number number_ = nullptr;  // for plain integers and floats, else null
 };
 
 }  // namespace h5mount::view

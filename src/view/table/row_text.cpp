@@ -80,7 +80,7 @@ class DelimitedRows final : public RowText {
       const std::size_t start = out.size();
       if (cell.is_number()) {
         char number[Cell::kNumberRoom];
-        out.append(number, cell.write_plain(row, number));
+        out.append(number, end_number(number, cell.write_plain(row, number)));
         out += delimiter_;
         continue;
       }
@@ -98,11 +98,17 @@ class DelimitedRows final : public RowText {
  private:
   char* write_numbers(const std::byte* row, char* to) const {
     for (const Cell& cell : cells_) {
-      to = cell.write_plain(row, to);
+      to = end_number(to, cell.write_plain(row, to));
       *to++ = delimiter_;
     }
     to[-1] = '\n';
     return to;
+  }
+
+  // A missing number is nothing, but for the only field of a line.
+  char* end_number(const char* begin, char* end) const {
+    if (end == begin && cells_.size() == 1) end = std::fill_n(end, 2, '"');
+    return end;
   }
 
   // Quotes the field that was appended from `start` on, if necessary.
@@ -199,7 +205,8 @@ class JsonRows final : public RowText {
   void write_numbers(const std::byte* row, char* to) const {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       char* const place = to + places_[i];
-      if (cells_[i].kind() == Cell::Kind::Integer && widths_[i] >= text::kMinIntegerRoom) {
+      if (cells_[i].kind() == Cell::Kind::Integer && widths_[i] >= text::kMinIntegerRoom &&
+          !cells_[i].is_masked(row)) {
         cells_[i].write_plain(row, place);
         continue;
       }
