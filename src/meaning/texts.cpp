@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "h5mount/base/bytes.h"
 #include "h5mount/dataset/dataset_part.h"
 
 namespace h5mount::meaning {
@@ -17,32 +18,21 @@ using dataset::DatasetReader;
 using dataset::DatasetReaderPtr;
 using object::DatasetDescription;
 
-class Flags final : public Elements {
+class Flags final : public OfNumbers {
  public:
   Flags(const Packing& packing, FlagNames names)
-      : kind_(packing.read_as),
-        numbers_(elements_of(packing)),
-        number_bytes_(bytes_of(packing.read_as)),
-        text_bytes_(flag_bytes(names)),
-        names_(std::move(names)) {}
-
-  void decode(ByteSpan stored, MutableByteSpan shown, std::byte* missing) const override {
-    for (; !stored.empty(); stored = stored.subspan(number_bytes_), shown = shown.subspan(text_bytes_)) {
-      std::uint64_t number = 0;
-      std::byte absent{};
-      numbers_->decode(stored.first(number_bytes_),
-                       MutableByteSpan(std::as_writable_bytes(std::span(&number, 1))).first(number_bytes_),
-                       &absent);
-      if (missing != nullptr) *missing++ = absent;
-      const std::string text = absent != std::byte{0} ? "NaN" : name_of(number);
-      std::ranges::fill(shown.first(text_bytes_), std::byte{0});
-      std::memcpy(shown.data(), text.data(), std::min<std::size_t>(text.size(), text_bytes_));
-    }
-  }
+      : OfNumbers(packing, flag_bytes(names)), kind_(packing.read_as), names_(std::move(names)) {}
 
  private:
+  bool write(const std::byte* value, MutableByteSpan to) const override {
+    const std::string text = value != nullptr ? name_of(load_le_width(value, bytes_of(kind_))) : "NaN";
+    std::ranges::fill(to, std::byte{0});
+    std::memcpy(to.data(), text.data(), std::min(text.size(), to.size()));
+    return value != nullptr;
+  }
+
   std::string name_of(std::uint64_t number) const {
-    const unsigned unused = 64 - 8 * static_cast<unsigned>(number_bytes_);
+    const unsigned unused = 64 - 8 * bytes_of(kind_);
     if (kind_ < NumberKind::U8)
       number = static_cast<std::uint64_t>(static_cast<std::int64_t>(number << unused) >> unused);
     const auto found = names_.find(number);
@@ -52,8 +42,6 @@ class Flags final : public Elements {
   }
 
   const NumberKind kind_;
-  const ElementsPtr numbers_;
-  const std::size_t number_bytes_, text_bytes_;
   const FlagNames names_;
 };
 

@@ -47,44 +47,19 @@ ToMicroseconds to_microseconds(NumberKind kind) {
   return kOfKind[static_cast<std::size_t>(kind)];
 }
 
-// Decodes numbers first, some at a time.
-class Times : public Elements {
- public:
+class Times : public OfNumbers {
+ protected:
   Times(const Packing& packing, const TimeUnits& units, std::size_t shown_bytes)
-      : units_(units),
-        numbers_(elements_of(packing)),
-        stored_bytes_(bytes_of(packing.stored.kind)),
-        number_bytes_(bytes_of(packing.shown)),
-        shown_bytes_(shown_bytes),
-        convert_(to_microseconds(packing.shown)) {}
-
-  void decode(ByteSpan stored, MutableByteSpan shown, std::byte* missing) const override {
-    constexpr std::size_t kAtOnce = 512;
-    std::array<std::byte, kAtOnce * sizeof(double)> numbers;
-    std::array<std::byte, kAtOnce> absent;
-    while (!stored.empty()) {
-      const std::size_t count = std::min(kAtOnce, stored.size() / stored_bytes_);
-      numbers_->decode(stored.first(count * stored_bytes_),
-                       MutableByteSpan(numbers).first(count * number_bytes_), absent.data());
-      for (std::size_t i = 0; i < count; ++i, shown = shown.subspan(shown_bytes_)) {
-        const auto since = absent[i] == std::byte{0}
-                               ? convert_(numbers.data() + i * number_bytes_, units_.unit)
-                               : std::nullopt;
-        const auto moment = since ? moment_at(units_, *since) : std::nullopt;
-        const bool there = write(moment, shown.first(shown_bytes_));
-        if (missing != nullptr) *missing++ = std::byte{!there};
-      }
-      stored = stored.subspan(count * stored_bytes_);
-    }
-  }
+      : OfNumbers(packing, shown_bytes), units_(units), convert_(to_microseconds(packing.shown)) {}
 
  private:
-  // Returns false if it is written as missing.
-  virtual bool write(const std::optional<Moment>& moment, MutableByteSpan to) const = 0;
+  bool write(const std::byte* value, MutableByteSpan to) const override {
+    const auto since = value != nullptr ? convert_(value, units_.unit) : std::nullopt;
+    return write_moment(since ? moment_at(units_, *since) : std::nullopt, to);
+  }
+  virtual bool write_moment(const std::optional<Moment>& moment, MutableByteSpan to) const = 0;
 
   const TimeUnits units_;
-  const ElementsPtr numbers_;
-  const std::size_t stored_bytes_, number_bytes_, shown_bytes_;
   const ToMicroseconds convert_;
 };
 
@@ -93,7 +68,7 @@ class Timestamps final : public Times {
   Timestamps(const Packing& packing, const TimeUnits& units) : Times(packing, units, sizeof(std::int64_t)) {}
 
  private:
-  bool write(const std::optional<Moment>& moment, MutableByteSpan to) const override {
+  bool write_moment(const std::optional<Moment>& moment, MutableByteSpan to) const override {
     constexpr std::int64_t kNotATime = std::numeric_limits<std::int64_t>::min();
     const auto time = moment ? numpy_time(*moment) : std::nullopt;
     const std::int64_t number = time.value_or(kNotATime);
@@ -110,7 +85,7 @@ class Moments final : public Times {
         fraction_(fraction) {}
 
  private:
-  bool write(const std::optional<Moment>& moment, MutableByteSpan to) const override {
+  bool write_moment(const std::optional<Moment>& moment, MutableByteSpan to) const override {
     std::string text = "NaT";
     if (moment) {
       Moment named = *moment;

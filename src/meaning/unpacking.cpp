@@ -1,6 +1,7 @@
 #include "unpacking.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -122,6 +123,29 @@ ElementsPtr elements_of(const Packing& packing) {
       break;
   }
   return elements_from<double>(packing);
+}
+
+OfNumbers::OfNumbers(const Packing& packing, std::size_t shown_bytes)
+    : values_(elements_of(packing)),
+      stored_bytes_(bytes_of(packing.stored.kind)),
+      value_bytes_(bytes_of(packing.shown)),
+      shown_bytes_(shown_bytes) {}
+
+void OfNumbers::decode(ByteSpan stored, MutableByteSpan shown, std::byte* missing) const {
+  constexpr std::size_t kAtOnce = 512;
+  std::array<std::byte, kAtOnce * sizeof(double)> values;
+  std::array<std::byte, kAtOnce> absent;
+  while (!stored.empty()) {
+    const std::size_t count = std::min(kAtOnce, stored.size() / stored_bytes_);
+    values_->decode(stored.first(count * stored_bytes_), MutableByteSpan(values).first(count * value_bytes_),
+                    absent.data());
+    for (std::size_t i = 0; i < count; ++i, shown = shown.subspan(shown_bytes_)) {
+      const std::byte* const value = absent[i] == std::byte{0} ? values.data() + i * value_bytes_ : nullptr;
+      const bool there = write(value, shown.first(shown_bytes_));
+      if (missing != nullptr) *missing++ = std::byte{!there};
+    }
+    stored = stored.subspan(count * stored_bytes_);
+  }
 }
 
 format::DatatypePtr type_of(NumberKind kind) {

@@ -35,4 +35,22 @@ struct Packing {
 ElementsPtr elements_of(const Packing& packing);
 format::DatatypePtr type_of(NumberKind kind);
 
+// What is made of the values of numbers.
+class OfNumbers : public Elements {
+ public:
+  void decode(ByteSpan stored, MutableByteSpan shown, std::byte* missing) const final;
+
+ protected:
+  // `shown_bytes`: of what each number means.
+  OfNumbers(const Packing& packing, std::size_t shown_bytes);
+
+ private:
+  // Writes what a value of the kind `Packing::shown` means; null: it is missing. Returns false if it is
+  // written as missing.
+  virtual bool write(const std::byte* value, MutableByteSpan to) const = 0;
+
+  const ElementsPtr values_;
+  const std::size_t stored_bytes_, value_bytes_, shown_bytes_;
+};
+
 }  // namespace h5mount::meaning

@@ -780,7 +780,7 @@ class ReferencesTest(MountTest):
             with open(name, "rb") as f:
                 part = f.read()
             os.chmod(name, 0o644)
-            for at in range(0, len(part), 9):
+            for at in range(0, len(part), len(part) // 24 + 1):
                 for changed in (part[:at], part[:at] + bytes([part[at] ^ 0x81]) + part[at + 1 :]):
                     with open(name, "wb") as f:
                         f.write(changed)
