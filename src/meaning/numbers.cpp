@@ -80,9 +80,13 @@ Result<std::string> attribute_text(const Subject& subject, std::string_view name
   H5_ASSIGN(const auto attribute, readable(subject, name));
   std::string out;
   if (!attribute || !text::is_string(*attribute->type)) return out;
-  H5_TRY(text::append_string(*attribute->type, attribute->data.first(attribute->type->size), subject.values,
-                             out));
-  return out;
+  text::ValueContext values = subject.values;
+  values.max_bytes = kMostBytes;
+  const Status read =
+      text::append_string(*attribute->type, attribute->data.first(attribute->type->size), values, out);
+  if (read) return out;
+  return read.error().code() == ErrorCode::TooLarge ? Result<std::string>(std::string())
+                                                    : Result<std::string>(fail(read.error()));
 }
 
 double as_double(const AttributeNumbers& numbers, std::size_t at) {

@@ -8,6 +8,7 @@
 
 #include "h5mount/base/bytes.h"
 #include "h5mount/dataset/dataset_part.h"
+#include "h5mount/dataset/readers_over.h"
 
 namespace h5mount::meaning {
 
@@ -45,30 +46,6 @@ class Flags final : public OfNumbers {
   const FlagNames names_;
 };
 
-// The same image in other elements.
-class StringsReader final : public DatasetReader {
- public:
-  StringsReader(DatasetDescription shown, DatasetReaderPtr base)
-      : DatasetReader(std::move(shown)), base_(std::move(base)) {}
-
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
-              dataset::Pieces& out) const override {
-    return base_->read(offset, length, access, out);
-  }
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
-    return base_->read_into(offset, out, budget);
-  }
-  Result<dataset::WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const override {
-    return base_->written_run(offset, budget);
-  }
-  bool sources_changed() const override { return base_->sources_changed(); }
-  std::optional<Error> problem() const override { return base_->problem(); }
-  dataset::MissingSources missing_sources() const override { return base_->missing_sources(); }
-
- private:
-  const DatasetReaderPtr base_;
-};
-
 class StringsDerivation final : public dataset::Derivation {
  public:
   Result<DatasetDescription> describe(const DatasetDescription& dataset) const override {
@@ -85,7 +62,7 @@ class StringsDerivation final : public dataset::Derivation {
   }
   Result<DatasetReaderPtr> open(DatasetReaderPtr dataset) const override {
     H5_ASSIGN(DatasetDescription shown, describe(dataset->description()));
-    return std::make_shared<const StringsReader>(std::move(shown), std::move(dataset));
+    return std::make_shared<const dataset::SameImageReader>(std::move(shown), std::move(dataset));
   }
   std::vector<ByteRange> stale_since(const DatasetReader& part, const DatasetReader& before,
                                      std::span<const ByteRange> stale) const override {

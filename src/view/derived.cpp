@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "h5mount/dataset/dataset_part.h"
+#include "h5mount/dataset/readers_over.h"
 #include "selection_text.h"
 
 namespace h5mount::view {
@@ -35,30 +36,16 @@ class PartDerivation final : public Derivation {
 };
 
 // Keeps what the first derivation made, which both are asked about.
-class ReaderOfBoth final : public dataset::DatasetReader {
+class ReaderOfBoth final : public dataset::SameImageReader {
  public:
-  ReaderOfBoth(DatasetReaderPtr first, DatasetReaderPtr then)
-      : DatasetReader(then->description()), first_(std::move(first)), then_(std::move(then)) {}
+  ReaderOfBoth(DatasetReaderPtr first, const DatasetReaderPtr& then)
+      : SameImageReader(then->description(), then), first_(std::move(first)) {}
 
   const DatasetReaderPtr& first() const { return first_; }
-  const DatasetReaderPtr& then() const { return then_; }
-
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
-              dataset::Pieces& out) const override {
-    return then_->read(offset, length, access, out);
-  }
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
-    return then_->read_into(offset, out, budget);
-  }
-  Result<dataset::WrittenRun> written_run(std::uint64_t offset, RequestBudget& budget) const override {
-    return then_->written_run(offset, budget);
-  }
-  bool sources_changed() const override { return then_->sources_changed(); }
-  std::optional<Error> problem() const override { return then_->problem(); }
-  dataset::MissingSources missing_sources() const override { return then_->missing_sources(); }
+  const DatasetReaderPtr& then() const { return base(); }
 
  private:
-  const DatasetReaderPtr first_, then_;
+  const DatasetReaderPtr first_;
 };
 
 class BothDerivations final : public Derivation {
@@ -72,8 +59,8 @@ class BothDerivations final : public Derivation {
   }
   Result<DatasetReaderPtr> open(DatasetReaderPtr dataset) const override {
     H5_ASSIGN(DatasetReaderPtr first, first_->open(std::move(dataset)));
-    H5_ASSIGN(DatasetReaderPtr then, then_->open(first));
-    return std::make_shared<const ReaderOfBoth>(std::move(first), std::move(then));
+    H5_ASSIGN(const DatasetReaderPtr then, then_->open(first));
+    return std::make_shared<const ReaderOfBoth>(std::move(first), then);
   }
   std::vector<dataset::ByteRange> stale_since(const dataset::DatasetReader& part,
                                               const dataset::DatasetReader& before,

@@ -403,12 +403,17 @@ class DecodedTest(MountTest):
             e.attrs["scale_factor"] = 2.0
             f.create_dataset("scalar", data=np.int16(3)).attrs["scale_factor"] = np.float32(0.5)
             f.create_dataset("none", (0, 3), "i2").attrs["scale_factor"] = 0.5
+            huge = f.create_dataset("huge", (1 << 62,), "i1", chunks=(1 << 20,))
+            huge.attrs["scale_factor"], huge.attrs["_FillValue"] = 0.5, np.int8(1)
         mnt = self.mount("f.h5")
         for name in ("d", "s", "e"):
             self.assertNotIn("user.hdf5.decoded", os.listxattr(mnt + name), name)
             self.assertEqual(read(mnt + ".h5/decoded/raw/" + name), read(mnt + name))
         self.assertEqual(read(mnt + ".h5/decoded/raw/scalar"), np.float32(1.5).tobytes())
         self.assertEqual(self.load(mnt, "none").shape, (0, 3))
+        for view in ("npy", "csv", "parquet"):  # more bytes than a file can have
+            self.assertNotIn("huge." + view, os.listdir(mnt + ".h5/decoded/" + view))
+        self.assertEqual(os.stat(mnt + "huge").st_size, 1 << 62)
 
     def test_a_file_that_grows(self):
         with h5py.File("f.h5", "w", libver="latest") as f:

@@ -52,7 +52,10 @@ std::vector<std::uint64_t> chunk_shape(const object::DatasetDescription& source)
 class VirtualChunks::Builder {
  public:
   Builder(std::shared_ptr<const VirtualReader> whole, RequestBudget& budget)
-      : whole_(std::move(whole)), budget_(budget), shown_(whole_->description()) {}
+      : whole_(std::move(whole)),
+        budget_(budget),
+        shown_(whole_->description()),
+        charge_(whole_->cache()->no_charge()) {}
 
   Result<DatasetReaderPtr> build() {
     const auto visit = [&](const auto&... piece) { return add(piece...); };
@@ -68,10 +71,8 @@ class VirtualChunks::Builder {
       chunks *= std::min(out->grid_.back(), kMostChunks + 1);
       if (chunks > kMostChunks) return fail(disagrees({}, "more chunks than references can be of"));
     }
-    constexpr std::size_t kOfBox = sizeof(Box) + 200;
-    out->charge_ = whole_->cache()->no_charge();
-    H5_TRY(out->charge_.resize(static_cast<std::size_t>(chunks) * sizeof(std::uint32_t) +
-                               boxes_.size() * kOfBox));
+    H5_TRY(charge_.resize(charge_.bytes() + static_cast<std::size_t>(chunks) * sizeof(std::uint32_t)));
+    out->charge_ = std::move(charge_);
     out->box_of_.resize(static_cast<std::size_t>(chunks));
     for (std::size_t i = 0; i < boxes_.size(); ++i) H5_TRY(show(boxes_[i], i, *out));
     out->dimensions_ = std::move(dimensions_);
@@ -85,6 +86,7 @@ class VirtualChunks::Builder {
     Box box;
     Places extent;  // in chunks of the whole
   };
+  static constexpr std::size_t kOfBox = sizeof(Shown) + 400;  // with its names and places
 
   Status add(const std::string& file, const std::string& dataset, const ElementSelection& view,
              const format::Selection& selection, std::optional<ElementSelection::Clip> clip) {
@@ -101,6 +103,7 @@ class VirtualChunks::Builder {
     if (!same) return fail(disagrees(file, "another type"));
     if (fill_element(source) != fill_element(shown_)) return fail(disagrees(file, "another fill value"));
     H5_TRY(pair(file, source, *to, *from));
+    H5_TRY(charge_.resize(charge_.bytes() + kOfBox));
     Shown box{{file, dataset, to->start, from->start}, to->extent};
     for (std::size_t i = 0; i < chunk_.size(); ++i) {
       const std::uint64_t end = to->start[i] + to->extent[i];
@@ -174,6 +177,7 @@ class VirtualChunks::Builder {
   Places chunk_, source_chunk_;
   std::vector<std::size_t> dimensions_;
   std::vector<Shown> boxes_;
+  cache::BlockCache::Charge charge_;
 };
 
 Result<DatasetReaderPtr> VirtualChunks::make(std::shared_ptr<const VirtualReader> whole,

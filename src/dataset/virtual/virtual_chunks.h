@@ -4,30 +4,20 @@
 #include <string>
 #include <vector>
 
-#include "h5mount/cache/block_cache.h"
+#include "h5mount/dataset/readers_over.h"
 #include "h5mount/dataset/stored_chunks.h"
 #include "virtual_reader.h"
 
 namespace h5mount::dataset {
 
-class VirtualChunks final : public DatasetReader, public StoredChunks {
+class VirtualChunks final : public SameImageReader, public StoredChunks {
  public:
   // Opens all sources. Fails with UnsupportedFeature, and a short phrase, if their chunks cannot be those of
   // the whole: they differ in shape, filters, type or fill value, or a mapping is no box of whole chunks.
   static Result<DatasetReaderPtr> make(std::shared_ptr<const VirtualReader> whole, RequestBudget& budget);
 
-  Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override {
-    return whole_->read(offset, length, access, out);
-  }
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
-    return whole_->read_into(offset, out, budget);
-  }
   Status read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length, Pieces& out,
                     RequestBudget& budget) const override;
-  std::optional<Error> problem() const override { return whole_->problem(); }
-  bool sources_changed() const override { return whole_->sources_changed(); }
-  MissingSources missing_sources() const override { return whole_->missing_sources(); }
-
   Result<Stored> find_stored(std::uint64_t chunk) const override;
   Status find_stored_run(std::uint64_t first, std::span<Stored> out) const override;
   Status read_stored(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
@@ -44,7 +34,7 @@ class VirtualChunks final : public DatasetReader, public StoredChunks {
   class Builder;
 
   VirtualChunks(std::shared_ptr<const VirtualReader> whole, object::DatasetDescription shown)
-      : DatasetReader(std::move(shown)), whole_(std::move(whole)) {}
+      : SameImageReader(std::move(shown), whole), whole_(std::move(whole)) {}
 
   // Calls use(reader, its chunk's number) with the source of a chunk, if there is one.
   template <class Use>

@@ -57,7 +57,9 @@ class VirtualReader final : public DatasetReader,
   Status for_each_piece(const VisitPiece& visit, RequestBudget& budget) const;
   VirtualSources::SourcePtr source(const std::string& file, const std::string& dataset,
                                    RequestBudget& budget) const {
-    return sources_->get(file, dataset, budget);
+    auto found = sources_->get(file, dataset, budget);
+    if (found->absent) sources_->note_missing(*found);
+    return found;
   }
   // Whether its elements need no conversion.
   Result<bool> same_elements(const VirtualSources::Source& source) const;

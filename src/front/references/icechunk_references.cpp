@@ -153,14 +153,21 @@ class IcechunkReader {
   }
 
   Status read_reference(const std::string& path, const FlatTable& reference) {
+    constexpr std::uint64_t kMostDimensions = 64;
     std::vector<std::uint64_t> place;
     const FlatVector index = reference.vector(0);
+    const std::string_view location = reference.text(5), held = reference.text(1);
+    // What many references share is visited with each of them.
+    const std::uint64_t bytes = path.size() + location.size() + held.size();
+    if (index.count > kMostDimensions || bytes > bytes_left_)
+      return fail({ErrorCode::LimitExceeded, path + ": more than references can have"});
+    bytes_left_ -= bytes;
     for (std::uint64_t i = 0; i < index.count; ++i) place.push_back(index.in->number(index.begin + 4 * i, 4));
     const std::string key =
         fmt::format("{}/{}", path, place.empty() ? "0" : fmt::format("{}", fmt::join(place, ".")));
     if (reference.has(5))
-      return visitor_.visit_range(key, reference.text(5), reference.number(2, 8), reference.number(3, 8));
-    if (reference.has(1)) return visitor_.visit_held(key, reference.text(1));
+      return visitor_.visit_range(key, location, reference.number(2, 8), reference.number(3, 8));
+    if (reference.has(1)) return visitor_.visit_held(key, held);
     return fail({ErrorCode::UnsupportedFeature,
                  key + ": a chunk of the repository itself, or one whose location is compressed"});
   }
@@ -168,7 +175,7 @@ class IcechunkReader {
   const ReadReferenceFile& read_;
   ReferenceVisitor& visitor_;
   std::map<std::string, std::string, std::less<>> arrays_;  // their paths, by the identifiers of their nodes
-  std::uint64_t left_ = 20'000'000;
+  std::uint64_t left_ = 20'000'000, bytes_left_ = 16ULL << 30;
 };
 
 }  // namespace

@@ -146,29 +146,20 @@ constexpr std::string_view kDirectory = "references.icechunk", kRepository = "re
 constexpr std::string_view kManifests = "manifests", kSnapshots = "snapshots", kTransactions = "transactions";
 
 // The root, or one of the directories in it.
-class IcechunkDirectory final : public Node {
+class IcechunkDirectory final : public DirectoryOfFile {
  public:
   IcechunkDirectory(const VirtualDirectorySetup& setup, std::string name)
-      : Node(virtual_key(path_of(name))), setup_(setup), name_(std::move(name)) {}
-
-  bool follows() const override { return setup_.main->followed().following(); }
-  bool lasts() const override { return !follows(); }
-  Result<std::vector<NodeSource>> sources(RequestBudget&) override {
-    return std::vector{setup_.main->as_source()};
-  }
-  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
-    return virtual_stat(*setup_.context, NodeType::Directory, key().name);
-  }
+      : DirectoryOfFile(setup, path_of(name)), name_(std::move(name)) {}
 
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     const Error none(ErrorCode::NotFound, "no such file of the references");
     if (name_.empty()) {
       if (shown == kRepository) return file("", shown, write_repository_of);
       if (shown == kManifests || shown == kSnapshots || shown == kTransactions)
-        return std::make_shared<IcechunkDirectory>(setup_, std::string(shown));
+        return std::make_shared<IcechunkDirectory>(setup(), std::string(shown));
       return fail(none);
     }
-    H5_ASSIGN(const IcechunkPlanPtr plan, icechunk_plan(setup_.main, budget));
+    H5_ASSIGN(const IcechunkPlanPtr plan, icechunk_plan(setup().main, budget));
     if (name_ != kManifests) {
       if (shown != snapshot_name(*plan)) return fail(none);
       return name_ == kSnapshots ? file(name_, shown, write_snapshot_of)
@@ -195,7 +186,7 @@ class IcechunkDirectory final : public Node {
       out->add(std::string(kRepository), NodeType::File);
       return out;
     }
-    H5_ASSIGN(const IcechunkPlanPtr plan, icechunk_plan(setup_.main, budget));
+    H5_ASSIGN(const IcechunkPlanPtr plan, icechunk_plan(setup().main, budget));
     if (name_ != kManifests) {
       out->add(snapshot_name(*plan), NodeType::File);
       return out;
@@ -210,7 +201,7 @@ class IcechunkDirectory final : public Node {
     return name.empty() ? std::string(kDirectory) : fmt::format("{}/{}", kDirectory, name);
   }
   NodePtr file(std::string_view directory, std::string_view name, MakeTreeText make) {
-    return make_tree_text_file(setup_, fmt::format("{}/{}", path_of(directory), name),
+    return make_tree_text_file(setup(), fmt::format("{}/{}", path_of(directory), name),
                                "application/octet-stream", std::move(make));
   }
   static Status write_repository_of(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
@@ -226,7 +217,6 @@ class IcechunkDirectory final : public Node {
     return write_transaction(*plan, out);
   }
 
-  const VirtualDirectorySetup setup_;
   const std::string name_;  // of a directory; empty: the root
 };
 

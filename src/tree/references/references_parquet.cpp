@@ -126,46 +126,36 @@ std::optional<std::uint64_t> part_number(std::string_view name, std::uint64_t pa
 constexpr std::string_view kMetadataName = ".zmetadata", kFilesName = ".h5mount";
 
 // The root, a group or an array.
-class ParquetReferencesDirectory : public Node {
+class ParquetReferencesDirectory final : public DirectoryOfFile {
  public:
   ParquetReferencesDirectory(const VirtualDirectorySetup& setup, std::string path)
-      : Node(virtual_key(name_of(path))), setup_(setup), path_(std::move(path)) {}
-
-  bool follows() const override { return setup_.main->followed().following(); }
-  bool lasts() const override { return !follows(); }
-  Result<std::vector<NodeSource>> sources(RequestBudget&) override {
-    return std::vector{setup_.main->as_source()};
-  }
-
-  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
-    return virtual_stat(*setup_.context, NodeType::Directory, key().name);
-  }
+      : DirectoryOfFile(setup, name_of(path)), path_(std::move(path)) {}
 
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     if (path_.empty() && shown == kMetadataName)
-      return make_tree_text_file(setup_, name_of(shown), kJson, append_planned_metadata);
+      return make_tree_text_file(setup(), name_of(shown), kJson, append_planned_metadata);
     if (path_.empty() && shown == kFilesName)
-      return make_tree_text_file(setup_, name_of(shown), kJson, append_planned_files);
-    H5_ASSIGN(const ReferencePlanPtr plan, plan_of(setup_.main, budget));
+      return make_tree_text_file(setup(), name_of(shown), kJson, append_planned_files);
+    H5_ASSIGN(const ReferencePlanPtr plan, plan_of(setup().main, budget));
     const Planned here = find_planned(*plan, path_);
     std::string path = below(shown);
     if (here.array != nullptr) {
       const auto part = part_number(shown, here.array->parts.size());
       if (!part) return fail(no_entry());
       return make_tree_text_file(
-          setup_, name_of(path), "application/vnd.apache.parquet",
+          setup(), name_of(path), "application/vnd.apache.parquet",
           [path = path_, part = *part](const ServedFilePtr& file, TreeText& out, RequestBudget& of_request) {
             return append_part(file, path, part, out, of_request);
           });
     }
     const Planned found = find_planned(*plan, path);
     if (found.array == nullptr && found.below.empty()) return fail(no_entry());
-    return std::make_shared<ParquetReferencesDirectory>(setup_, std::move(path));
+    return std::make_shared<ParquetReferencesDirectory>(setup(), std::move(path));
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
-    H5_ASSIGN(const ReferencePlanPtr plan, plan_of(setup_.main, budget));
-    setup_.context->references->listed = true;
+    H5_ASSIGN(const ReferencePlanPtr plan, plan_of(setup().main, budget));
+    setup().context->references->listed = true;
     auto out = std::make_shared<NameList>();
     if (path_.empty()) {
       out->add(std::string(kFilesName), NodeType::File);
@@ -206,7 +196,6 @@ class ParquetReferencesDirectory : public Node {
     return form.finish();
   }
 
-  const VirtualDirectorySetup setup_;
   const std::string path_;  // in the store
 };
 

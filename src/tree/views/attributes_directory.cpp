@@ -178,8 +178,8 @@ class AttributesMirror : public Mirror {
     return {};
   }
 
-  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string& part,
-                    RequestBudget&) const override {
+  Result<NodePtr> make_node(const GroupContents& group, const format::Link& link, const std::string& part,
+                            RequestBudget&) const override {
     return std::make_shared<AttributeTextNode>(group.file(), link.address, part.substr(1));
   }
 };

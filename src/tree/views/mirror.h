@@ -58,9 +58,9 @@ class Mirror {
   // Fails with NotFound if the object does not have that part. By default all are visited.
   virtual Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
                            RequestBudget& budget) const;
-  // The node of an existing part. `link` leads from `group` to the object.
-  virtual NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string& part,
-                            RequestBudget& budget) const = 0;
+  // The node of an existing part, which `find_part` found. `link` leads from `group` to the object.
+  virtual Result<NodePtr> make_node(const GroupContents& group, const format::Link& link,
+                                    const std::string& part, RequestBudget& budget) const = 0;
 };
 using MirrorPtr = std::shared_ptr<const Mirror>;
 

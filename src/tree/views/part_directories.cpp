@@ -204,8 +204,8 @@ class PartsMirror : public Mirror {
     return {};
   }
 
-  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&,
-                    RequestBudget&) const override {
+  Result<NodePtr> make_node(const GroupContents& group, const format::Link& link, const std::string&,
+                            RequestBudget&) const override {
     return make_(
         std::make_shared<FollowedDataset>(group.file(), link.address, LinkPlace{group.address(), link.name}),
         name_);

@@ -218,8 +218,8 @@ class SparseMirror : public Mirror {
     return {};
   }
 
-  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&,
-                    RequestBudget&) const override {
+  Result<NodePtr> make_node(const GroupContents& group, const format::Link& link, const std::string&,
+                            RequestBudget&) const override {
     return std::make_shared<SparseDatasetNode>(group, link);
   }
 

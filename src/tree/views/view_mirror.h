@@ -23,8 +23,8 @@ class ViewMirror : public Mirror {
   }
   Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
                    RequestBudget& budget) const override;
-  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string& part,
-                    RequestBudget& budget) const override;
+  Result<NodePtr> make_node(const GroupContents& group, const format::Link& link, const std::string& part,
+                            RequestBudget& budget) const override;
 
  protected:
   const view::View& view() const { return view_; }

@@ -62,23 +62,6 @@ class ViewFileNode : public Node {
   FollowedBytes bytes_;
 };
 
-// Of what cannot be known what is to be shown of it.
-class Refused final : public view::Derivation {
- public:
-  explicit Refused(Error why) : why_(std::move(why)) {}
-  Result<object::DatasetDescription> describe(const object::DatasetDescription&) const override {
-    return fail(why_);
-  }
-  Result<DatasetReaderPtr> open(DatasetReaderPtr) const override { return fail(why_); }
-  std::vector<dataset::ByteRange> stale_since(const dataset::DatasetReader&, const dataset::DatasetReader&,
-                                              std::span<const dataset::ByteRange>) const override {
-    return {dataset::kWholeImage};
-  }
-
- private:
-  const Error why_;
-};
-
 Error no_view(std::string why) {
   return {ErrorCode::NotFound, std::move(why)};
 }
@@ -104,19 +87,18 @@ Status ViewMirror::find_part(ServedFile& file, const OpenedObject& object, const
   return {};
 }
 
-NodePtr ViewMirror::make_node(const GroupContents& group, const format::Link& link, const std::string&,
-                              RequestBudget& budget) const {
+Result<NodePtr> ViewMirror::make_node(const GroupContents& group, const format::Link& link,
+                                      const std::string&, RequestBudget& budget) const {
   const ServedFilePtr& file = group.file();
   const LinkPlace place{group.address(), link.name};
-  const auto object = file->object(link.address, budget);
-  auto of = object ? view_of(*file, **object, budget) : Result<ViewOf>(ViewOf{&view_, nullptr, {}});
-  if (!of) of = ViewOf{&view_, std::make_shared<const Refused>(of.error()), {}};
+  H5_ASSIGN(const OpenedObjectPtr object, file->object(link.address, budget));
+  H5_ASSIGN(ViewOf of, view_of(*file, *object, budget));
   std::shared_ptr<FollowedData> data;
-  if (object && is_table_of_others(*file, **object, budget))
+  if (is_table_of_others(*file, *object, budget))
     data = std::make_shared<GroupTable>(file, link.address, place);
   else
     data = std::make_shared<FollowedDataset>(file, link.address, place);
-  return make_view_file(std::move(data), std::string(name()), *std::move(of));
+  return make_view_file(std::move(data), std::string(name()), std::move(of));
 }
 
 bool ViewMirror::is_table_of_others(ServedFile& file, const OpenedObject& object,
@@ -134,8 +116,10 @@ Result<DatasetDescriptionPtr> ViewMirror::describe(ServedFile& file, const Opene
     if (!dataset) return dataset;
     H5_ASSIGN(const ViewOf of, view_of(file, object, budget));
     if (!of.derivation) return dataset;
-    H5_ASSIGN(auto derived, of.derivation->describe(*dataset));
-    return std::make_shared<const object::DatasetDescription>(std::move(derived));
+    auto derived = of.derivation->describe(*dataset);
+    if (!derived && derived.error().code() == ErrorCode::TooLarge) return nullptr;
+    H5_TRY(derived);
+    return std::make_shared<const object::DatasetDescription>(*std::move(derived));
   }
   if (object.object.kind != object::ObjectKind::Group || !view_.of_groups) return nullptr;
   auto joined = describe_group_table(file, object, budget);

@@ -78,6 +78,17 @@ NodeStat virtual_stat(const MountContext& context, NodeType type, std::string_vi
   return plain_stat(context, type, make_ino(fnv1a("virtual directory") + context.ino_seed, path));
 }
 
+DirectoryOfFile::DirectoryOfFile(const VirtualDirectorySetup& setup, std::string path)
+    : Node(virtual_key(std::move(path))), setup_(setup) {}
+
+Result<std::vector<NodeSource>> DirectoryOfFile::sources(RequestBudget&) {
+  return std::vector{setup_.main->as_source()};
+}
+
+Result<NodeStat> DirectoryOfFile::stat(StatDepth, RequestBudget&) {
+  return virtual_stat(*setup_.context, NodeType::Directory, key().name);
+}
+
 NodePtr make_fixed_directory(MountContextPtr context, std::string path,
                              std::vector<std::pair<std::string, NodePtr>> children) {
   return std::make_shared<FixedDirectory>(std::move(context), std::move(path), std::move(children));

@@ -17,6 +17,23 @@ struct VirtualDirectorySetup {
   ServedFilePtr main;
 };
 
+// A directory that is computed of the mounted file.
+class DirectoryOfFile : public Node {
+ public:
+  bool follows() const override { return setup_.main->followed().following(); }
+  bool lasts() const override { return !follows(); }
+  Result<std::vector<NodeSource>> sources(RequestBudget& budget) override;
+  Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override;
+
+ protected:
+  // `path`: below /.h5.
+  DirectoryOfFile(const VirtualDirectorySetup& setup, std::string path);
+  const VirtualDirectorySetup& setup() const { return setup_; }
+
+ private:
+  const VirtualDirectorySetup setup_;
+};
+
 // A directory of known names. `path` distinguishes it from others.
 NodePtr make_fixed_directory(MountContextPtr context, std::string path,
                              std::vector<std::pair<std::string, NodePtr>> children);

@@ -1,0 +1,55 @@
+#include "h5mount/dataset/readers_over.h"
+
+namespace h5mount::dataset {
+
+Status UnitsReader::read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const {
+  if (offset >= size() || length == 0) return {};
+  length = std::min(length, size() - offset);
+  auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
+  H5_TRY(fill(offset, block->bytes(), access));
+  out.add(block->bytes(), block);
+  return {};
+}
+
+Status UnitsReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
+  return out.empty() ? Status() : fill(offset, out, {nullptr, budget});
+}
+
+Result<WrittenRun> UnitsReader::written_run(std::uint64_t offset, RequestBudget& budget) const {
+  const std::uint64_t unit = offset / shown_;
+  H5_ASSIGN(const WrittenRun run, base()->written_run(unit * stored_, budget));
+  const std::uint64_t end = run.written ? divide_up(run.end, stored_) : run.end / stored_;
+  if (end > unit) return WrittenRun{end * shown_, run.written};
+  return WrittenRun{(unit + 1) * shown_, true};
+}
+
+std::vector<ByteRange> UnitsReader::stale(std::span<const ByteRange> of_base) const {
+  std::vector<ByteRange> out;
+  for (const ByteRange& range : of_base)
+    out.push_back({checked_mul(range.begin / stored_, shown_).value_or(format::kUnlimited),
+                   checked_mul(divide_up(range.end, stored_), shown_).value_or(format::kUnlimited)});
+  return out;
+}
+
+// Makes the units that the range touches, even if those at its ends are needed only in part.
+Status UnitsReader::fill(std::uint64_t offset, MutableByteSpan out, ReadAccess access) const {
+  H5_TRY(check_inside(offset, out.size()));
+  const std::uint64_t first = offset / shown_, end = (offset + out.size() - 1) / shown_ + 1;
+  const auto count = static_cast<std::size_t>(end - first);
+  std::vector<std::byte> stored(count * static_cast<std::size_t>(stored_));
+  H5_TRY(access.budget.spend(stored.size() + out.size()));
+  Pieces pieces;
+  H5_TRY(base()->read(first * stored_, stored.size(), access, pieces));
+  if (pieces.total() != stored.size()) return fail({ErrorCode::Stale, "the dataset became shorter"});
+  H5_TRY(copy_pieces(pieces.list(), stored));
+  if (out.size() == count * shown_) {
+    make(stored, out);
+    return {};
+  }
+  std::vector<std::byte> whole(count * static_cast<std::size_t>(shown_));
+  make(stored, whole);
+  std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset % shown_), out.size(), out.begin());
+  return {};
+}
+
+}  // namespace h5mount::dataset
