@@ -2,11 +2,17 @@
 #pragma once
 
 #include "h5mount/meaning/decoding.h"
+#include "h5mount/meaning/tables.h"
 
 namespace h5mount::meaning {
 
 // CF (https://cfconventions.org, "Packed Data", "Missing Data") and netCDF ("Attribute Conventions"):
 // scale_factor, add_offset, _FillValue, missing_value, valid_min, valid_max, valid_range, _Unsigned.
 Result<std::optional<Decoding>> decode_cf(const Subject& subject);
+
+// Groups that are tables.
+//
+// pandas' HDFStore.
+Result<std::optional<TableDecoding>> decode_pandas(const GroupSubject& subject);
 
 }  // namespace h5mount::meaning
