@@ -12,6 +12,9 @@ Result<std::optional<Decoding>> decode_cf(const Subject& subject);
 
 // Groups that are tables.
 //
+// AnnData's dataframes, and NWB's dynamic tables.
+Result<std::optional<TableDecoding>> decode_anndata(const GroupSubject& subject);
+Result<std::optional<TableDecoding>> decode_nwb(const GroupSubject& subject);
 // pandas' HDFStore.
 Result<std::optional<TableDecoding>> decode_pandas(const GroupSubject& subject);
 

@@ -10,4 +10,17 @@ Result<std::optional<meaning::Decoding>> decoding_of_object(ServedFile& file, co
   return meaning::decoding_of({object.object, *dataset, file.value_context(object.snapshot, budget)});
 }
 
+Result<std::optional<meaning::TableDecoding>> table_of_object(ServedFile& file, const OpenedObject& object,
+                                                              dataset::ShownAs form, RequestBudget& budget) {
+  if (object.object.kind != object::ObjectKind::Group) return std::nullopt;
+  return meaning::table_of_group({object.object, file.value_context(object.snapshot, budget), form});
+}
+
+Result<std::string> decoded_text_of(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
+  H5_ASSIGN(auto decoding, decoding_of_object(file, object, budget));
+  if (decoding) return std::move(decoding->text);
+  H5_ASSIGN(auto table, table_of_object(file, object, dataset::ShownAs::TextTable, budget));
+  return table ? std::move(table->text) : std::string();
+}
+
 }  // namespace h5mount::tree

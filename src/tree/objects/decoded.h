@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "h5mount/meaning/decoding.h"
+#include "h5mount/meaning/tables.h"
 #include "object_facts.h"
 
 namespace h5mount::tree {
@@ -13,5 +14,12 @@ inline constexpr std::string_view kDecodedXattr = "user.hdf5.decoded";
 // Returns nullopt if none speaks of the object.
 Result<std::optional<meaning::Decoding>> decoding_of_object(ServedFile& file, const OpenedObject& object,
                                                             RequestBudget& budget);
+
+// Returns nullopt if none says that the object is a table.
+Result<std::optional<meaning::TableDecoding>> table_of_object(ServedFile& file, const OpenedObject& object,
+                                                              dataset::ShownAs form, RequestBudget& budget);
+
+// The value of user.hdf5.decoded of an object; empty: no convention speaks of it.
+Result<std::string> decoded_text_of(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
 
 }  // namespace h5mount::tree

@@ -56,7 +56,7 @@ class MirrorListing : public DirectoryListing {
     const std::string shown = odd ? unique_name(entry, encoded, suffix, meets) : std::move(encoded);
     if (text_.size() + shown.size() > most_bytes_)
       return fail(Error(ErrorCode::TooLarge, "more entries than a file of this size can sensibly have"));
-    if (odd) parts_.emplace(items_.size(), entry.part);
+    if (odd || mirror.decode(shown) != entry) parts_.emplace(items_.size(), entry.part);
     items_.push_back({text_.size(), static_cast<std::uint32_t>(shown.size()), link, type});
     text_ += shown;
     return {};
@@ -146,11 +146,13 @@ class MirrorNode : public Node {
     }
     const std::optional<MirrorEntry> entry = mirror_->decode(shown);
     if (!entry) return fail(no_such_entry());
-    if (!entry->link) return root_part(entry->part, budget);
-    const auto link = contents_.find_named(*entry->link, budget);
-    if (!link && hidden_ && shown == kHiddenName) return hidden_;
-    if (!link) return fail(link.error());
-    return node_of(*link, entry->part, budget);
+    auto found = node_of_entry(*entry, shown, budget);
+    for (const MirrorEntry& other : mirror_->other_entries(shown)) {
+      if (found || found.error().code() != ErrorCode::NotFound) break;
+      H5_TRY(budget.spend(kStepsPerLink));
+      found = node_of_entry(other, shown, budget);
+    }
+    return found;
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
@@ -174,6 +176,14 @@ class MirrorNode : public Node {
  private:
   ServedFile& view() const { return *contents_.file(); }
   bool is_root() const { return contents_.address() == view().root_address(); }
+
+  Result<NodePtr> node_of_entry(const MirrorEntry& entry, std::string_view shown, RequestBudget& budget) {
+    if (!entry.link) return root_part(entry.part, budget);
+    const auto link = contents_.find_named(*entry.link, budget);
+    if (!link && hidden_ && shown == kHiddenName) return hidden_;
+    if (!link) return fail(link.error());
+    return node_of(*link, entry.part, budget);
+  }
 
   // `work`: carries the request's budget. Fails only with what concerns the request.
   Result<Target> target_of(const format::Link& link, object::PathWork& work) const {
@@ -372,7 +382,8 @@ class MirrorNode : public Node {
                    const OpenedObject& object, NodeType type, RequestBudget& budget) const {
     Status added;
     const Status all = mirror_->for_each_part(view(), object, budget, [&](std::string part) {
-      if (added) added = out.add(*mirror_, {link, std::move(part)}, position, type);
+      const MirrorEntry entry{link, std::move(part)};
+      if (added && !belongs_to_other(entry, budget)) added = out.add(*mirror_, entry, position, type);
     });
     H5_TRY(added);
     if (all) return {};
@@ -384,6 +395,13 @@ class MirrorNode : public Node {
     report(link.value_or(""), all.error());
     const NodeType shown = type == NodeType::Symlink ? type : NodeType::File;
     return out.add(*mirror_, {link, mirror_->part_for_damage(object)}, position, shown);
+  }
+
+  // Whether the name of an entry leads to another link, which has it.
+  bool belongs_to_other(const MirrorEntry& entry, RequestBudget& budget) const {
+    const auto first = mirror_->decode(mirror_->encode(entry));
+    return first && first->link && first->link != entry.link &&
+           contents_.find_named(*first->link, budget).has_value();
   }
 
   // Once for each cause. A front end that walks the directory names the entry itself.
