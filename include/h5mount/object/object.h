@@ -21,6 +21,10 @@
 #include "h5mount/metadata/file_metadata.h"
 #include "h5mount/metadata/object_header.h"
 
+namespace h5mount::dataset {
+struct Placement;  // dataset/placement.h
+}
+
 namespace h5mount::object {
 
 enum class ObjectKind : std::uint8_t { Group, Dataset, Datatype };
@@ -154,6 +158,8 @@ struct DatasetDescription {
   // For joined datasets: for each member of the type the member whose bytes say where its values are missing
   // (those that are not 0), which is no column itself.
   std::vector<std::optional<std::size_t>> masks = {};
+  // Where a map is; null: it is none, or nothing was asked.
+  std::shared_ptr<const dataset::Placement> placement = nullptr;
 };
 
 // Resolves and checks all messages of a dataset against each other: chunk rank, element size, product fits.

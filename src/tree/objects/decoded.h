@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "h5mount/meaning/decoding.h"
+#include "h5mount/meaning/maps.h"
 #include "object_facts.h"
 
 namespace h5mount::tree {
@@ -13,5 +14,11 @@ inline constexpr std::string_view kDecodedXattr = "user.hdf5.decoded";
 // Returns nullopt if none speaks of the object.
 Result<std::optional<meaning::Decoding>> decoding_of_object(ServedFile& file, const OpenedObject& object,
                                                             RequestBudget& budget);
+
+// The object as a map, of which `decoding` is what conventions say besides, or null; nullopt: it is none.
+// `path`: of the object; empty: not known.
+Result<std::optional<meaning::Map>> map_of_object(ServedFile& file, const OpenedObject& object,
+                                                  const meaning::Decoding* decoding, std::string_view path,
+                                                  RequestBudget& budget);
 
 }  // namespace h5mount::tree

@@ -34,6 +34,10 @@ class ViewMirror : public Mirror {
   virtual Result<ViewOf> view_of(ServedFile&, const OpenedObject&, RequestBudget&) const {
     return ViewOf{&view_, nullptr, {}};
   }
+  // Adds what depends on the object's path, which is asked where a file is made.
+  virtual Status complete(ServedFile&, const OpenedObject&, const LinkPlace&, ViewOf&, RequestBudget&) const {
+    return {};
+  }
 
   bool is_table_of_others(ServedFile& file, const OpenedObject& object, RequestBudget& budget) const;
   // The object as a dataset; null if the view does not show objects of its kind.

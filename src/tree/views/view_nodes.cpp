@@ -93,6 +93,7 @@ Result<NodePtr> ViewMirror::make_node(const GroupContents& group, const format::
   const LinkPlace place{group.address(), link.name};
   H5_ASSIGN(const OpenedObjectPtr object, file->object(link.address, budget));
   H5_ASSIGN(ViewOf of, view_of(*file, *object, budget));
+  H5_TRY(complete(*file, *object, place, of, budget));
   std::shared_ptr<FollowedData> data;
   if (is_table_of_others(*file, *object, budget))
     data = std::make_shared<GroupTable>(file, link.address, place);
