@@ -184,9 +184,9 @@ class Parameters {
   bool sound_ = true;
 };
 
-// Adds the keys of the ellipsoid and the prime meridian; WGS 84 where nothing is said of them. Returns false
-// if they are none.
-Result<bool> add_geographic(Parameters& of, std::vector<dataset::GeoKey>& keys) {
+// Adds the keys of the ellipsoid and the prime meridian; WGS 84 where nothing is said of them, and for its
+// ellipsoid where `named`. Returns false if they are none.
+Result<bool> add_geographic(Parameters& of, bool named, std::vector<dataset::GeoKey>& keys) {
   H5_ASSIGN(const auto radius, of.first({"earth_radius"}));
   H5_ASSIGN(const auto axis, of.first({"semi_major_axis"}));
   H5_ASSIGN(const auto minor, of.first({"semi_minor_axis"}));
@@ -205,7 +205,8 @@ Result<bool> add_geographic(Parameters& of, std::vector<dataset::GeoKey>& keys) 
   else if (!axis && !radius)
     inverse = kInverse;
   if (!std::isfinite(inverse) || (inverse != 0 && inverse <= 1)) return false;
-  const bool is_wgs84 = major == kMajor && std::abs(inverse - kInverse) < 1e-8;
+  const bool is_wgs84 =
+      (named || (!axis && !radius)) && major == kMajor && std::abs(inverse - kInverse) < 1e-8;
   if (is_wgs84 && greenwich) {
     add_key(keys, kGeographicType, kWgs84);
     add_key(keys, kAngularUnits, kDegree);
@@ -235,7 +236,7 @@ struct ProjectionKeys {
   std::vector<Value> values = {};
 };
 constexpr std::uint16_t kTransverseMercator = 1, kMercator = 7, kConic2 = 8, kConic1 = 9, kAzimuthal = 10,
-                        kAlbers = 11, kPolar = 15, kOblique = 16, kSinusoidal = 24;
+                        kAlbers = 11, kStereographic = 14, kPolar = 15, kOblique = 16, kSinusoidal = 24;
 
 // What all projections are made of.
 struct Origin {
@@ -284,8 +285,10 @@ std::optional<ProjectionKeys> keys_of_projection(const Origin& at, std::string_v
   if (name == "polar_stereographic") return polar(at);
   if (name == "transverse_mercator")
     return ProjectionKeys{kTransverseMercator, with(natural, {kScaleAtNatOrigin, at.scale})};
+  // CF's has one step, as PROJ's; the other one, of EPSG, goes through a sphere.
   if (name == "stereographic" || name == "oblique_stereographic")
-    return ProjectionKeys{kOblique, with(natural, {kScaleAtNatOrigin, at.scale})};
+    return ProjectionKeys{name == "stereographic" ? kStereographic : kOblique,
+                          with(natural, {kScaleAtNatOrigin, at.scale})};
   if (name == "lambert_azimuthal_equal_area")
     return ProjectionKeys{kAzimuthal, {{kCenterLong, at.longitude}, {kCenterLat, at.latitude}}};
   if (name == "mercator")
@@ -313,7 +316,7 @@ void add_projection(const ProjectionKeys& projection, double easting, double nor
 }  // namespace
 
 GeoSystem GeoSystem::without(std::string reason) {
-  return {{{kRasterType, kPixelIsArea}}, {}, std::move(reason)};
+  return {{}, {}, std::move(reason)};
 }
 
 GeoSystem wgs84_system() {
@@ -326,7 +329,7 @@ Result<GeoSystem> geographic_system(const Subject* mapping) {
   if (code) return system_of_code(*code, false);
   GeoSystem out{keys_of(kGeographic), "latitude_longitude"};
   Parameters parameters(*mapping);
-  H5_ASSIGN(const bool sound, add_geographic(parameters, out.keys));
+  H5_ASSIGN(const bool sound, add_geographic(parameters, true, out.keys));
   if (!sound) return GeoSystem::without("the ellipsoid is none");
   const bool is_code = out.keys[2].value != decltype(out.keys[2].value)(kUserDefined);
   return is_code ? wgs84_system() : out;
@@ -351,7 +354,7 @@ Result<GeoSystem> projected_system(const Subject& mapping, double factor) {
   H5_ASSIGN(const auto northing, of.first({"false_northing"}));
   at.longitude = longitude.value_or(0), at.latitude = latitude.value_or(0), at.scale = scale.value_or(1);
   GeoSystem out{keys_of(kProjected), name};
-  H5_ASSIGN(const bool sound, add_geographic(of, out.keys));
+  H5_ASSIGN(const bool sound, add_geographic(of, false, out.keys));
   if (!sound) return GeoSystem::without("the ellipsoid or a parameter is no number");
   const auto projection = keys_of_projection(at, name);
   if (!projection)

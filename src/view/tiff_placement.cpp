@@ -57,6 +57,7 @@ void add_place(const Placement& at, TagWriter& out) {
 }
 
 void add_keys(const Placement& at, TagWriter& out) {
+  if (at.keys.empty()) return;
   constexpr std::uint16_t kDirectory = 34735, kDoubles = 34736, kTexts = 34737;
   std::vector<std::uint16_t> directory = {1, 1, 1, static_cast<std::uint16_t>(at.keys.size())};
   std::vector<double> doubles;

@@ -23,7 +23,8 @@ struct Placement {
   // units of the system.
   double left = 0, top = 0;
   double column_step = 1, row_step = -1;
-  std::vector<GeoKey> keys;  // by their numbers; at most 30, and at most 256 bytes of text
+  std::vector<GeoKey>
+      keys;  // by their numbers; at most 30, and at most 256 bytes of text. None: it is unknown
 
   std::uint64_t rows = 0, columns = 0;  // the last two dimensions
 
