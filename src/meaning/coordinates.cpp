@@ -24,7 +24,7 @@ struct ShownCoordinate {
 };
 
 Result<ShownCoordinate> read_shown(const Subject& subject, const Coordinate& of, dataset::ShownAs form) {
-  constexpr std::uint64_t kStepsOfOne = 100;
+  constexpr std::uint64_t kStepsOfOne = 50;
   if (subject.environment == nullptr || of.dataset.space.dims[0] > kMostCoordinates)
     return fail({ErrorCode::LimitExceeded, "more coordinates than are read"});
   H5_ASSIGN(const auto decoding, decoding_of(subject_of(subject, of)));

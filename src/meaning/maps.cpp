@@ -231,9 +231,8 @@ Result<std::optional<EosGrid>> grid_of(const Subject& subject, std::string_view 
   return eos_grid_of(subject, subject.values.path_of(subject.object.address).value_or(""));
 }
 
-}  // namespace
-
-Result<std::optional<Map>> map_of(const Subject& subject, const Decoding* decoding, std::string_view path) {
+Result<std::optional<Map>> sound_map_of(const Subject& subject, const Decoding* decoding,
+                                        std::string_view path) {
   if (subject.dataset.space.dims.size() < 2 || subject.environment == nullptr) return std::nullopt;
   format::DatatypePtr shown = subject.dataset.type;
   if (decoding != nullptr) {
@@ -256,6 +255,14 @@ Result<std::optional<Map>> map_of(const Subject& subject, const Decoding* decodi
   placement->keys = std::move(grid->system.keys);
   out.derivation = dataset::derive_placed(std::move(placement));
   return std::optional(std::move(out));
+}
+
+}  // namespace
+
+Result<std::optional<Map>> map_of(const Subject& subject, const Decoding* decoding, std::string_view path) {
+  auto out = sound_map_of(subject, decoding, path);
+  if (!out && !is_passing(out.error())) return std::nullopt;
+  return out;
 }
 
 }  // namespace h5mount::meaning

@@ -1,5 +1,5 @@
-"""/.h5/decoded/tiff of maps: where they are, held against GDAL's netCDF driver by the values at coordinates and
-by the coordinate systems, and against HDF-EOS5's own description of its grids."""
+"""/.h5/decoded/tiff of maps: where they are, held against GDAL's netCDF driver by the values at coordinates
+and by the coordinate systems, and against HDF-EOS5's own description of its grids."""
 import itertools
 import json
 import os
@@ -9,7 +9,7 @@ import struct
 import h5py
 import numpy as np
 
-from mounting import MountTest, read, unmount
+from mounting import MountTest, direct, read, unmount
 from support.program import H5MOUNT, run, until
 
 try:
@@ -347,6 +347,7 @@ class MapsTest(MountTest):
                 "whole": ("i4", ("time",), packed.astype("i4"), -9, {}),
                 "unsigned": ("u1", ("time",), (packed + 50).astype("u1"), 255, {}),
                 "floats": ("f8", ("time", "level"), rng.random((4, 3, 5, 6)), None, {"units": "<m>"}),
+                "swapped": (">f8", ("level",), rng.random((3, 5, 6)), None, {}),
                 "big": (">f4", ("time",), rng.random((4, 5, 6)), np.float32(0.5), {}),
             }
             for name, (dtype, outer, values, fill, said) in kinds.items():
@@ -372,10 +373,10 @@ class MapsTest(MountTest):
                     self.assertEqual(band.GetNoDataValue(), fill)
                     self.assertTrue(np.array_equal(have, pages[page]))
                 self.assertEqual(ours.GetGeoTransform(), (-0.5, 1, 0, 60.25, 0, -0.5))
-                time = page // (3 if "level" in outer else 1)
                 items = ours.GetMetadata()
-                hour, day = divmod(4 + 7 * time, 24)[::-1]
-                self.assertEqual(items["time"], "2001-02-%02dT%02d:05:06" % (3 + day, hour))
+                day, hour = divmod(4 + 7 * (page // (3 if "level" in outer else 1)), 24)
+                time = "2001-02-%02dT%02d:05:06" % (3 + day, hour)
+                self.assertEqual(items.get("time"), time if "time" in outer else None)
                 if "level" in outer:
                     self.assertEqual(items["level"], "%.1f hPa" % (page % 3 * 12.5))
                 self.assertEqual(band.GetUnitType(), re.sub("[<>]", "?", said.get("units", "")))
@@ -480,6 +481,20 @@ class MapsTest(MountTest):
                     d.attrs[key] = value
 
             add("many_columns", "many")
+            f["three"] = np.arange(3.0)
+            f["three"].make_scale("three")
+            f["three"].attrs["units"] = "degrees_east"
+            no_colours = f.create_dataset("no_colours", data=np.arange(24, dtype="u1").reshape(2, 4, 3))
+            no_colours.dims[1].attach_scale(f["y"])
+            no_colours.dims[2].attach_scale(f["three"])
+            # Behind 4 GiB.
+            f["far"] = np.arange(50000.0)
+            f["far"].make_scale("far")
+            f["far"].attrs["units"] = "degrees_east"
+            large = f.create_dataset("beyond", (6000, 4, 50000), "f4", chunks=(1, 4, 50000))
+            large.dims[1].attach_scale(f["y"])
+            large.dims[2].attach_scale(f["far"])
+            large[5999, 3, 7:9] = 1, 2
             nested = "PROJCS[" * 9000
             g = f.create_group("mapping")
             g.attrs["crs_wkt"] = nested
@@ -508,6 +523,17 @@ class MapsTest(MountTest):
             self.assertEqual(self.told(mnt, name)["map"], "EPSG:4326")
         for name in ("many_columns", "wide"):
             self.assertFalse(self.is_placed(mnt, name), name)
+        for page in (1, 2):
+            ours = gdal.Open("GTIFF_DIR:%d:%s.h5/decoded/tiff/no_colours.tif" % (page, mnt))
+            self.assertEqual(
+                ours.ReadAsArray().tolist(),
+                np.arange(24).reshape(2, 4, 3)[page - 1].tolist(),
+            )
+        ours = gdal.Open("GTIFF_DIR:6000:%s.h5/decoded/tiff/beyond.tif" % mnt)
+        self.assertEqual(direct(mnt + ".h5/decoded/tiff/beyond.tif")[:4], b"II+\0")
+        self.assertEqual(ours.GetGeoTransform(), (-0.5, 1, 0, -0.5, 0, 1))
+        self.assertEqual(ours.GetSpatialRef().GetAuthorityCode(None), "4326")
+        self.assertEqual(ours.ReadAsArray()[3, 6:10].tolist(), [0, 1, 2, 0])
         ours = self.tiff(mnt, "units")
         self.assertEqual(ours.GetRasterBand(1).GetUnitType()[:4], "????")
         del ours
