@@ -23,6 +23,10 @@
 #include "h5mount/metadata/object_header.h"
 #include "h5mount/object/grid_rows.h"
 
+namespace h5mount::dataset {
+struct Placement;  // dataset/placement.h
+}
+
 namespace h5mount::object {
 
 enum class ObjectKind : std::uint8_t { Group, Dataset, Datatype };
@@ -166,6 +170,8 @@ struct DatasetDescription {
   // For joined datasets: the elements of a grid whose dimensions are the first members; null: they are not,
   // or their order is row-major.
   GridRowsPtr boxes = {};
+  // Where a map is; null: it is none, or nothing was asked.
+  std::shared_ptr<const dataset::Placement> placement = nullptr;
 };
 
 // Resolves and checks all messages of a dataset against each other: chunk rank, element size, product fits.

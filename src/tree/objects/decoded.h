@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "h5mount/meaning/decoding.h"
+#include "h5mount/meaning/maps.h"
 #include "h5mount/meaning/tables.h"
 #include "object_facts.h"
 
@@ -21,5 +22,11 @@ Result<std::optional<meaning::TableDecoding>> table_of_object(ServedFile& file, 
 
 // The value of user.hdf5.decoded of an object; empty: no convention speaks of it.
 Result<std::string> decoded_text_of(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
+
+// The object as a map, of which `decoding` is what conventions say besides, or null; nullopt: it is none.
+// `path`: of the object; empty: not known.
+Result<std::optional<meaning::Map>> map_of_object(ServedFile& file, const OpenedObject& object,
+                                                  const meaning::Decoding* decoding, std::string_view path,
+                                                  RequestBudget& budget);
 
 }  // namespace h5mount::tree

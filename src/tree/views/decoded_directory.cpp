@@ -99,6 +99,19 @@ class DecodedMirror final : public ViewMirror {
     return out;
   }
 
+  Status complete(ServedFile& file, const OpenedObject& object, const LinkPlace& place, ViewOf& of,
+                  RequestBudget& budget) const override {
+    if (!view().shows_places) return {};
+    H5_ASSIGN(const auto decoding, decoding_of_object(file, object, budget));
+    H5_ASSIGN(auto map,
+              map_of_object(file, object, decoding ? &*decoding : nullptr, file.path_of(place), budget));
+    if (!map) return {};
+    of.derivation =
+        of.derivation ? view::derive_both(std::move(of.derivation), map->derivation) : map->derivation;
+    of.decoded = std::move(map->text);
+    return {};
+  }
+
   const std::string name_;
 };
 

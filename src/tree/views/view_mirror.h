@@ -48,6 +48,11 @@ class ViewMirror : public Mirror {
                                  RequestBudget&) const {
     return ViewOf{&view_, nullptr, {}};
   }
+  // Adds what depends on the object's path, which is asked where a file is made.
+  virtual Status complete(ServedFile&, const OpenedObject&, const LinkPlace&, ViewOf&, RequestBudget&) const {
+    return {};
+  }
+
   const view::View& view_;
 };
 

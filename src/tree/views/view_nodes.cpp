@@ -105,6 +105,7 @@ Result<NodePtr> ViewMirror::make_node(const GroupContents& group, const format::
   H5_ASSIGN(const OpenedObjectPtr object, file->object(link.address, budget));
   H5_ASSIGN(std::optional<TableForm> table, table_form(*file, *object, part, budget));
   H5_ASSIGN(ViewOf of, view_of(*file, *object, table, budget));
+  H5_TRY(complete(*file, *object, place, of, budget));
   std::string name(this->name());
   std::shared_ptr<FollowedData> data;
   if (table) {
