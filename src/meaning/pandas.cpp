@@ -71,6 +71,9 @@ class PandasTable {
   // The levels of an index are columns like others; the numbers that stand for it then are not of the frame.
   Status read_index() {
     H5_ASSIGN(const auto levels, group_.attribute(group_.subject().object, "levels"));
+    if (levels)
+      for (const PickledValue* const level : levels->items(levels->root()))
+        group_.note_index(levels->name(*level).value_or(""));
     if (levels && !levels->items(levels->root()).empty()) return {};
     H5_ASSIGN(const auto columns, group_.attribute(group_.subject().object, "index_cols"));
     if (!columns) return {};

@@ -142,10 +142,13 @@ TableDecoding PandasGroup::table(std::string_view format) {
   }
   TableDecoding out;
   out.text = fmt::format(R"({{"convention":"pandas","format":"{}","index":[)", format);
-  for (std::size_t i = 0; i < index_.size(); ++i) {
-    index_[i].record.name = unique(std::move(index_[i].record.name));
-    if (i > 0) out.text += ',';
-    text::append_json_string(index_[i].record.name, out.text);
+  for (Column& column : index_) {
+    column.record.name = unique(std::move(column.record.name));
+    levels_.push_back(column.record.name);
+  }
+  for (std::size_t i = 0; i < levels_.size() && out.text.size() < kMostNotes; ++i) {
+    out.text += i > 0 ? "," : "";
+    text::append_json_string(levels_[i], out.text);
   }
   out.text += ']';
   if (numbered) out.text += R"(,"names":"numbers")";

@@ -46,6 +46,8 @@ class PandasGroup {
     dataset::DerivationPtr names_derivation = {};
   };
   void add_index(Column column) { index_.push_back(std::move(column)); }
+  // A column that is added like others.
+  void note_index(std::string name) { levels_.push_back(std::move(name)); }
   Status add(Column column);
   void leave_out(std::string name, std::string why);
   // For the extended attribute: the zone of a column's times, which are UTC; and that a column holds
@@ -65,6 +67,7 @@ class PandasGroup {
   std::vector<Column> index_, columns_;
   std::vector<TableDecoding::LeftOut> left_out_;
   std::map<std::string, std::size_t> taken_;  // names, and the next number behind each
+  std::vector<std::string> levels_;
   std::string notes_, zones_, durations_;
 };
 
