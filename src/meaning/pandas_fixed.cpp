@@ -80,18 +80,19 @@ class PandasFixed {
     out.type = dataset.type;
     out.pickled = out.type->cls == format::DatatypeClass::VariableLength;
     if (dims.empty() || dims.size() > 2) return std::nullopt;
-    out.columns = dims.size() == 2 ? dims[1] : 1;
-    const auto row = checked_mul(out.columns, dataset.element_size);
-    if (!row || *row == 0 || *row > limits::kMaxTableRowBytes) return std::nullopt;
-    out.row_bytes = *row;
     for (const std::string_view name : {"kind", "value_type"}) {
       H5_ASSIGN(std::string dtype, group_.text(object, name));
       if (!dtype.empty()) out.dtype = std::move(dtype);
     }
     H5_ASSIGN(const auto shape, group_.attribute(object, "shape"));
-    if (!shape) return std::optional(std::move(out));
-    for (const PickledValue* const length : shape->items(shape->root()))
+    for (const PickledValue* const length :
+         shape ? shape->items(shape->root()) : std::vector<const PickledValue*>())
       out.no_rows = out.no_rows || length->text == "0";
+    out.no_rows = out.no_rows || dataset.image_bytes == 0;
+    out.columns = dims.size() == 2 && !out.no_rows ? dims[1] : 1;
+    const auto row = checked_mul(out.columns, dataset.element_size);
+    if (!row || *row > limits::kMaxTableRowBytes) return std::nullopt;
+    out.row_bytes = *row;
     if (!out.no_rows || out.pickled) return std::optional(std::move(out));
     if (auto type = numpy_type(out.dtype); type && type->size <= out.row_bytes) out.type = std::move(type);
     return std::optional(std::move(out));

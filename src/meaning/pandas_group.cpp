@@ -33,6 +33,10 @@ Status PandasGroup::read_texts() {
   H5_ASSIGN(const std::string encoding, text(subject_.object, "encoding"));
   for (const std::string_view name : {"latin-1", "latin1", "iso-8859-1", "iso8859-1", "latin_1"})
     texts_.latin1 = texts_.latin1 || equals_ignoring_case(encoding, name);
+  const bool is_known = equals_ignoring_case(encoding, "utf-8") || equals_ignoring_case(encoding, "ascii");
+  if (encoding.empty() || texts_.latin1 || is_known || encoding.size() > kMostNotes) return {};
+  notes_ += R"(,"encoding":)";
+  text::append_json_string(encoding, notes_);
   return {};
 }
 
@@ -104,7 +108,9 @@ void PandasGroup::note_type(std::string_view column, std::string_view dtype, con
   if (dtype.starts_with("timedelta")) (void)add(column, durations_);
   if (zone == nullptr || zone->text.empty() || !add(column, zones_)) return;
   zones_ += ':';
-  text::append_json_string(zone->text, zones_);
+  // The object that stands for UTC is of another module by version.
+  const bool utc = zone->kind == PickledValue::Kind::Other && zone->text.ends_with("UTC");
+  text::append_json_string(utc ? "UTC" : std::string_view(zone->text), zones_);
 }
 
 // As pandas.read_csv makes names unique.

@@ -82,9 +82,9 @@ class RecordsDerivation final : public dataset::Derivation {
 
   Result<object::DatasetDescription> describe(const object::DatasetDescription& dataset) const override {
     const auto& dims = dataset.space.dims;
-    const std::uint64_t cells = dims.size() == 2 ? dims[1] : 1;
+    const std::uint64_t cells = dims.size() == 2 && !layout_->no_rows ? dims[1] : 1;
     const auto row = checked_mul(dataset.element_size, cells);
-    if (dims.empty() || dims.size() > 2 || row != layout_->row_bytes)
+    if (dims.empty() || dims.size() > 2 || (row != layout_->row_bytes && !layout_->no_rows))
       return fail({ErrorCode::Stale, "a dataset of another type than its attributes are of"});
     if (!type_ || type_->size == 0)
       return fail({ErrorCode::UnsupportedFeature, "rows without columns, or too large"});

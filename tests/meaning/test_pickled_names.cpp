@@ -24,7 +24,8 @@ std::string name_of_pickle(std::string_view bytes) {
 constexpr std::array kLists = {
     "(lp0\nVa\np1\naV\xe9\np2\naI1\naI-5\naF2.0\naI01\naN"
     "a(Vb\np3\nI300\ntp4\na."sv,
-    "\x80\x02]q\0(X\x01\0\0\0aq\x01X\x02\0\0\0\xc3\xa9q\x02K\x01J\xfb\xff\xff\xffG@\0\0\0\0\0\0\0\x88NX\x01\0\0\0"
+    "\x80\x02]q\0(X\x01\0\0\0aq\x01X\x02\0\0\0\xc3\xa9q\x02K\x01J\xfb\xff\xff\xff"
+    "G@\0\0\0\0\0\0\0\x88NX\x01\0\0\0"
     "bq\x03M,\x01\x86q\x04"
     "e."sv,
     "\x80\x04\x95,\0\0\0\0\0\0\0]\x94(\x8c\x01"

@@ -11,6 +11,7 @@ import warnings
 import h5py
 import numpy as np
 
+from fixtures.parquet_table import read_table
 from mounting import MountTest, error, read
 
 try:
@@ -212,6 +213,20 @@ class PandasTest(MountTest):
             left = os.getxattr(mnt + ".h5/decoded/csv/text.csv", "user.hdf5.left_out").decode()
             self.assertIn("s (pickled)", left)
         print("%d values of both formats are those of pandas" % PandasTest.compared)
+
+    def test_parquet_has_times_and_missing_values(self):
+        frame = frames()["mixed"].assign(s=frames()["text"]["s"], c=pd.Categorical(list("abcabc") + [None]))
+        frame.to_hdf("q.h5", "q", format="table")
+        open("q.parquet", "wb").write(read(self.mount("q.h5") + ".h5/decoded/parquet/q.parquet"))
+        names, rows = read_table("q.parquet")
+        self.assertEqual(names, flat(frame)[0])
+        for row, (i, value) in zip(rows, pd.read_hdf("q.h5", "q").iterrows()):
+            micros = [None if t is pd.NaT else t.value // 1000 for t in (value["d"], value["z"])]
+            delta = None if value["t"] is pd.NaT else value["t"].value
+            rest = [None if v != v else v for v in (value["s"], value["c"])]
+            number = None if value["f"] != value["f"] else value["f"]
+            want = [i, value["i"], number, value["b"], micros[0], delta, micros[1], value["g"], *rest]
+            self.assertEqual(list(row), want)
 
     def test_appended_and_encoded_tables(self):
         frame = frames()["text"]
