@@ -26,6 +26,25 @@ std::size_t utf8_length(std::string_view bytes) {
   return 0;
 }
 
+void append_utf8(std::uint32_t code, std::string& out) {
+  constexpr std::uint32_t kReplacement = 0xFFFD;
+  if (code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) code = kReplacement;
+  const auto add = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
+  const auto add_rest = [&](unsigned shift) { add(0x80U | ((code >> shift) & 0x3FU)); };
+  if (code < 0x80) return add(code);
+  if (code < 0x800) {
+    add(0xC0U | code >> 6);
+  } else if (code < 0x10000) {
+    add(0xE0U | code >> 12);
+    add_rest(6);
+  } else {
+    add(0xF0U | code >> 18);
+    add_rest(12);
+    add_rest(6);
+  }
+  add_rest(0);
+}
+
 std::string escape_invalid_utf8(std::string_view text, const char* form) {
   std::string out;
   while (!text.empty()) {

@@ -10,6 +10,10 @@ namespace h5mount::meaning {
 // scale_factor, add_offset, _FillValue, missing_value, valid_min, valid_max, valid_range, _Unsigned.
 Result<std::optional<Decoding>> decode_cf(const Subject& subject);
 
+// PyTables (https://www.pytables.org): Time32 and Time64, booleans, vlarrays of texts; says which are
+// pickled.
+Result<std::optional<Decoding>> decode_pytables(const Subject& subject);
+
 // Groups that are tables.
 //
 // AnnData's dataframes, and NWB's dynamic tables.

@@ -19,21 +19,6 @@ using dataset::DatasetReader;
 using dataset::DatasetReaderPtr;
 using object::DatasetDescription;
 
-// What an element means may take more bytes than the element.
-Result<DatasetDescription> described_as(const DatasetDescription& dataset, format::DatatypePtr type,
-                                        std::uint64_t elements_in_one) {
-  constexpr std::uint64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
-  const std::uint64_t bytes = type->size;
-  dataset::DatasetPart part = dataset::whole_dataset(dataset);
-  part.type = std::move(type);
-  DatasetDescription out = dataset::describe_part(dataset, part);
-  out.element_size = bytes;
-  const auto image = checked_mul(dataset.image_bytes / (dataset.element_size * elements_in_one), bytes);
-  if (!image || *image > kMostBytes) return fail({ErrorCode::TooLarge, "larger than a file can be"});
-  out.image_bytes = *image;
-  return out;
-}
-
 class EachReader final : public dataset::UnitsReader {
  public:
   EachReader(DatasetDescription shown, DatasetReaderPtr base, std::uint64_t stored, ElementsPtr elements)
@@ -152,6 +137,21 @@ class RowsDerivation final : public ElementsDerivation {
 };
 
 }  // namespace
+
+// What an element means may take more bytes than the element.
+Result<DatasetDescription> described_as(const DatasetDescription& dataset, format::DatatypePtr type,
+                                        std::uint64_t elements_in_one) {
+  constexpr std::uint64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
+  const std::uint64_t bytes = type->size;
+  dataset::DatasetPart part = dataset::whole_dataset(dataset);
+  part.type = std::move(type);
+  DatasetDescription out = dataset::describe_part(dataset, part);
+  out.element_size = bytes;
+  const auto image = checked_mul(dataset.image_bytes / (dataset.element_size * elements_in_one), bytes);
+  if (!image || *image > kMostBytes) return fail({ErrorCode::TooLarge, "larger than a file can be"});
+  out.image_bytes = *image;
+  return out;
+}
 
 dataset::DerivationPtr derive_elements(ElementsPtr elements, format::DatatypePtr type,
                                        std::uint64_t stored_bytes) {

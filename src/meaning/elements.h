@@ -16,6 +16,10 @@ class Elements {
 };
 using ElementsPtr = std::shared_ptr<const Elements>;
 
+// The dataset with elements of another type. `elements_in_one`: how many of the stored ones each is made of.
+Result<object::DatasetDescription> described_as(const object::DatasetDescription& dataset,
+                                                format::DatatypePtr type, std::uint64_t elements_in_one);
+
 // A dataset with what each element means. `type`: of that; `stored_bytes`: of an element.
 dataset::DerivationPtr derive_elements(ElementsPtr elements, format::DatatypePtr type,
                                        std::uint64_t stored_bytes);

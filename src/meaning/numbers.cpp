@@ -11,17 +11,18 @@ using format::DatatypeClass;
 
 constexpr std::size_t kMostBytes = 64U << 10;  // of an attribute that says something of values
 
-// An attribute whose value can be read; nullopt: there is none, or it is large or damaged.
-Result<std::optional<object::Attribute>> readable(const Subject& subject, std::string_view name) {
-  auto found = object::find_attribute(*subject.values.file, subject.object, name);
+}  // namespace
+
+Result<std::optional<object::Attribute>> readable_attribute(const metadata::FileMetadata& file,
+                                                            const object::Object& object,
+                                                            std::string_view name) {
+  auto found = object::find_attribute(file, object, name);
   if (!found && found.error().code() == ErrorCode::NotFound) return std::nullopt;
   H5_TRY(found);
   if (found->damage || !found->type || found->data.empty() || found->data.size() > kMostBytes)
     return std::nullopt;
   return std::optional(*std::move(found));
 }
-
-}  // namespace
 
 std::optional<NumberType> number_type(const Datatype& type) {
   const bool big = type.order == format::ByteOrder::Big;
@@ -57,7 +58,7 @@ NumberKind with_sign(NumberKind kind, bool is_signed) {
 }
 
 Result<std::optional<AttributeNumbers>> attribute_numbers(const Subject& subject, std::string_view name) {
-  H5_ASSIGN(const auto attribute, readable(subject, name));
+  H5_ASSIGN(const auto attribute, readable_attribute(*subject.values.file, subject.object, name));
   if (!attribute) return std::nullopt;
   const auto type = number_type(*attribute->type);
   if (!type) return std::nullopt;
@@ -77,7 +78,7 @@ Result<std::optional<AttributeNumbers>> attribute_numbers(const Subject& subject
 }
 
 Result<std::string> attribute_text(const Subject& subject, std::string_view name) {
-  H5_ASSIGN(const auto attribute, readable(subject, name));
+  H5_ASSIGN(const auto attribute, readable_attribute(*subject.values.file, subject.object, name));
   std::string out;
   if (!attribute || !text::is_string(*attribute->type)) return out;
   text::ValueContext values = subject.values;

@@ -25,6 +25,11 @@ unsigned bytes_of(NumberKind kind);
 // The signed or unsigned kind of as many bytes.
 NumberKind with_sign(NumberKind kind, bool is_signed);
 
+// An attribute whose value can be read; nullopt: there is none, or it is large or damaged.
+Result<std::optional<object::Attribute>> readable_attribute(const metadata::FileMetadata& file,
+                                                            const object::Object& object,
+                                                            std::string_view name);
+
 // The numbers of an attribute as 64 bits each: those of the double, or of the integer with its sign.
 struct AttributeNumbers {
   NumberKind kind = NumberKind::F64;

@@ -4,6 +4,7 @@
 
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/utf8.h"
 #include "number_text.h"
 #include "numpy_form.h"
 #include "value_writer.h"
@@ -73,8 +74,18 @@ template <class Use>
 Status with_string(const ValueWriter& writer, const format::Datatype& type, ByteSpan element, Use use) {
   VariablePart part;
   std::string_view text;
+  std::string utf8;
   if (type.cls == format::DatatypeClass::String) {
     text = fixed_string(type, element);
+  } else if (type.tag == kCodePointsTag) {
+    H5_ASSIGN(part, load_variable_part(writer, element, type.base->size));
+    H5_TRY(writer.check_length(part.length));
+    H5_TRY(writer.context.budget.spend(std::uint64_t{part.length} * type.base->size));
+    for (std::size_t i = 0; i < part.length; ++i)
+      append_utf8(static_cast<std::uint32_t>(
+                      stored_bits(*type.base, part.object->bytes().data() + i * type.base->size)),
+                  utf8);
+    text = utf8;
   } else {
     H5_ASSIGN(part, load_variable_part(writer, element, 1));
     // A variable-length string ends at its NUL whatever its padding is, as in every C program.

@@ -1,11 +1,12 @@
 // Groups that a convention says are tables (AnnData, NWB, pandas): which datasets are their columns, and what
-// the elements of these mean. Found by attributes and the names of links alone; no element is read. Threads:
-// any.
+// the elements of these mean. Found by attributes and the names of links; no element is read but those that
+// are names of columns. Threads: any.
 //
 // To add a convention: a function like those of meaning/conventions.h in a file of its own, and a line of the
 // table in tables.cpp.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,8 @@ struct GroupSubject {
   const object::Object& object;
   const text::ValueContext& values;  // of the group's file, whose budget is charged for each member
   dataset::ShownAs form = dataset::ShownAs::TextTable;  // TextTable or ColumnTable
+  // Opens the dataset at an address, whose elements are names of columns; null: such columns are numbered.
+  std::function<Result<dataset::DatasetReaderPtr>(std::uint64_t address)> reader = nullptr;
 };
 
 // Returns nullopt if no convention says that the group is a table. Errors are those of reading the group and

@@ -60,6 +60,10 @@ std::optional<double> double_of(const format::Datatype& type, ByteSpan element);
 Status append_json(const format::Datatype& type, ByteSpan element, const ValueContext& context,
                    std::string& out);
 
+// The tag of strings of variable length that are code points of four bytes each; files have none. All
+// functions give UTF-8.
+inline constexpr std::string_view kCodePointsTag = "code points";
+
 // Whether the type is a string of fixed or variable length.
 bool is_string(const format::Datatype& type);
 

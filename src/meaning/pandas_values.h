@@ -1,0 +1,27 @@
+// What the columns of pandas' frames are, by the type that they are stored in and the name of their own.
+// Immutable; threads: any.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "records.h"
+
+namespace h5mount::meaning {
+
+struct PandasTexts {
+  std::string missing = "nan";  // the text of a missing value
+  bool latin1 = false;          // else UTF-8
+};
+
+// The column whose bytes are at `offset` of the rows. `dtype`: pandas' name of the type, or of the kind of an
+// index, which may be empty. Missing are NaN, NaT, and the text for it. Times are texts with nine decimals,
+// or dataset::kTimestampTag for a ColumnTable.
+RecordColumn pandas_column(std::string name, std::uint64_t offset, const format::DatatypePtr& stored,
+                           std::string_view dtype, const PandasTexts& texts, dataset::ShownAs form);
+
+// Booleans, as text::is_boolean has them, and what makes them of bytes: true where they are not 0.
+format::DatatypePtr boolean_type();
+ElementsPtr booleans_of_bytes();
+
+}  // namespace h5mount::meaning
