@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -154,6 +155,8 @@ struct DatasetDescription {
   // For joined datasets: for each member of the type the member whose bytes say where its values are missing
   // (those that are not 0), which is no column itself.
   std::vector<std::optional<std::size_t>> masks = {};
+  // For the entries of a sparse matrix (dataset/matrix_entries.h): its rows and columns.
+  std::array<std::uint64_t, 2> matrix = {};
 };
 
 // Resolves and checks all messages of a dataset against each other: chunk rank, element size, product fits.

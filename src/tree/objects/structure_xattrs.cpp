@@ -166,10 +166,13 @@ Text sections_text(const StructureSubject& subject) {
   return out + "]";
 }
 
-// What conventions say of the dataset.
+// What conventions say of the object.
 Text decoded_text(const StructureSubject& subject) {
   H5_ASSIGN(const auto decoding, decoding_of_object(subject.file, subject.opened, subject.budget));
-  return decoding ? Text(decoding->text) : Text(fail(object::no_such_attribute()));
+  if (decoding) return decoding->text;
+  H5_ASSIGN(const auto matrix, matrix_of_object(subject.file, subject.opened, subject.budget));
+  if (matrix) return matrix->text;
+  return fail(object::no_such_attribute());
 }
 
 struct XattrLine {
