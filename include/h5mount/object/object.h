@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -172,6 +173,8 @@ struct DatasetDescription {
   GridRowsPtr boxes = {};
   // Where a map is; null: it is none, or nothing was asked.
   std::shared_ptr<const dataset::Placement> placement = nullptr;
+  // For the entries of a sparse matrix (dataset/matrix_entries.h): its rows and columns.
+  std::array<std::uint64_t, 2> matrix = {};
 };
 
 // Resolves and checks all messages of a dataset against each other: chunk rank, element size, product fits.

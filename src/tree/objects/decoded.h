@@ -5,6 +5,7 @@
 
 #include "h5mount/meaning/decoding.h"
 #include "h5mount/meaning/maps.h"
+#include "h5mount/meaning/matrices.h"
 #include "h5mount/meaning/tables.h"
 #include "object_facts.h"
 
@@ -28,5 +29,9 @@ Result<std::string> decoded_text_of(ServedFile& file, const OpenedObject& object
 Result<std::optional<meaning::Map>> map_of_object(ServedFile& file, const OpenedObject& object,
                                                   const meaning::Decoding* decoding, std::string_view path,
                                                   RequestBudget& budget);
+
+// The sparse matrix that the object is; nullopt if it is none.
+Result<std::optional<meaning::MatrixDecoding>> matrix_of_object(ServedFile& file, const OpenedObject& object,
+                                                                RequestBudget& budget);
 
 }  // namespace h5mount::tree

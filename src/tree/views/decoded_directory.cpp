@@ -124,6 +124,7 @@ NodePtr make_decoded_directory(const VirtualDirectorySetup& setup) {
                          make_mirror(setup, std::make_shared<DecodedMirror>(view, view.directory)));
   entries.emplace_back("raw",
                        make_mirror(setup, std::make_shared<DecodedMirror>(view::view_by_suffix(""), "raw")));
+  entries.emplace_back("mtx", make_matrix_directory(setup));
   entries.emplace_back("slice", make_decoded_slice_directory(setup));
   std::ranges::sort(entries, {}, &std::pair<std::string, NodePtr>::first);
   return make_fixed_directory(setup.context, "decoded", std::move(entries));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../core/inode_numbers.h"
+#include "../objects/decoded.h"
 #include "../objects/object_facts.h"
 #include "../objects/object_nodes.h"
 #include "h5mount/object/list_damage.h"
@@ -44,8 +45,8 @@ class MirrorListing : public DirectoryListing {
       : links_(std::move(links)),
         most_bytes_(kFreeBytes + kPerFileByte * file.followed().source()->stored_bytes()) {}
 
-  // `link`: position among the links; kRoot for an entry of the root itself.
-  static constexpr std::uint32_t kRoot = std::numeric_limits<std::uint32_t>::max();
+  // `link`: position among the links; kOwn for an entry of the group itself.
+  static constexpr std::uint32_t kOwn = std::numeric_limits<std::uint32_t>::max();
   Status add(const Mirror& mirror, const MirrorEntry& entry, std::uint32_t link, NodeType type) {
     std::string encoded = mirror.encode(entry);
     const std::string_view suffix = entry.part.empty() ? std::string_view() : mirror.suffix();
@@ -87,7 +88,7 @@ class MirrorListing : public DirectoryListing {
     if (odd == parts_.end()) return mirror.decode(name(position));
     const std::uint32_t link = link_position(position);
     MirrorEntry entry{.link = {}, .part = odd->second};
-    if (link != kRoot) entry.link = links_->link(link).name;
+    if (link != kOwn) entry.link = links_->link(link).name;
     return entry;
   }
 
@@ -160,6 +161,16 @@ class MirrorNode : public Node {
     return made;
   }
 
+  Result<std::vector<std::string>> list_xattrs(RequestBudget& budget) override {
+    H5_ASSIGN(const std::string text, decoded(budget));
+    return text.empty() ? std::vector<std::string>{} : std::vector{std::string(kDecodedXattr)};
+  }
+  Result<std::string> get_xattr(std::string_view name, RequestBudget& budget) override {
+    if (name != kDecodedXattr) return Node::get_xattr(name, budget);
+    H5_ASSIGN(std::string text, decoded(budget));
+    return text.empty() ? Node::get_xattr(name, budget) : text;
+  }
+
   Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position,
                                RequestBudget& budget) override {
     const auto* mirrored = dynamic_cast<const MirrorListing*>(&listing);
@@ -167,7 +178,7 @@ class MirrorNode : public Node {
     const std::optional<MirrorEntry> entry = mirrored->entry(*mirror_, position);
     if (!entry) return fail(no_such_entry());
     const std::uint32_t at = mirrored->link_position(position);
-    if (at == MirrorListing::kRoot) return root_part(entry->part, budget);
+    if (at == MirrorListing::kOwn) return own_part(entry->part, budget);
     H5_ASSIGN(const format::Link link, contents_.find_listed(mirrored->links(), at, budget));
     budget.share_pauses(mirrored->links().pauses());
     return node_of(link, entry->part, budget);
@@ -175,10 +186,16 @@ class MirrorNode : public Node {
 
  private:
   ServedFile& view() const { return *contents_.file(); }
-  bool is_root() const { return contents_.address() == view().root_address(); }
+  Result<std::string> decoded(RequestBudget& budget) const {
+    H5_ASSIGN(const OpenedObjectPtr group, view().object(contents_.address(), budget));
+    return mirror_->decoded_group(view(), *group, budget);
+  }
+  bool has_own_parts() const {
+    return contents_.address() == view().root_address() || mirror_->parts_inside_groups();
+  }
 
   Result<NodePtr> node_of_entry(const MirrorEntry& entry, std::string_view shown, RequestBudget& budget) {
-    if (!entry.link) return root_part(entry.part, budget);
+    if (!entry.link) return own_part(entry.part, budget);
     const auto link = contents_.find_named(*entry.link, budget);
     if (!link && hidden_ && shown == kHiddenName) return hidden_;
     if (!link) return fail(link.error());
@@ -260,13 +277,13 @@ class MirrorNode : public Node {
     return node_of(*link, {}, budget);
   }
 
-  Result<NodePtr> root_part(const std::string& part, RequestBudget& budget) const {
-    if (!is_root()) return fail(no_such_entry());
-    H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address(), budget));
+  Result<NodePtr> own_part(const std::string& part, RequestBudget& budget) const {
+    if (!has_own_parts()) return fail(no_such_entry());
+    H5_ASSIGN(const OpenedObjectPtr group, view().object(contents_.address(), budget));
     format::Link link;
     link.type = static_cast<std::uint8_t>(format::LinkType::Hard);
     link.address = contents_.address();
-    return part_node(*root, {std::nullopt, part}, link, budget);
+    return part_node(*group, {std::nullopt, part}, link, budget);
   }
 
   Result<NodePtr> node_of(const format::Link& link, const std::string& part, RequestBudget& budget) const {
@@ -333,9 +350,9 @@ class MirrorNode : public Node {
     auto out = std::make_shared<MirrorListing>(view(), links);
     object::PathWork work{.budget = budget};
     if (!mirror_->suffix().empty()) keep_directory_names(*links, *out, work);
-    if (is_root()) {
-      H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address(), budget));
-      H5_TRY(add_parts(*out, {}, MirrorListing::kRoot, *root, mirror_->entry_type(), budget));
+    if (has_own_parts()) {
+      H5_ASSIGN(const OpenedObjectPtr group, view().object(contents_.address(), budget));
+      H5_TRY(add_parts(*out, {}, MirrorListing::kOwn, *group, mirror_->entry_type(), budget));
     }
     for (std::size_t i = 0; i < links->size(); ++i)
       H5_TRY(add_link(*out, *links, static_cast<std::uint32_t>(i), work));
@@ -375,6 +392,7 @@ class MirrorNode : public Node {
                                             : NodeType::Directory;
     if (stands_alone(*target)) H5_TRY(out.add(*mirror_, {link->name, {}}, position, alone));
     if (!target->object || !names_object(*target)) return {};
+    if (target->is_group() && mirror_->parts_inside_groups()) return {};
     return add_parts(out, link->name, position, *target->object, symlink_or, budget);
   }
 

@@ -53,6 +53,13 @@ class Mirror {
   // The encoding of links' names in the targets of symlinks, as `encode` shows an entry without a part.
   virtual std::string (*link_encoding() const)(std::string_view) { return encode_name; }
 
+  // Whether the parts of a group are entries of its own directory, by their own names, and not beside it.
+  virtual bool parts_inside_groups() const { return false; }
+  // The extended attribute user.hdf5.decoded of a group's directory; empty: it has none.
+  virtual Result<std::string> decoded_group(ServedFile&, const OpenedObject&, RequestBudget&) const {
+    return std::string();
+  }
+
   // Visits the parts of an object, each once; for an object that is not a group, a part may be empty. Fails
   // if some may be missing; the known ones were visited then.
   virtual Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
