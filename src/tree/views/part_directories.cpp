@@ -9,6 +9,7 @@
 #include "../core/inode_numbers.h"
 #include "../core/name_list.h"
 #include "../objects/decoded.h"
+#include "../objects/element_links.h"
 #include "../objects/followed_dataset.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/tree/names.h"
@@ -206,9 +207,7 @@ class PartsMirror : public Mirror {
 
   Result<NodePtr> make_node(const GroupContents& group, const format::Link& link, const std::string&,
                             RequestBudget&) const override {
-    return make_(
-        std::make_shared<FollowedDataset>(group.file(), link.address, LinkPlace{group.address(), link.name}),
-        name_);
+    return make_(std::make_shared<FollowedDataset>(group.file(), link.address, group.place_of(link)), name_);
   }
 
  private:
@@ -217,30 +216,38 @@ class PartsMirror : public Mirror {
   MakeDirectory make_;
 };
 
-}  // namespace
-
-namespace {
 constexpr std::string_view kSlices = "slice", kDecodedSlices = "decoded/slice";
 
-NodePtr make_slices(const VirtualDirectorySetup& setup, std::string_view directory) {
-  return make_mirror(
-      setup,
-      std::make_shared<PartsMirror>(
-          directory,
-          [](const object::DatasetDescription& d) { return d.space.kind != format::DataspaceKind::Null; },
-          [](DatasetPtr dataset, std::string_view name) -> NodePtr {
-            return std::make_shared<SliceDirectory>(std::move(dataset), std::string(name), name != kSlices);
-          }));
+bool has_elements(const object::DatasetDescription& dataset) {
+  return dataset.space.kind != format::DataspaceKind::Null;
 }
+
+NodePtr make_slices_of(DatasetPtr dataset, std::string_view name) {
+  return std::make_shared<SliceDirectory>(std::move(dataset), std::string(name), name != kSlices);
+}
+
+class DecodedSlices final : public PartsMirror {
+ public:
+  DecodedSlices() : PartsMirror(kDecodedSlices, has_elements, make_slices_of) {}
+
+  Result<ElementLinksPtr> elements_of(ServedFile& file, const OpenedObject& object,
+                                      RequestBudget& budget) const override {
+    return matlab_elements(file, object, budget);
+  }
+  Result<bool> hides(const GroupContents& group, const format::Link& link,
+                     RequestBudget& budget) const override {
+    return is_kept_beside(group, link, budget);
+  }
+};
 
 }  // namespace
 
 NodePtr make_slice_directory(const VirtualDirectorySetup& setup) {
-  return make_slices(setup, kSlices);
+  return make_mirror(setup, std::make_shared<PartsMirror>(kSlices, has_elements, make_slices_of));
 }
 
 NodePtr make_decoded_slice_directory(const VirtualDirectorySetup& setup) {
-  return make_slices(setup, kDecodedSlices);
+  return make_mirror(setup, std::make_shared<DecodedSlices>());
 }
 
 NodePtr make_fields_directory(const VirtualDirectorySetup& setup) {

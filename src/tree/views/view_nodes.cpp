@@ -90,7 +90,7 @@ Status ViewMirror::find_part(ServedFile& file, const OpenedObject& object, const
 Result<NodePtr> ViewMirror::make_node(const GroupContents& group, const format::Link& link,
                                       const std::string&, RequestBudget& budget) const {
   const ServedFilePtr& file = group.file();
-  const LinkPlace place{group.address(), link.name};
+  const LinkPlace place = group.place_of(link);
   H5_ASSIGN(const OpenedObjectPtr object, file->object(link.address, budget));
   H5_ASSIGN(ViewOf of, view_of(*file, *object, budget));
   std::shared_ptr<FollowedData> data;
