@@ -262,24 +262,39 @@ dataset::DerivationPtr array_of(const DatasetDescription& dataset, std::string_v
   if (cls == "char" && plain && dataset.element_size <= 4 && length > 0 &&
       length <= kMostText / dataset.element_size) {
     const auto characters = std::make_shared<const MatlabCharacters>(length, dataset.element_size);
-    auto of_text = std::make_shared<format::Datatype>(
-        *text_type(static_cast<std::uint32_t>(characters->shown_bytes())));
+    auto of_text =
+        std::make_shared<format::Datatype>(*text_type(static_cast<std::uint32_t>(characters->shown_bytes())));
     of_text->charset = format::CharacterSet::Utf8;
     return std::make_shared<const MatlabArray>(
-        rank, dataset.type, true, derive_elements(characters, std::move(of_text), characters->stored_bytes()));
+        rank, dataset.type, true,
+        derive_elements(characters, std::move(of_text), characters->stored_bytes()));
   }
   return std::make_shared<const MatlabArray>(rank, complex_type(dataset.type), false, nullptr);
 }
 
 }  // namespace
 
+// Its string has exactly its length, and no room for a NUL.
+Result<std::string> matlab_class(const metadata::FileMetadata& file, const object::Object& object) {
+  const auto found = object::find_attribute(file, object, "MATLAB_class");
+  if (!found && found.error().code() == ErrorCode::NotFound) return std::string();
+  H5_TRY(found);
+  if (found->damage || !found->type || found->type->cls != DatatypeClass::String) return std::string();
+  return std::string(text::fixed_string(*found->type, found->data));
+}
+
+std::string matlab_text(std::string_view cls) {
+  std::string out = R"({"convention":"MATLAB","class":)";
+  text::append_json_string(cls, out);
+  return out + "}";
+}
+
 Result<std::optional<Decoding>> decode_matlab(const Subject& subject) {
-  H5_ASSIGN(const std::string cls, attribute_text(subject, "MATLAB_class"));
+  H5_ASSIGN(std::string cls, matlab_class(*subject.values.file, subject.object));
   if (cls.empty()) return std::nullopt;
   Decoding out;
-  out.text = R"({"convention":"MATLAB","class":)";
-  text::append_json_string(cls, out.text);
-  out.text += "}";
+  out.text = matlab_text(cls);
+  if (cls == "canonical empty") cls = "double";  // []
   const bool known = cls == "char" || cls == "logical" ||
                      std::ranges::find(kMatlabNumbers | std::views::keys, cls) !=
                          std::ranges::end(kMatlabNumbers | std::views::keys);

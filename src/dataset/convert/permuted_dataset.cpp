@@ -88,7 +88,8 @@ class PermutedReader final : public ReaderOver {
       : ReaderOver(std::move(shown), std::move(base)),
         item_(this->base()->description().element_size),
         axes_(std::move(axes)) {
-    for (std::size_t i = axes_.size() - 1; i-- > 0;) axes_[i].inner = axes_[i + 1].inner * axes_[i + 1].extent;
+    for (std::size_t i = axes_.size() - 1; i-- > 0;)
+      axes_[i].inner = axes_[i + 1].inner * axes_[i + 1].extent;
     choose_bands();
   }
   ~PermutedReader() override { kept_bands().erase_owner(owner_); }
@@ -103,11 +104,11 @@ class PermutedReader final : public ReaderOver {
     for (const std::uint64_t end = offset + length; offset < end;) {
       const Band band = band_of(offset / item_);
       const std::uint64_t begin = band.first * item_, bytes = band.elements * item_;
-      H5_ASSIGN(const cache::BlockPtr block,
-                kept_bands().get_or_load(
-                    {owner_, 0, band.first}, static_cast<std::size_t>(bytes),
-                    [&](cache::Block& made) { return fill(begin, made.bytes(), access.budget); },
-                    access.budget));
+      H5_ASSIGN(
+          const cache::BlockPtr block,
+          kept_bands().get_or_load(
+              {owner_, 0, band.first}, static_cast<std::size_t>(bytes),
+              [&](cache::Block& made) { return fill(begin, made.bytes(), access.budget); }, access.budget));
       const std::uint64_t until = std::min(end, begin + bytes);
       out.add(block->bytes().subspan(static_cast<std::size_t>(offset - begin),
                                      static_cast<std::size_t>(until - offset)),
@@ -211,9 +212,8 @@ class PermutedReader final : public ReaderOver {
     std::size_t first = *std::ranges::max_element(wide, {}, stored_axis);
     if (first == last) first = wide[wide.size() - 2];
     const auto extent = [&](std::size_t i) { return i == box.axis ? box.count : axes_[i].extent; };
-    const Plane plane{{strides[first], strides[last]},
-                      {axes_[first].inner * item_, item_},
-                      {extent(first), extent(last)}};
+    const Plane plane{
+        {strides[first], strides[last]}, {axes_[first].inner * item_, item_}, {extent(first), extent(last)}};
     std::erase_if(wide, [&](std::size_t i) { return i == first || i == last; });
     std::uint64_t at[limits::kMaxRank] = {};
     const std::span place(at, wide.size());

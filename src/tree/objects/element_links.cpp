@@ -8,6 +8,7 @@
 #include "followed_dataset.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/base/text.h"
+#include "h5mount/meaning/decoding.h"
 #include "object_facts.h"
 
 namespace h5mount::tree {
@@ -28,13 +29,6 @@ Result<std::optional<object::Attribute>> attribute_of(const OpenedObject& object
   return std::optional(*std::move(found));
 }
 
-// The value of an attribute that is a string of fixed length; else empty.
-Result<std::string> fixed_text(const OpenedObject& object, std::string_view name) {
-  H5_ASSIGN(const auto found, attribute_of(object, name));
-  if (!found || found->type->cls != format::DatatypeClass::String) return std::string();
-  return std::string(text::fixed_string(*found->type, found->data));
-}
-
 Result<bool> has_class(const OpenedObject& object) {
   H5_ASSIGN(const auto found, attribute_of(object, "MATLAB_class"));
   return found.has_value();
@@ -44,7 +38,8 @@ std::string element_name(std::uint64_t number, const Dims& dims) {
   Dims place(dims.size());
   row_major_place(number, dims, place);
   std::string out;
-  for (std::size_t i = dims.size(); i-- > 0;) out += fmt::format("{}{}", out.empty() ? "" : ",", place[i] + 1);
+  for (std::size_t i = dims.size(); i-- > 0;)
+    out += fmt::format("{}{}", out.empty() ? "" : ",", place[i] + 1);
   return out;
 }
 
@@ -295,7 +290,7 @@ Result<bool> has_matlab_objects(ServedFile& file, const OpenedObject& object, Re
 }  // namespace
 
 Result<ElementLinksPtr> matlab_elements(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
-  H5_ASSIGN(const std::string cls, fixed_text(object, "MATLAB_class"));
+  H5_ASSIGN(const std::string cls, meaning::matlab_class(*object.snapshot, object.object));
   if (cls != "cell" && cls != "struct") return nullptr;
   if (object.object.kind == object::ObjectKind::Group)
     return cls == "struct" ? structures_in(file, object, budget) : nullptr;
@@ -323,8 +318,10 @@ Result<bool> is_kept_beside(const GroupContents& group, const format::Link& link
     H5_ASSIGN(const OpenedObjectPtr root, file.object(file.root_address(), budget));
     return has_matlab_objects(file, *root, budget);
   }
-  H5_ASSIGN(const std::string cls, fixed_text(*object, "CLASS"));
-  return cls == "TINDEX" && group.find_named(link.name.substr(kIndices.size()), budget).has_value();
+  H5_ASSIGN(const auto cls, attribute_of(*object, "CLASS"));
+  return cls && cls->type->cls == format::DatatypeClass::String &&
+         text::fixed_string(*cls->type, cls->data) == "TINDEX" &&
+         group.find_named(link.name.substr(kIndices.size()), budget).has_value();
 }
 
 Result<std::optional<std::string>> ElementPlaces::other_place(std::uint64_t address,
@@ -332,8 +329,7 @@ Result<std::optional<std::string>> ElementPlaces::other_place(std::uint64_t addr
   constexpr std::size_t kMostBytes = 64U << 20, kEntryBytes = 100;
   const MutexLock lock(mutex_);
   const auto found = paths_.find(address);
-  if (found != paths_.end())
-    return found->second == path ? std::nullopt : std::optional(found->second);
+  if (found != paths_.end()) return found->second == path ? std::nullopt : std::optional(found->second);
   const std::size_t bytes = path.size() + kEntryBytes;
   if (bytes_ + bytes > kMostBytes)
     return fail({ErrorCode::LimitExceeded, "too many directories of elements"});

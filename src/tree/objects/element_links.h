@@ -1,5 +1,6 @@
-// Elements as links: what MATLAB's cells and arrays of structures hold are other objects, so that a mirror
-// shows them as directories. Threads: any.
+// Elements as links: what MATLAB's cells and arrays of structures hold are other objects, so that mirrors
+// show them as directories. The names are MATLAB's indices, from 1 on and the row first (`2,3`), or those of
+// fields. Threads: any.
 #pragma once
 
 #include <memory>
@@ -11,21 +12,6 @@
 #include "group_contents.h"
 
 namespace h5mount::tree {
-
-// The names are MATLAB's indices, from 1 on and the row first (`2,3`), or those of fields. Each link is a hard
-// one.
-class ElementLinks {
- public:
-  virtual ~ElementLinks() = default;
-  // Fails with NotFound, also for an empty reference.
-  virtual Result<format::Link> find(std::string_view name, RequestBudget& budget) const = 0;
-  // In MATLAB's order, as far as kMostListed; fields by name.
-  virtual Result<FoundLinks> list(RequestBudget& budget) const = 0;
-  // What is shown in place of the target of one of these links; null: the target itself.
-  virtual ElementLinksPtr inside(const format::Link& link) const = 0;
-
-  static constexpr std::uint64_t kMostListed = 1U << 20;
-};
 
 // What MATLAB's attributes say that an object consists of: a cell, an array of structures, or one of either
 // without elements. Null: it is shown as itself.

@@ -4,7 +4,6 @@
 
 #include "../core/external_files.h"
 #include "damaged_lists.h"
-#include "element_links.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/object/list_damage.h"
 #include "h5mount/tree/names.h"

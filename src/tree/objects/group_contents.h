@@ -92,7 +92,19 @@ struct LinkTarget {
   std::variant<OpenedObjectPtr, SymlinkPath, Broken> what;
 };
 
-class ElementLinks;  // element_links.h
+// Other links than a group's own, each a hard one: the elements of an object (element_links.h).
+class ElementLinks {
+ public:
+  virtual ~ElementLinks() = default;
+  // Fails with NotFound, also for an element that leads nowhere.
+  virtual Result<format::Link> find(std::string_view name, RequestBudget& budget) const = 0;
+  // In the order of creation_order, as far as kMostListed.
+  virtual Result<FoundLinks> list(RequestBudget& budget) const = 0;
+  // What is shown in place of the target of one of these links; null: the target itself.
+  virtual std::shared_ptr<const ElementLinks> inside(const format::Link& link) const = 0;
+
+  static constexpr std::uint64_t kMostListed = 1U << 20;
+};
 using ElementLinksPtr = std::shared_ptr<const ElementLinks>;
 
 class GroupContents {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../core/inode_numbers.h"
+#include "../objects/decoded.h"
 #include "../objects/element_links.h"
 #include "../objects/object_facts.h"
 #include "../objects/object_nodes.h"
@@ -36,9 +37,7 @@ struct Target {
   std::optional<Error> unread = {};    // why the object cannot be opened
   ElementLinksPtr elements = {};       // what the object is shown as
 
-  bool is_group() const {
-    return object && (elements || object->object.kind == object::ObjectKind::Group);
-  }
+  bool is_group() const { return object && (elements || object->object.kind == object::ObjectKind::Group); }
 };
 
 // The entries of a group in order, each with its shown name.
@@ -176,7 +175,27 @@ class MirrorNode : public Node {
     return node_of(link, entry->part, budget);
   }
 
+  Result<std::vector<std::string>> list_xattrs(RequestBudget& budget) override {
+    std::vector<std::string> out;
+    if (!contents_.elements()) return out;
+    H5_ASSIGN(const auto decoding, this->decoding(budget));
+    if (decoding) out.emplace_back(kDecodedXattr);
+    return out;
+  }
+
+  Result<std::string> get_xattr(std::string_view name, RequestBudget& budget) override {
+    if (name != kDecodedXattr || !contents_.elements()) return Node::get_xattr(name, budget);
+    H5_ASSIGN(const auto decoding, this->decoding(budget));
+    return decoding ? decoding->text : Node::get_xattr(name, budget);
+  }
+
  private:
+  // Of what has elements.
+  Result<std::optional<meaning::Decoding>> decoding(RequestBudget& budget) const {
+    H5_ASSIGN(const OpenedObjectPtr object, view().object(contents_.address(), budget));
+    return decoding_of_object(view(), *object, budget);
+  }
+
   ServedFile& view() const { return *contents_.file(); }
   bool is_root() const { return contents_.address() == view().root_address(); }
 

@@ -108,7 +108,14 @@ class SliceDirectory : public PartsDirectory {
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
     H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
     auto out = std::make_shared<NameList>();
-    const auto& dims = described->space.dims;
+    std::vector<std::uint64_t> dims = described->space.dims;
+    if (decoded_) {
+      H5_ASSIGN(const auto decoding, decoding(budget));
+      if (decoding && decoding->changes_shape) {
+        H5_ASSIGN(const object::DatasetDescription values, decoding->derivations[0]->describe(*described));
+        dims = values.space.dims;
+      }
+    }
     const std::uint64_t count = dims.empty() ? 0 : std::min(dims[0], limits::kMaxListedSlices);
     for (std::uint64_t i = 0; i < count; ++i) out->add(fmt::format("{}", i), NodeType::File);
     return out;
