@@ -11,8 +11,8 @@ namespace h5mount::dataset {
 
 namespace {
 
-constexpr std::uint64_t kBandBytes = 8U << 20;
-constexpr std::size_t kKeptBytes = 32U << 20;
+constexpr std::uint64_t kBandBytes = 16U << 20, kGatherBytes = 1U << 20;
+constexpr std::size_t kKeptBytes = 64U << 20;
 constexpr std::uint64_t kStepsPerBox = 1000;  // a reader is made for each
 
 cache::BlockCache& kept_bands() {
@@ -204,16 +204,36 @@ class PermutedReader final : public ReaderOver {
     const DatasetReaderPtr stored = open_part(base(), part);
     const auto stored_axis = [&](std::size_t i) { return axes_[i].stored; };
     if (std::ranges::is_sorted(wide, {}, stored_axis)) return stored->read_into(0, out, budget);
-    std::vector<std::byte> gathered(out.size());
-    H5_TRY(stored->read_into(0, gathered, budget));
 
-    // The two innermost dimensions of both orders are copied as planes.
+    // What is gathered at once stays in the processor's cache; chunks are decoded by all workers.
+    const bool chunked = base()->description().layout.cls == format::LayoutClass::Chunked;
+    const std::size_t slowest = *std::ranges::min_element(wide, {}, stored_axis);
+    const std::uint64_t most =
+        std::max<std::uint64_t>(1, (chunked ? kBandBytes / 2 : kGatherBytes) / strides[slowest]);
+    std::uint64_t extents[limits::kMaxRank];
+    for (const std::size_t i : wide) extents[i] = i == box.axis ? box.count : axes_[i].extent;
+    const std::uint64_t end = extents[slowest];
+    std::vector<std::byte> gathered;
+    for (std::uint64_t at = 0; at < end; at += extents[slowest]) {
+      extents[slowest] = std::min(most, end - at);
+      gathered.resize(static_cast<std::size_t>(extents[slowest] * strides[slowest]));
+      H5_TRY(stored->read_into(at * strides[slowest], gathered, budget));
+      const std::uint64_t to = at * axes_[slowest].inner * item_;
+      turn(gathered, wide, strides, extents, out.subspan(static_cast<std::size_t>(to)));
+    }
+    return {};
+  }
+
+  // Copies the box whose elements are `strides` bytes apart to where they are shown. The two innermost
+  // dimensions of both orders are copied as planes.
+  void turn(ByteSpan gathered, std::vector<std::size_t> wide, const std::uint64_t* strides,
+            const std::uint64_t* extents, MutableByteSpan out) const {
     const std::size_t last = wide.back();
-    std::size_t first = *std::ranges::max_element(wide, {}, stored_axis);
+    std::size_t first = *std::ranges::max_element(wide, {}, [&](std::size_t i) { return axes_[i].stored; });
     if (first == last) first = wide[wide.size() - 2];
-    const auto extent = [&](std::size_t i) { return i == box.axis ? box.count : axes_[i].extent; };
-    const Plane plane{
-        {strides[first], strides[last]}, {axes_[first].inner * item_, item_}, {extent(first), extent(last)}};
+    const Plane plane{{strides[first], strides[last]},
+                      {axes_[first].inner * item_, item_},
+                      {extents[first], extents[last]}};
     std::erase_if(wide, [&](std::size_t i) { return i == first || i == last; });
     std::uint64_t at[limits::kMaxRank] = {};
     const std::span place(at, wide.size());
@@ -224,8 +244,7 @@ class PermutedReader final : public ReaderOver {
         to += place[i] * axes_[wide[i]].inner * item_;
       }
       copy_plane(plane, static_cast<std::size_t>(item_), gathered.data() + from, out.data() + to);
-    } while (next_row_major(place, [&](std::size_t i) { return extent(wide[i]); }));
-    return {};
+    } while (next_row_major(place, [&](std::size_t i) { return extents[wide[i]]; }));
   }
 
   const std::uint64_t item_;  // bytes
