@@ -45,13 +45,14 @@ std::string element_name(std::uint64_t number, const Dims& dims) {
 
 std::optional<std::uint64_t> element_number(std::string_view name, const Dims& dims) {
   Dims place(dims.size());
+  std::string_view rest = name;
   for (std::size_t i = dims.size(); i-- > 0;) {
-    const auto index = parse_whole<std::uint64_t>(take_until(name, ','));
+    const auto index = parse_whole<std::uint64_t>(take_until(rest, ','));
     if (!index || *index == 0 || *index > dims[i]) return std::nullopt;
     place[i] = *index - 1;
   }
   const std::uint64_t number = row_major_number(place, dims);
-  return name.empty() ? std::optional(number) : std::nullopt;
+  return element_name(number, dims) == name ? std::optional(number) : std::nullopt;
 }
 
 bool holds_references(const object::DatasetDescription& dataset) {

@@ -230,9 +230,10 @@ class MirrorNode : public Node {
     const bool here = !target.symlink;
     if (here && contents_.elements()) target.elements = contents_.elements()->inside(link);
     if (target.elements) return target;
+    // What cannot be told, as an attribute is damaged, is shown as itself.
     auto elements = mirror_->elements_of(view(), *target.object, budget);
-    if (!elements) return unread(std::move(target), elements.error());
-    target.elements = *std::move(elements);
+    if (!elements && is_passing(elements.error())) return fail(elements.error());
+    if (elements) target.elements = *std::move(elements);
     if (!here || !target.is_group() || (!target.elements && contents_.path().empty())) return target;
     const std::string path = view().path_of(contents_.place_of(link));
     auto other = view().kept<ElementPlaces>().other_place(link.address, path);
