@@ -41,4 +41,9 @@ struct Subject {
 // Returns nullopt if no convention speaks of the dataset. Errors are those of reading attributes.
 Result<std::optional<Decoding>> decoding_of(const Subject& subject);
 
+// The class that MATLAB has an object of, a group too; empty: none. Errors are those of reading attributes.
+Result<std::string> matlab_class(const metadata::FileMetadata& file, const object::Object& object);
+// What user.hdf5.decoded says of it.
+std::string matlab_text(std::string_view cls);
+
 }  // namespace h5mount::meaning

@@ -27,6 +27,10 @@ Result<std::vector<std::uint64_t>> read_pair(ServedFile& file, std::uint64_t add
 
 Result<std::optional<meaning::Decoding>> decoding_of_object(ServedFile& file, const OpenedObject& object,
                                                             RequestBudget& budget) {
+  if (object.object.kind == object::ObjectKind::Group) {
+    H5_ASSIGN(const std::string cls, meaning::matlab_class(*object.snapshot, object.object));
+    return cls.empty() ? std::nullopt : std::optional(meaning::Decoding{.text = meaning::matlab_text(cls)});
+  }
   if (object.object.kind != object::ObjectKind::Dataset) return std::nullopt;
   H5_ASSIGN(const DatasetDescriptionPtr dataset, viewed_description_of(file, object));
   if (!dataset) return std::nullopt;

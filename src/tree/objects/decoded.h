@@ -13,7 +13,7 @@ namespace h5mount::tree {
 
 inline constexpr std::string_view kDecodedXattr = "user.hdf5.decoded";
 
-// Returns nullopt if none speaks of the object.
+// Returns nullopt if none speaks of the object. Of groups only the text.
 Result<std::optional<meaning::Decoding>> decoding_of_object(ServedFile& file, const OpenedObject& object,
                                                             RequestBudget& budget);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "../objects/decoded.h"
+#include "../objects/element_links.h"
 #include "grid_columns.h"
 #include "group_table.h"
 #include "h5mount/tree/names.h"
@@ -24,6 +25,14 @@ class DecodedMirror final : public ViewMirror {
       : ViewMirror(view), name_(fmt::format("decoded/{}", name)) {}
 
   std::string_view name() const override { return name_; }
+  Result<ElementLinksPtr> elements_of(ServedFile& file, const OpenedObject& object,
+                                      RequestBudget& budget) const override {
+    return matlab_elements(file, object, budget);
+  }
+  Result<bool> hides(const GroupContents& group, const format::Link& link,
+                     RequestBudget& budget) const override {
+    return is_kept_beside(group, link, budget);
+  }
 
   // A group with several grids has a table of each, GROUP@dimensions, and the root group has no name.
   std::string encode(const MirrorEntry& entry) const override {

@@ -9,6 +9,7 @@
 
 #include "../core/inode_numbers.h"
 #include "../objects/decoded.h"
+#include "../objects/element_links.h"
 #include "../objects/object_facts.h"
 #include "../objects/object_nodes.h"
 #include "h5mount/object/list_damage.h"
@@ -34,8 +35,9 @@ struct Target {
   std::optional<SymlinkPath> symlink;  // nullopt: the object itself is here
   bool elsewhere = false;              // in another file
   std::optional<Error> unread = {};    // why the object cannot be opened
+  ElementLinksPtr elements = {};       // what the object is shown as
 
-  bool is_group() const { return object && object->object.kind == object::ObjectKind::Group; }
+  bool is_group() const { return object && (elements || object->object.kind == object::ObjectKind::Group); }
 };
 
 // The entries of a group in order, each with its shown name.
@@ -127,10 +129,11 @@ class MirrorNode : public Node {
  public:
   // `hidden`: the node that is shown as .h5 unless a link has that name, for the root of the mounted file;
   // else null.
-  MirrorNode(MirrorPtr mirror, const ServedFilePtr& file, std::uint64_t group, unsigned depth, NodePtr hidden)
-      : Node({file.get(), NodeKey::Kind::Mirror, group, std::string(mirror->name())}),
+  MirrorNode(MirrorPtr mirror, GroupContents contents, NodePtr hidden)
+      : Node({contents.file().get(), NodeKey::Kind::Mirror, contents.address(),
+              fmt::format("{}{}", mirror->name(), contents.path())}),
         mirror_(std::move(mirror)),
-        contents_(file, group, depth),
+        contents_(std::move(contents)),
         hidden_(std::move(hidden)) {}
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
@@ -187,8 +190,10 @@ class MirrorNode : public Node {
  private:
   ServedFile& view() const { return *contents_.file(); }
   Result<std::string> decoded(RequestBudget& budget) const {
-    H5_ASSIGN(const OpenedObjectPtr group, view().object(contents_.address(), budget));
-    return mirror_->decoded_group(view(), *group, budget);
+    H5_ASSIGN(const OpenedObjectPtr object, view().object(contents_.address(), budget));
+    if (!contents_.elements()) return mirror_->decoded_group(view(), *object, budget);
+    H5_ASSIGN(auto decoding, decoding_of_object(view(), *object, budget));
+    return decoding ? std::move(decoding->text) : std::string();
   }
   bool has_own_parts() const {
     return contents_.address() == view().root_address() || mirror_->parts_inside_groups();
@@ -209,7 +214,7 @@ class MirrorNode : public Node {
     if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
       return unread({}, std::move(broken->why));
     if (auto* object = std::get_if<OpenedObjectPtr>(&target.what))
-      return Target{.object = *object, .symlink = {}};
+      return with_elements({.object = *std::move(object), .symlink = {}}, link, budget);
     Target out{.object = nullptr, .symlink = std::get<SymlinkPath>(std::move(target.what))};
     out.elsewhere = link.is(format::LinkType::External);
     std::optional<std::uint64_t> address;
@@ -225,7 +230,24 @@ class MirrorNode : public Node {
     auto object = view().object(*address, budget);
     if (!object) return unread(std::move(out), object.error());
     out.object = *std::move(object);
-    return out;
+    return with_elements(std::move(out), link, budget);
+  }
+
+  // What references lead to is a directory only at one path, as groups are.
+  Result<Target> with_elements(Target target, const format::Link& link, RequestBudget& budget) const {
+    const bool here = !target.symlink;
+    if (here && contents_.elements()) target.elements = contents_.elements()->inside(link);
+    if (target.elements) return target;
+    // What cannot be told, as an attribute is damaged, is shown as itself.
+    auto elements = mirror_->elements_of(view(), *target.object, budget);
+    if (!elements && is_passing(elements.error())) return fail(elements.error());
+    if (elements) target.elements = *std::move(elements);
+    if (!here || !target.is_group() || (!target.elements && contents_.path().empty())) return target;
+    const std::string path = view().path_of(contents_.place_of(link));
+    auto other = view().kept<ElementPlaces>().other_place(link.address, path);
+    if (!other) return unread(std::move(target), other.error());
+    if (*other) target.symlink = SymlinkPath{.above = path_up(contents_.depth()), .path = **other};
+    return target;
   }
 
   static Result<Target> unread(Target target, Error why) {
@@ -287,11 +309,13 @@ class MirrorNode : public Node {
   }
 
   Result<NodePtr> node_of(const format::Link& link, const std::string& part, RequestBudget& budget) const {
+    H5_ASSIGN(const bool hidden, mirror_->hides(contents_, link, budget));
+    if (hidden) return fail(no_such_entry());
     object::PathWork work{.budget = budget};
     H5_ASSIGN(Target target, target_of(link, work));
     const bool alone = part.empty() && stands_alone(target);
     if (!alone && target.unread) return fail(*std::move(target.unread));
-    if (!alone && (!target.object || !names_object(target))) return fail(no_such_entry());
+    if (!alone && (!target.object || target.elements || !names_object(target))) return fail(no_such_entry());
     if (!alone && !target.symlink) return part_node(*target.object, {link.name, part}, link, budget);
     if (!alone) {
       const Status found = mirror_->find_part(view(), *target.object, part, budget);
@@ -301,7 +325,11 @@ class MirrorNode : public Node {
     }
     if (target.symlink) return symlink_node({link.name, part}, *target.symlink);
     if (target.unread) return broken_node({link.name, part}, link, *std::move(target.unread));
-    return std::make_shared<MirrorNode>(mirror_, contents_.file(), link.address, contents_.depth() + 1,
+    const bool of_references = target.elements || !contents_.path().empty();
+    std::string path = of_references ? view().path_of(contents_.place_of(link)) : std::string();
+    return std::make_shared<MirrorNode>(mirror_,
+                                        GroupContents(contents_.file(), link.address, contents_.depth() + 1,
+                                                      std::move(target.elements), std::move(path)),
                                         nullptr);
   }
 
@@ -379,6 +407,8 @@ class MirrorNode : public Node {
       report(links.link(position).name, link.error());
       return out.add(*mirror_, {links.link(position).name, {}}, position, NodeType::Symlink);
     }
+    const auto hidden = link ? mirror_->hides(contents_, *link, budget) : Result<bool>(false);
+    if (hidden && *hidden) return {};
     const auto target = link ? target_of(*link, work) : Result<Target>(fail(link.error()));
     H5_TRY(budget.check());
     if (!target) {
@@ -391,7 +421,7 @@ class MirrorNode : public Node {
                            : target->unread ? NodeType::File
                                             : NodeType::Directory;
     if (stands_alone(*target)) H5_TRY(out.add(*mirror_, {link->name, {}}, position, alone));
-    if (!target->object || !names_object(*target)) return {};
+    if (!target->object || target->elements || !names_object(*target)) return {};
     if (target->is_group() && mirror_->parts_inside_groups()) return {};
     return add_parts(out, link->name, position, *target->object, symlink_or, budget);
   }
@@ -459,11 +489,12 @@ NodePtr make_mirror(const VirtualDirectorySetup& setup, MirrorPtr mirror) {
   NodePtr external = make_external_directory(
       setup.context, hidden + "/external", [mirror](const ServedFilePtr& file) -> NodePtr {
         const std::uint64_t root = file->root_address();
-        return std::make_shared<MirrorNode>(mirror, file, root, 0, nullptr);
+        return std::make_shared<MirrorNode>(mirror, GroupContents(file, root, 0), nullptr);
       });
   NodePtr hidden_root = make_fixed_directory(setup.context, hidden, {{"external", std::move(external)}});
   const std::uint64_t root = setup.main->root_address();
-  return std::make_shared<MirrorNode>(std::move(mirror), setup.main, root, 0, std::move(hidden_root));
+  return std::make_shared<MirrorNode>(std::move(mirror), GroupContents(setup.main, root, 0),
+                                      std::move(hidden_root));
 }
 
 }  // namespace h5mount::tree

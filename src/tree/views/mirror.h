@@ -64,6 +64,14 @@ class Mirror {
   // if some may be missing; the known ones were visited then.
   virtual Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
                                const std::function<void(std::string)>& each) const = 0;
+  // What an object is shown as: a directory of these; null: as itself.
+  virtual Result<ElementLinksPtr> elements_of(ServedFile&, const OpenedObject&, RequestBudget&) const {
+    return nullptr;
+  }
+  // Whether a link of a group is left out.
+  virtual Result<bool> hides(const GroupContents&, const format::Link&, RequestBudget&) const {
+    return false;
+  }
   // The part that stands for those which cannot be told, where `for_each_part` fails.
   virtual std::string part_for_damage(const OpenedObject&) const { return {}; }
   // Fails with NotFound if the object does not have that part. By default all are visited.

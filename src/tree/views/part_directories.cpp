@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "../core/name_list.h"
+#include "../objects/element_links.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/tree/names.h"
 #include "part_directories.h"
@@ -47,7 +48,14 @@ class SliceDirectory : public PartsDirectory {
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
     H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
     auto out = std::make_shared<NameList>();
-    const auto& dims = described->space.dims;
+    std::vector<std::uint64_t> dims = described->space.dims;
+    if (decoded_) {
+      H5_ASSIGN(const auto decoding, decoding(budget));
+      if (decoding && decoding->changes_shape) {
+        H5_ASSIGN(const object::DatasetDescription values, decoding->derivations[0]->describe(*described));
+        dims = values.space.dims;
+      }
+    }
     const std::uint64_t count = dims.empty() ? 0 : std::min(dims[0], limits::kMaxListedSlices);
     for (std::uint64_t i = 0; i < count; ++i) out->add(fmt::format("{}", i), NodeType::File);
     return out;
@@ -127,25 +135,36 @@ class FieldsDirectory : public PartsDirectory {
 
 constexpr std::string_view kSlices = "slice", kDecodedSlices = "decoded/slice";
 
-NodePtr make_slices(const VirtualDirectorySetup& setup, std::string_view directory) {
-  return make_mirror(
-      setup,
-      std::make_shared<PartsMirror>(
-          directory,
-          [](const object::DatasetDescription& d) { return d.space.kind != format::DataspaceKind::Null; },
-          [](DatasetPtr dataset, std::string_view name, unsigned) -> NodePtr {
-            return std::make_shared<SliceDirectory>(std::move(dataset), std::string(name), name != kSlices);
-          }));
+bool has_elements(const object::DatasetDescription& dataset) {
+  return dataset.space.kind != format::DataspaceKind::Null;
 }
+
+NodePtr make_slices_of(DatasetPtr dataset, std::string_view name, unsigned) {
+  return std::make_shared<SliceDirectory>(std::move(dataset), std::string(name), name != kSlices);
+}
+
+class DecodedSlices final : public PartsMirror {
+ public:
+  DecodedSlices() : PartsMirror(kDecodedSlices, has_elements, make_slices_of) {}
+
+  Result<ElementLinksPtr> elements_of(ServedFile& file, const OpenedObject& object,
+                                      RequestBudget& budget) const override {
+    return matlab_elements(file, object, budget);
+  }
+  Result<bool> hides(const GroupContents& group, const format::Link& link,
+                     RequestBudget& budget) const override {
+    return is_kept_beside(group, link, budget);
+  }
+};
 
 }  // namespace
 
 NodePtr make_slice_directory(const VirtualDirectorySetup& setup) {
-  return make_slices(setup, kSlices);
+  return make_mirror(setup, std::make_shared<PartsMirror>(kSlices, has_elements, make_slices_of));
 }
 
 NodePtr make_decoded_slice_directory(const VirtualDirectorySetup& setup) {
-  return make_slices(setup, kDecodedSlices);
+  return make_mirror(setup, std::make_shared<DecodedSlices>());
 }
 
 NodePtr make_fields_directory(const VirtualDirectorySetup& setup) {

@@ -91,9 +91,8 @@ class PartsMirror : public Mirror {
 
   Result<NodePtr> make_node(const GroupContents& group, const format::Link& link, const std::string&,
                             RequestBudget&) const override {
-    return make_(
-        std::make_shared<FollowedDataset>(group.file(), link.address, LinkPlace{group.address(), link.name}),
-        name_, group.depth() + 1);
+    return make_(std::make_shared<FollowedDataset>(group.file(), link.address, group.place_of(link)), name_,
+                 group.depth() + 1);
   }
 
  private:

@@ -101,7 +101,7 @@ Status ViewMirror::check_part(ServedFile& file, const OpenedObject& object, cons
 Result<NodePtr> ViewMirror::make_node(const GroupContents& group, const format::Link& link,
                                       const std::string& part, RequestBudget& budget) const {
   const ServedFilePtr& file = group.file();
-  const LinkPlace place{group.address(), link.name};
+  const LinkPlace place = group.place_of(link);
   H5_ASSIGN(const OpenedObjectPtr object, file->object(link.address, budget));
   H5_ASSIGN(std::optional<TableForm> table, table_form(*file, *object, part, budget));
   H5_ASSIGN(ViewOf of, view_of(*file, *object, table, budget));
