@@ -169,8 +169,8 @@ Text sections_text(const StructureSubject& subject) {
 // What conventions say of the dataset.
 Text decoded_text(const StructureSubject& subject) {
   H5_ASSIGN(const auto decoding, decoding_of_object(subject.file, subject.opened, subject.budget));
-  H5_ASSIGN(const auto map, map_of_object(subject.file, subject.opened, decoding ? &*decoding : nullptr, {},
-                                          subject.budget));
+  H5_ASSIGN(const auto map,
+            map_of_object(subject.file, subject.opened, decoding ? &*decoding : nullptr, {}, subject.budget));
   if (map) return map->text;
   return decoding ? Text(decoding->text) : Text(fail(object::no_such_attribute()));
 }
