@@ -14,7 +14,7 @@ constexpr std::string_view kInformation = "HDFEOS INFORMATION";
 
 // What the text says of one grid.
 struct StatedGrid {
-  std::string_view name, projection, origin, upper_left, lower_right, parameters;
+  std::string_view name, projection, origin, upper_left, lower_right, parameters, sphere;
   std::optional<std::uint64_t> columns, rows;
   std::string_view dimensions;  // of the field
 };
@@ -32,6 +32,7 @@ void take_line(std::string_view key, std::string_view value, std::string_view fi
   if (key == "LowerRightMtrs") out.lower_right = value;
   if (key == "Projection") out.projection = value;
   if (key == "GridOrigin") out.origin = value;
+  if (key == "SphereCode") out.sphere = value;
   if (key == "ProjParams") out.parameters = value;
   if (key == "DataFieldName") is_field = without_quotes(value) == field;
   if (key == "DimList" && is_field) out.dimensions = value;
@@ -93,7 +94,9 @@ GeoSystem system_of(const StatedGrid& grid, bool geographic) {
   std::vector<double> parameters = stated.value_or(std::vector<double>());
   parameters.resize(13);
   const auto longitude = degrees_of(parameters[4]);
-  if (!stated || !longitude || parameters[0] < 0) return GeoSystem::without("parameters that are none");
+  const bool own_sphere = grid.sphere.empty() || grid.sphere == "-1" || grid.sphere == "19";
+  if (!stated || !longitude || parameters[0] < 0 || (parameters[0] == 0 && !own_sphere))
+    return GeoSystem::without("parameters that are none");
   return sinusoidal_system(parameters[0] == 0 ? kSphere : parameters[0], *longitude, parameters[6],
                            parameters[7]);
 }

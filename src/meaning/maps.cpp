@@ -16,7 +16,54 @@ namespace h5mount::meaning {
 
 namespace {
 
+struct Spacing {
+  double first = 0, step = 0;
+};
+
+// Of which object of which state of the file something was read.
+struct CoordinateKey {
+  std::uint64_t snapshot = 0, address = 0;
+  bool vertical = false;
+  bool operator==(const CoordinateKey&) const = default;
+
+  std::uint64_t hash() const {
+    return address ^ (2 * snapshot + (vertical ? 1 : 0)) * std::uint64_t{0x9E37'79B9'7F4A'7C15};
+  }
+};
+
+}  // namespace
+
+// A coordinate as rows or columns of a map.
+struct PlacedAxis {
+  CoordinateKey key;
+  std::string name;
+  double factor = 0;
+  std::optional<Spacing> spacing;  // nullopt: it is none of a map
+};
+
+struct PageAxis {
+  CoordinateKey key;
+  std::shared_ptr<const dataset::Placement::Axis> axis;
+};
+
+namespace {
+
 using dataset::Placement;
+
+// What `memory` has for the key, else what `read` makes.
+template <class T, class Read>
+Result<std::shared_ptr<const T>> remembered(LruCache<T>& memory, const CoordinateKey& key, const Read& read) {
+  std::shared_ptr<const T> known = memory.find(key.hash());
+  if (known && known->key == key) return known;
+  auto made = std::make_shared<T>();
+  H5_ASSIGN(*made, read());
+  made->key = key;
+  std::size_t bytes = sizeof(T) + 256;
+  if constexpr (requires { made->axis; })
+    bytes += made->axis ? made->axis->text.capacity() + 4 * made->axis->ends.capacity() : 0;
+  memory.insert(key.hash(), made, bytes);
+  return made;
+}
 
 // ---- coordinates
 
@@ -44,10 +91,6 @@ Result<std::optional<double>> factor_of(const Subject& coordinate, bool vertical
   return degrees && !name.starts_with("grid_") ? std::optional(0.0) : std::nullopt;
 }
 
-struct Spacing {
-  double first = 0, step = 0;
-};
-
 // nullopt: they are not evenly spaced.
 std::optional<Spacing> spacing_of(const CoordinateNumbers& numbers) {
   constexpr double kThousandth = 1e-3, kPrecision = 0x1p-23;
@@ -63,22 +106,29 @@ std::optional<Spacing> spacing_of(const CoordinateNumbers& numbers) {
   return Spacing{values.front(), step};
 }
 
-struct PlacedAxis {
-  std::string name;
-  double factor = 0;
-  Spacing spacing;
-};
+Result<PlacedAxis> read_placed(const Subject& subject, const Coordinate& coordinate, bool vertical) {
+  PlacedAxis out{.key = {}, .name = coordinate.name, .spacing = {}};
+  H5_ASSIGN(const auto factor, factor_of(subject_of(subject, coordinate), vertical));
+  if (!factor) return out;
+  out.factor = *factor;
+  H5_ASSIGN(const auto numbers, coordinate_numbers(subject, coordinate));
+  if (numbers) out.spacing = spacing_of(*numbers);
+  return out;
+}
 
-Result<std::optional<PlacedAxis>> placed_axis(const Subject& subject, bool vertical) {
+CoordinateKey key_of(const Subject& subject, const Coordinate& coordinate, bool vertical) {
+  return {subject.values.file->number(), coordinate.object.address, vertical};
+}
+
+// Null: it is none of a map.
+Result<std::shared_ptr<const PlacedAxis>> placed_axis(const Subject& subject, bool vertical,
+                                                      MapMemory& memory) {
   const std::size_t axis = subject.dataset.space.dims.size() - (vertical ? 2 : 1);
   H5_ASSIGN(const auto coordinate, coordinate_of(subject, axis));
-  if (!coordinate) return std::nullopt;
-  H5_ASSIGN(const auto factor, factor_of(subject_of(subject, *coordinate), vertical));
-  if (!factor) return std::nullopt;
-  H5_ASSIGN(const auto numbers, coordinate_numbers(subject, *coordinate));
-  const auto spacing = numbers ? spacing_of(*numbers) : std::nullopt;
-  if (!spacing) return std::nullopt;
-  return std::optional(PlacedAxis{coordinate->name, *factor, *spacing});
+  if (!coordinate) return nullptr;
+  H5_ASSIGN(const auto out, remembered(memory.placed, key_of(subject, *coordinate, vertical),
+                                       [&] { return read_placed(subject, *coordinate, vertical); }));
+  return out->spacing ? out : nullptr;
 }
 
 // ---- grid mappings
@@ -154,16 +204,14 @@ std::string shown_text(std::string_view text) {
   return out;
 }
 
-Result<Placement::Axis> page_axis(const Subject& subject, std::size_t axis) {
+Result<PageAxis> read_page_axis(const Subject& subject, const Coordinate& coordinate) {
+  H5_ASSIGN(auto texts, coordinate_texts(subject, coordinate));
+  if (!texts) return PageAxis();
   Placement::Axis out;
-  H5_ASSIGN(const auto coordinate, coordinate_of(subject, axis));
-  if (!coordinate) return out;
-  H5_ASSIGN(auto texts, coordinate_texts(subject, *coordinate));
-  if (!texts) return out;
-  out.name = shown_text(coordinate->name);
-  if (out.name.empty()) out.name = fmt::format("dimension {}", axis);
+  out.name = shown_text(coordinate.name);
+  if (out.name.empty()) out.name = "dimension";
   if (texts->numbers) {
-    H5_ASSIGN(const std::string units, attribute_text(subject_of(subject, *coordinate), "units"));
+    H5_ASSIGN(const std::string units, attribute_text(subject_of(subject, coordinate), "units"));
     out.units = shown_text(units);
   }
   out.text = std::move(texts->text), out.ends = std::move(texts->ends);
@@ -175,12 +223,12 @@ Result<Placement::Axis> page_axis(const Subject& subject, std::size_t axis) {
     begin = end;
   }
   out.charge = std::move(texts->charge);
-  return out;
+  return PageAxis{{}, std::make_shared<const Placement::Axis>(std::move(out))};
 }
 
 // What is there beside the place.
 Status describe_pages(const Subject& subject, const Decoding* decoding, const format::Datatype& shown,
-                      Placement& out) {
+                      MapMemory& memory, Placement& out) {
   const auto& dims = subject.dataset.space.dims;
   out.rows = dims[dims.size() - 2], out.columns = dims.back();
   if (shown.cls == format::DatatypeClass::Float)
@@ -190,8 +238,12 @@ Status describe_pages(const Subject& subject, const Decoding* decoding, const fo
   H5_ASSIGN(const std::string units, attribute_text(subject, "units"));
   out.units = shown_text(units);
   for (std::size_t i = 0; i + 2 < dims.size(); ++i) {
-    H5_ASSIGN(Placement::Axis axis, page_axis(subject, i));
-    out.axes.push_back(std::move(axis));
+    H5_ASSIGN(const auto coordinate, coordinate_of(subject, i));
+    auto& axis = out.axes.emplace_back();
+    if (!coordinate) continue;
+    H5_ASSIGN(const auto read, remembered(memory.pages, key_of(subject, *coordinate, false),
+                                          [&] { return read_page_axis(subject, *coordinate); }));
+    axis = read->axis;
   }
   return {};
 }
@@ -208,22 +260,22 @@ std::string text_of(const Decoding* decoding, const GeoSystem& system) {
   return out + "}";
 }
 
-Result<std::optional<EosGrid>> cf_grid_of(const Subject& subject, std::string_view path) {
-  H5_ASSIGN(const auto y, placed_axis(subject, true));
+Result<std::optional<EosGrid>> cf_grid_of(const Subject& subject, std::string_view path, MapMemory& memory) {
+  H5_ASSIGN(const auto y, placed_axis(subject, true, memory));
   if (!y) return std::nullopt;
-  H5_ASSIGN(const auto x, placed_axis(subject, false));
+  H5_ASSIGN(const auto x, placed_axis(subject, false, memory));
   if (!x || (x->factor == 0) != (y->factor == 0)) return std::nullopt;
   H5_ASSIGN(GeoSystem system, system_of_map(subject, *x, path));
   const double width = x->factor == 0 ? 1 : x->factor, height = y->factor == 0 ? 1 : y->factor;
-  EosGrid out{(x->spacing.first - x->spacing.step / 2) * width,
-              (y->spacing.first - y->spacing.step / 2) * height, x->spacing.step * width,
-              y->spacing.step * height, std::move(system)};
+  const Spacing across = *x->spacing, down = *y->spacing;
+  EosGrid out{(across.first - across.step / 2) * width, (down.first - down.step / 2) * height,
+              across.step * width, down.step * height, std::move(system)};
   const bool sound = std::isfinite(out.left) && std::isfinite(out.top);
   return sound ? std::optional(std::move(out)) : std::nullopt;
 }
 
-Result<std::optional<EosGrid>> grid_of(const Subject& subject, std::string_view path) {
-  H5_ASSIGN(auto by_coordinates, cf_grid_of(subject, path));
+Result<std::optional<EosGrid>> grid_of(const Subject& subject, std::string_view path, MapMemory& memory) {
+  H5_ASSIGN(auto by_coordinates, cf_grid_of(subject, path, memory));
   if (by_coordinates) return by_coordinates;
   H5_ASSIGN(const bool eos, is_hdf_eos(subject));
   if (!eos) return std::nullopt;
@@ -232,7 +284,7 @@ Result<std::optional<EosGrid>> grid_of(const Subject& subject, std::string_view 
 }
 
 Result<std::optional<Map>> sound_map_of(const Subject& subject, const Decoding* decoding,
-                                        std::string_view path) {
+                                        std::string_view path, MapMemory& memory) {
   if (subject.dataset.space.dims.size() < 2 || subject.environment == nullptr) return std::nullopt;
   format::DatatypePtr shown = subject.dataset.type;
   if (decoding != nullptr) {
@@ -245,10 +297,10 @@ Result<std::optional<Map>> sound_map_of(const Subject& subject, const Decoding* 
   }
   using enum format::DatatypeClass;
   if (shown->cls != Float && shown->cls != Integer && shown->cls != Enum) return std::nullopt;
-  H5_ASSIGN(auto grid, grid_of(subject, path));
+  H5_ASSIGN(auto grid, grid_of(subject, path, memory));
   if (!grid) return std::nullopt;
   auto placement = std::make_shared<Placement>();
-  H5_TRY(describe_pages(subject, decoding, *shown, *placement));
+  H5_TRY(describe_pages(subject, decoding, *shown, memory, *placement));
   Map out{text_of(decoding, grid->system), nullptr};
   placement->left = grid->left, placement->top = grid->top;
   placement->column_step = grid->column_step, placement->row_step = grid->row_step;
@@ -259,8 +311,9 @@ Result<std::optional<Map>> sound_map_of(const Subject& subject, const Decoding* 
 
 }  // namespace
 
-Result<std::optional<Map>> map_of(const Subject& subject, const Decoding* decoding, std::string_view path) {
-  auto out = sound_map_of(subject, decoding, path);
+Result<std::optional<Map>> map_of(const Subject& subject, const Decoding* decoding, std::string_view path,
+                                  MapMemory& memory) {
+  auto out = sound_map_of(subject, decoding, path, memory);
   if (!out && !is_passing(out.error())) return std::nullopt;
   return out;
 }

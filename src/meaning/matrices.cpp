@@ -198,7 +198,7 @@ Result<std::optional<object::Object>> object_at(const MatrixSubject& subject, co
   return if_readable(object::open_object(*file, *address));
 }
 
-Result<std::optional<MatrixDecoding>> decode_anndata(const MatrixSubject& subject, const Members& members) {
+Result<std::optional<MatrixDecoding>> anndata_matrix(const MatrixSubject& subject, const Members& members) {
   H5_ASSIGN(std::string format, text_attribute(subject, subject.object, "encoding-type"));
   std::string_view shape_name = "shape";
   if (format != "csr_matrix" && format != "csc_matrix") {
@@ -229,7 +229,7 @@ Result<std::optional<MatrixDecoding>> decode_anndata(const MatrixSubject& subjec
 
 // ---- others
 
-Result<std::optional<MatrixDecoding>> decode_matlab(const MatrixSubject& subject, const Members& members) {
+Result<std::optional<MatrixDecoding>> matlab_matrix(const MatrixSubject& subject, const Members& members) {
   H5_ASSIGN(const auto rows,
             if_readable(attribute_numbers(attributes_of(subject, subject.object), "MATLAB_sparse")));
   if (!rows || !*rows || !is_integer((*rows)->kind) || (*rows)->bits.size() != 1) return std::nullopt;
@@ -267,7 +267,7 @@ Status find_10x_names(const MatrixSubject& subject, const Members& members, Matr
 }
 
 // 10x Genomics, or without a convention.
-Result<std::optional<MatrixDecoding>> decode_bare(const MatrixSubject& subject, const Members& members) {
+Result<std::optional<MatrixDecoding>> bare_matrix(const MatrixSubject& subject, const Members& members) {
   H5_ASSIGN(const std::optional<Parts> parts, parts_of(members));
   if (!parts || parts->pointers->space.dims[0] == 0) return std::nullopt;
   H5_ASSIGN(const Pair shape, stated_shape(subject, members));
@@ -286,7 +286,7 @@ Result<std::optional<MatrixDecoding>> decode_bare(const MatrixSubject& subject, 
   return out;
 }
 
-constexpr std::array kMatrixConventions = {decode_anndata, decode_matlab, decode_bare};
+constexpr std::array kMatrixConventions = {anndata_matrix, matlab_matrix, bare_matrix};
 
 }  // namespace
 

@@ -110,10 +110,10 @@ std::string page_metadata(const Placement& placement, std::span<const std::uint6
                           std::uint64_t page) {
   std::string out;
   for (std::size_t i = placement.axes.size(); i-- > 0;) {
-    const Placement::Axis& axis = placement.axes[i];
     const auto at = static_cast<std::size_t>(page % dims[i]);
     page /= dims[i];
-    if (at >= axis.ends.size()) continue;
+    if (!placement.axes[i] || at >= placement.axes[i]->ends.size()) continue;
+    const Placement::Axis& axis = *placement.axes[i];
     const std::uint32_t begin = at == 0 ? 0 : axis.ends[at - 1];
     out.insert(0, axis_item(axis, std::string_view(axis.text).substr(begin, axis.ends[at] - begin)));
   }
@@ -123,8 +123,8 @@ std::string page_metadata(const Placement& placement, std::span<const std::uint6
 
 std::uint64_t metadata_room(const Placement& placement) {
   std::uint64_t out = units_item(placement).size();
-  for (const Placement::Axis& axis : placement.axes)
-    if (!axis.ends.empty()) out += axis_item(axis, "").size() + axis.longest;
+  for (const auto& axis : placement.axes)
+    if (axis && !axis->ends.empty()) out += axis_item(*axis, "").size() + axis->longest;
   return out == 0 ? 0 : out + kBegin.size() + kEnd.size() + 1;
 }
 

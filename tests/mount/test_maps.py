@@ -541,6 +541,37 @@ class MapsTest(MountTest):
         mnt = self.mount("e.h5")
         self.assertFalse(self.is_placed(mnt, "HDFEOS/GRIDS/A/Data Fields/d"))
 
+    def test_damaged_coordinates(self):
+        with netCDF4.Dataset("d.nc", "w") as nc:
+            for group in ("x", "time", "crs"):
+                g = nc.createGroup(group)
+                g.createDimension("time", 3)
+                v = g.createVariable("time", "i4", ("time",), zlib=True)
+                v.units, v[:] = "days since 2000-01-01", np.arange(3)
+                at = np.arange(4.0), np.arange(3.0)[::-1]
+                add_grid(g, *at, LON, LAT, mapping("latitude_longitude"), outer=("time",))
+        with h5py.File("d.nc", "r") as f:
+            in_time = f["time/time"].id.get_chunk_info(0)
+            in_x = f["x/x"].id.get_offset()
+            values = {group: f[group]["v"][:] for group in ("x", "time", "crs")}
+            header = h5py.h5o.get_info(f["crs/crs"].id).addr
+        with open("d.nc", "r+b") as f:
+            f.seek(in_time.byte_offset)
+            f.write(b"\xff" * in_time.size)
+            f.seek(in_x)
+            f.write(b"\xff" * 32)  # NaN
+            f.seek(header)
+            f.write(b"\0" * 16)
+        mnt = self.mount("d.nc")
+        for group in ("x", "time", "crs"):
+            self.assertEqual(self.is_placed(mnt, group + "/v"), group != "x", group)
+            for page in range(3):
+                ours = gdal.Open("GTIFF_DIR:%d:%s.h5/decoded/tiff/%s/v.tif" % (page + 1, mnt, group))
+                self.assertTrue(np.array_equal(ours.ReadAsArray(), values[group][page]))
+                self.assertEqual("time" in ours.GetMetadata(), group == "crs", group)
+                if group != "x":
+                    self.assertEqual(ours.GetGeoTransform(), (-0.5, 1, 0, 2.5, 0, -1))
+
     def test_a_file_that_grows(self):
         with h5py.File("f.h5", "w", libver="latest") as f:
             for name, units in (("y", "degrees_north"), ("x", "degrees_east")):

@@ -40,7 +40,7 @@ struct Placement {
     std::string units = {};
     std::shared_ptr<const void> charge = {};  // of the memory
   };
-  std::vector<Axis> axes = {};
+  std::vector<std::shared_ptr<const Axis>> axes = {};  // null: nothing
 };
 
 // The same elements with that placement, which they have as long as their rows and columns are as many.

@@ -5,9 +5,20 @@
 #include <optional>
 #include <string>
 
+#include "h5mount/base/lru_cache.h"
+#include "h5mount/dataset/placement.h"
 #include "h5mount/meaning/decoding.h"
 
 namespace h5mount::meaning {
+
+// What was read of the coordinates of one file, which its maps share. Threads: any.
+struct PlacedAxis;
+struct PageAxis;
+class MapMemory {
+ public:
+  LruCache<PlacedAxis> placed{64U << 10};
+  LruCache<PageAxis> pages{4U << 20};  // some 100,000 times
+};
 
 struct Map {
   std::string text;                   // user.hdf5.decoded of the decoded dataset as a map
@@ -15,8 +26,9 @@ struct Map {
 };
 
 // nullopt: it is none. `decoding`: of the dataset, or null. `path`: of the dataset, by which what says where
-// it is is found; empty: it is asked for where it is needed. Reads the coordinates. Damage of what says it
-// makes a dataset no map; errors are those that are passing.
-Result<std::optional<Map>> map_of(const Subject& subject, const Decoding* decoding, std::string_view path);
+// it is is found; empty: it is asked for where it is needed. `memory`: of the file. Reads the coordinates.
+// Damage of what says it makes a dataset no map; errors are those that are passing.
+Result<std::optional<Map>> map_of(const Subject& subject, const Decoding* decoding, std::string_view path,
+                                  MapMemory& memory);
 
 }  // namespace h5mount::meaning

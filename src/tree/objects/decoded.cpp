@@ -46,7 +46,7 @@ Result<std::optional<meaning::Map>> map_of_object(ServedFile& file, const Opened
   if (!dataset) return std::nullopt;
   const text::ValueContext values = file.value_context(object.snapshot, budget);
   return meaning::map_of({object.object, *dataset, values, &file.context().environment, file.file()},
-                         decoding, path);
+                         decoding, path, file.kept<meaning::MapMemory>());
 }
 
 Result<std::optional<meaning::TableDecoding>> table_of_object(ServedFile& file, const OpenedObject& object,
