@@ -37,7 +37,7 @@ MAY_USE = {
     "salvage": ["chunk", "object", "metadata", "format", "filter", "io"],
     "dataset": ["object", "chunk", "filter", "cache", "metadata", "format", "io"],
     "text": ["metadata", "format", "filter"],
-    "view": ["text", "dataset", "object", "ahead", "metadata", "format"],
+    "view": ["meaning", "text", "dataset", "object", "ahead", "metadata", "format"],
     "meaning": ["text", "dataset", "object", "metadata", "format", "cache"],
     "tree": ["view", "meaning", "text", "dataset", "object", "ahead", "metadata", "format", "filter", "io"],
     "store": ["tree"],

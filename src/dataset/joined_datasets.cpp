@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/dataset/readers_over.h"
 
 namespace h5mount::dataset {
 
@@ -36,29 +37,17 @@ void spread(ByteSpan from, std::size_t size, std::size_t step, std::byte* to) {
   }
 }
 
-class JoinedReader final : public DatasetReader {
+class JoinedReader final : public ElementsReader {
  public:
   JoinedReader(object::DatasetDescription joined, std::vector<ReaderPtr> members)
-      : DatasetReader(std::move(joined)), members_(std::move(members)) {}
-
-  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override {
-    H5_TRY(check_inside(offset, out.size()));
-    if (out.empty()) return {};
-    const std::uint64_t row = description().element_size, first = offset / row;
-    const std::uint64_t last = divide_up(offset + out.size(), row);
-    if (offset % row == 0 && out.size() % row == 0) return read_rows(first, out, budget);
-    std::vector<std::byte> rows(static_cast<std::size_t>((last - first) * row));
-    H5_TRY(read_rows(first, rows, budget));
-    std::memcpy(out.data(), rows.data() + offset % row, out.size());
-    return {};
-  }
+      : ElementsReader(std::move(joined)), members_(std::move(members)) {}
 
   // The first byte of a row in which any member has data.
   Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override {
     const std::uint64_t row = description().element_size;
     std::uint64_t first = format::kUnlimited;
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      const std::uint64_t bytes = description().type->members[i].type->size;
+      const std::uint64_t bytes = members_[i]->description().element_size;
       const auto data = members_[i]->find_data(offset / row * bytes, budget);
       if (data) first = std::min(first, *data / bytes);
       if (!data && data.error().code() != ErrorCode::NotFound) return fail(data.error());
@@ -68,27 +57,34 @@ class JoinedReader final : public DatasetReader {
   }
 
   std::optional<Error> problem() const override {
-    for (std::size_t i = 0; i < members_.size(); ++i)
-      if (const auto problem = members_[i]->problem()) return of_member(i, *problem);
+    std::uint64_t offset = 0;
+    for (const ReaderPtr& member : members_) {
+      if (const auto problem = member->problem()) return of_member(offset, *problem);
+      offset += member->description().element_size;
+    }
     return std::nullopt;
   }
 
  private:
-  Error of_member(std::size_t index, const Error& error) const {
-    return error.within(std::string("the dataset ").append(description().type->members[index].name));
+  // `offset`: of the member in a row.
+  Error of_member(std::uint64_t offset, const Error& error) const {
+    const auto& all = description().type->members;
+    const auto found = std::ranges::find(all, offset, &format::CompoundMember::offset);
+    return found == all.end() ? error : error.within("the dataset " + found->name);
   }
 
-  // Reads whole elements.
-  Status read_rows(std::uint64_t first, MutableByteSpan out, RequestBudget& budget) const {
+  Status read_elements(std::uint64_t first, MutableByteSpan out, RequestBudget& budget) const override {
     const auto row = static_cast<std::size_t>(description().element_size);
     const std::size_t count = out.size() / row;
     std::vector<std::byte> values;
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      const format::CompoundMember& member = description().type->members[i];
-      values.resize(count * member.type->size);
-      if (const Status read = members_[i]->read_into(first * member.type->size, values, budget); !read)
-        return fail(of_member(i, read.error()));
-      spread(values, member.type->size, row, out.data() + member.offset);
+    std::size_t offset = 0;
+    for (const ReaderPtr& member : members_) {
+      const auto bytes = static_cast<std::size_t>(member->description().element_size);
+      values.resize(count * bytes);
+      if (const Status read = member->read_into(first * bytes, values, budget); !read)
+        return fail(of_member(offset, read.error()));
+      spread(values, bytes, row, out.data() + offset);
+      offset += bytes;
     }
     return {};
   }
@@ -113,12 +109,34 @@ Result<object::DatasetDescription> describe_joined(std::uint64_t address,
   out.joined = true;
   auto type = std::make_shared<format::Datatype>();
   type->cls = format::DatatypeClass::Compound;
+  std::vector<format::CompoundMember> masks;        // which are behind all columns
+  std::vector<std::optional<std::size_t>> mask_of;  // of each column, among the masks
   std::uint64_t size = 0, rows = format::kUnlimited, chunk_rows = 0;
   bool grows = !members.empty();
-  for (const auto& [name, dataset] : members) {
+  for (const auto& [name, dataset, categories, is_mask] : members) {
     if (size + dataset->element_size > std::numeric_limits<std::uint32_t>::max())
       return fail({ErrorCode::TooLarge, "the datasets side by side have too large elements"});
-    type->members.push_back({name, static_cast<std::uint32_t>(size), dataset->type});
+    const auto offset = static_cast<std::uint32_t>(size);
+    if (is_mask) {
+      mask_of.back() = masks.size();
+      masks.push_back({name, offset, dataset->type});
+    } else if (dataset->joined) {
+      const auto& own = dataset->type->members;
+      for (std::size_t i = 0; i < dataset->masks.size(); ++i) {
+        const std::string& own_name = dataset->masks.size() == 1 ? name : own[i].name;
+        type->members.push_back({own_name, offset + own[i].offset, own[i].type});
+        mask_of.emplace_back();
+        if (!dataset->masks[i]) continue;
+        const format::CompoundMember& mask = own[*dataset->masks[i]];
+        mask_of.back() = masks.size();
+        masks.push_back({mask.name, offset + mask.offset, mask.type});
+      }
+      out.categories.resize(mask_of.size());
+    } else {
+      type->members.push_back({name, offset, dataset->type});
+      mask_of.emplace_back();
+      out.categories.push_back(categories);
+    }
     type->has_variable_part = type->has_variable_part || dataset->type->has_variable_part;
     type->has_reference = type->has_reference || dataset->type->has_reference;
     size += dataset->element_size;
@@ -127,10 +145,15 @@ Result<object::DatasetDescription> describe_joined(std::uint64_t address,
     if (dataset->layout.cls == format::LayoutClass::Chunked && !dataset->layout.chunk_dims.empty())
       chunk_rows = std::gcd(chunk_rows, dataset->layout.chunk_dims[0]);
   }
+  const std::size_t columns = mask_of.size();
+  for (std::optional<std::size_t>& mask : mask_of)
+    if (mask) *mask += columns;
+  type->members.insert(type->members.end(), masks.begin(), masks.end());
   type->size = static_cast<std::uint32_t>(size);
   const auto bytes = checked_mul(rows, size);
   if (!bytes || *bytes > kMaxImageBytes)
     return fail({ErrorCode::TooLarge, "the datasets side by side are too large"});
+  out.masks = std::move(mask_of);
   out.type = std::move(type);
   out.element_size = size;
   out.image_bytes = *bytes;
@@ -150,12 +173,12 @@ ReaderPtr open_joined(object::DatasetDescription joined, std::vector<ReaderPtr> 
 
 std::vector<ByteRange> stale_in_joined(const object::DatasetDescription& joined,
                                        const object::DatasetDescription& before,
-                                       std::span<const std::vector<ByteRange>> stale) {
+                                       std::span<const StaleMember> stale) {
   if (!same_form(joined, before)) return {kWholeImage};
   std::vector<ByteRange> out;
-  for (std::size_t i = 0; i < stale.size(); ++i) {
-    const std::uint64_t size = joined.type->members[i].type->size, row = joined.element_size;
-    for (const ByteRange& range : stale[i]) {
+  for (const auto& [size, ranges] : stale) {
+    const std::uint64_t row = joined.element_size;
+    for (const ByteRange& range : ranges) {
       const std::uint64_t begin = checked_mul(range.begin / size, row).value_or(format::kUnlimited);
       const std::uint64_t end = checked_mul(divide_up(range.end, size), row).value_or(format::kUnlimited);
       if (begin < before.image_bytes) out.push_back({begin, end});

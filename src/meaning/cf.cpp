@@ -139,6 +139,14 @@ void add_numbers(const Packing& packing, Decoding& out) {
   text_table = column_table = packing.may_miss() ? derive_rows(elements, type, stored) : bytes;
 }
 
+// Of integers that stay integers.
+std::string fill_text(const Packing& packing) {
+  if (packing.fills.empty() || !is_integer(packing.shown)) return {};
+  const std::uint64_t bits = packing.fills[0];
+  return packing.shown < NumberKind::U8 ? fmt::format("{}", static_cast<std::int64_t>(bits))
+                                        : fmt::format("{}", bits);
+}
+
 format::DatatypePtr opaque_type(std::uint32_t bytes, std::string tag) {
   auto out = std::make_shared<format::Datatype>();
   out->cls = format::DatatypeClass::Opaque;
@@ -249,6 +257,7 @@ Result<std::optional<Decoding>> decode_cf(const Subject& subject) {
     out.text += R"(,"flags":"flag_meanings")";
   if (packing->may_miss()) out.text += fmt::format(R"(,"missing":[{}])", attributes.missing_by());
   out.text += "}";
+  if (!time) out.fill = fill_text(*packing);
   if (time)
     add_times(*packing, time->units, out);
   else if (!flags.empty())

@@ -8,7 +8,7 @@ namespace h5mount::meaning {
 
 namespace {
 // The first that speaks of a dataset decodes it.
-constexpr std::array kConventions = {decode_pytables, decode_cf};
+constexpr std::array kConventions = {decode_matlab, decode_pytables, decode_cf};
 }  // namespace
 
 dataset::DerivationPtr Decoding::derivation(const object::DatasetDescription& part,

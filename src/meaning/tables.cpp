@@ -8,7 +8,7 @@ namespace h5mount::meaning {
 
 namespace {
 // The first that speaks of a group says what it is.
-constexpr std::array kTableConventions = {decode_pandas};
+constexpr std::array kTableConventions = {decode_anndata, decode_nwb, decode_pandas};
 }  // namespace
 
 Result<std::optional<TableDecoding>> table_of_group(const GroupSubject& subject) {

@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "h5mount/text/json_writer.h"
+#include "h5mount/text/reference.h"
 #include "value_writer.h"
 
 namespace h5mount::text {
@@ -77,41 +78,25 @@ void write_selection(const format::Selection& s, JsonWriter& json) {
   json.end_object();
 }
 
-Status write_old_object(ValueWriter& writer, ByteSpan element) {
+using Target = ReferenceTarget;
+using MaybeTarget = std::optional<Target>;
+
+Result<MaybeTarget> old_object(const ValueWriter& writer, ByteSpan element) {
   format::Cursor cursor(element, 0, kStructure, writer.sizes());
   const std::uint64_t address = cursor.address("object_address");
   H5_TRY(cursor.finish());
-  if (is_empty_address(address))
-    writer.out += "null";
-  else
-    append_json_string(name_of(writer, address), writer.out);
-  return {};
+  return is_empty_address(address) ? MaybeTarget() : Target{.address = address};
 }
 
-Status write_old_region(ValueWriter& writer, ByteSpan element) {
+Result<MaybeTarget> old_region(const ValueWriter& writer, ByteSpan element) {
   format::Cursor cursor(element, 0, kStructure, writer.sizes());
   H5_ASSIGN(const auto object, load_heap_place(writer, cursor));
-  if (!object) {
-    writer.out += "null";
-    return {};
-  }
+  if (!object) return std::nullopt;
   format::Cursor heap(object->bytes(), 0, "RegionReferenceHeapObject", writer.sizes());
-  const std::uint64_t address = heap.address("object_address");
-  H5_ASSIGN(const format::Selection selection, format::decode_selection(heap));
-  JsonWriter json(writer.out);
-  json.begin_object().member("object", name_of(writer, address)).key("selection");
-  write_selection(selection, json);
-  json.end_object();
-  return {};
+  Target target{.address = heap.address("object_address")};
+  H5_ASSIGN(target.selection, format::decode_selection(heap));
+  return target;
 }
-
-// The target of an HDF5 1.12 reference.
-struct Target {
-  std::uint64_t address = format::kUndefinedAddress;
-  std::optional<std::string> file;
-  std::optional<format::Selection> selection;
-  std::optional<std::string> attribute;
-};
 
 std::uint64_t decode_token(format::Cursor& cursor) {
   const std::uint8_t length = cursor.u8("token_length");
@@ -125,7 +110,7 @@ std::string decode_counted_text(format::Cursor& cursor, std::string_view field) 
   return std::string(as_text(cursor.bytes(length, field)));
 }
 
-Result<Target> decode_target(format::Cursor& cursor, format::ReferenceKind kind, bool external) {
+Result<MaybeTarget> decode_target(format::Cursor& cursor, format::ReferenceKind kind, bool external) {
   Target target;
   target.address = decode_token(cursor);
   if (external) target.file = decode_counted_text(cursor, "file_name");
@@ -136,7 +121,7 @@ Result<Target> decode_target(format::Cursor& cursor, format::ReferenceKind kind,
   }
   if (kind == format::ReferenceKind::Attribute)
     target.attribute = decode_counted_text(cursor, "attribute_name");
-  return cursor.finish(std::move(target));
+  return cursor.finish(MaybeTarget(std::move(target)));
 }
 
 void write_target(ValueWriter& writer, const Target& target) {
@@ -156,50 +141,54 @@ void write_target(ValueWriter& writer, const Target& target) {
   json.end_object();
 }
 
-Status write_new(ValueWriter& writer, ByteSpan element) {
+Result<MaybeTarget> new_target(const ValueWriter& writer, ByteSpan element) {
   constexpr std::uint8_t kExternalFlag = 0x01;
-  if (std::ranges::all_of(element, [](std::byte b) { return b == std::byte{0}; })) {
-    writer.out += "null";
-    return {};
-  }
+  if (std::ranges::all_of(element, [](std::byte b) { return b == std::byte{0}; })) return std::nullopt;
   format::Cursor cursor(element, 0, kStructure, writer.sizes());
   const std::uint8_t stored_kind = cursor.u8("kind");
   cursor.require(stored_kind >= 2 && stored_kind <= 4, "is unknown");
   const bool external = (cursor.u8("flags") & kExternalFlag) != 0;
   H5_TRY(cursor.finish());
   const auto kind = static_cast<format::ReferenceKind>(stored_kind);
-  if (kind == format::ReferenceKind::Object2 && !external) {
-    H5_ASSIGN(const Target target, decode_target(cursor, kind, false));
-    write_target(writer, target);
-    return {};
-  }
+  if (kind == format::ReferenceKind::Object2 && !external) return decode_target(cursor, kind, false);
   cursor.skip(4, "heap_object_bytes");
   H5_ASSIGN(const auto object, load_heap_place(writer, cursor));
-  if (!object) {
-    writer.out += "null";
-    return {};
-  }
+  if (!object) return std::nullopt;
   format::Cursor heap(object->bytes(), 0, "ReferenceHeapObject", writer.sizes());
-  H5_ASSIGN(const Target target, decode_target(heap, kind, external));
-  write_target(writer, target);
-  return {};
+  return decode_target(heap, kind, external);
 }
 
-Status write_known_kind(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
+Result<MaybeTarget> decode_known_kind(const ValueWriter& writer, const format::Datatype& type,
+                                      ByteSpan element) {
   switch (type.reference) {
     case format::ReferenceKind::Object1:
-      return write_old_object(writer, element);
+      return old_object(writer, element);
     case format::ReferenceKind::Region1:
-      return write_old_region(writer, element);
+      return old_region(writer, element);
     case format::ReferenceKind::Object2:
     case format::ReferenceKind::Region2:
     case format::ReferenceKind::Attribute:
-      return write_new(writer, element);
+      return new_target(writer, element);
   }
+  return std::nullopt;
+}
+
+Status write_known_kind(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
+  H5_ASSIGN(const MaybeTarget target, decode_known_kind(writer, type, element));
+  if (target)
+    write_target(writer, *target);
+  else
+    writer.out += "null";
   return {};
 }
 
 }  // namespace
+
+Result<std::optional<ReferenceTarget>> decode_reference(const format::Datatype& type, ByteSpan element,
+                                                        const ValueContext& context) {
+  std::string nothing;
+  return decode_known_kind({context, nothing, kAnyLength}, type, element);
+}
 
 // A reference to nothing says nothing, as an empty one does: the rest of its element is told.
 Status write_reference(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {

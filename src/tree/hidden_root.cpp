@@ -47,6 +47,8 @@ constexpr std::array kOthers = {
                "where each chunk lies in the file, for programs that read it there (kerchunk)"},
     OtherEntry{"references.parq", make_parquet_references, "references.parq/",
                "the same in Parquet, for files of millions of chunks"},
+    OtherEntry{"refs", make_references_directory, "refs/PATH/INDEX",
+               "what the elements of a dataset of references refer to, as symlinks"},
     OtherEntry{"slice", make_slice_directory, "slice/PATH/SELECTION",
                "what NumPy's indexing selects: slice/image/10:20,:,3 or ::100 or -1 or ...,0; with another "
                "view's suffix as that: SELECTION.npy, .csv, .tif",

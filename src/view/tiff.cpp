@@ -4,18 +4,21 @@
 //   0             header: byte order, version, offset of the first directory
 //   64            values of the directories that do not fit in them, the same for all
 //   4096          the dataset's image: the pages one after the other, each one strip
-//   directories   one for each page, all of one length, at a multiple of 8
+//   directories   one for each page, all of one length, at a multiple of 8; behind the entries of a placed
+//                 image (dataset/placement.h) what is said of the page
 //
 // The image starts at a page boundary and does not move when the dataset grows. Its size follows from the
-// dataset's shape and type alone: a directory reserves space for a palette whether there is one or not.
+// dataset's shape, type and placement alone: a directory reserves space for a palette whether there is one or
+// not.
 #include <algorithm>
 #include <charconv>
 #include <limits>
 
 #include "h5mount/base/checked.h"
 #include "h5mount/dataset/open_dataset.h"
+#include "h5mount/meaning/dimensions.h"
 #include "numpy_type.h"
-#include "object_attributes.h"
+#include "tiff_placement.h"
 #include "views.h"
 
 namespace h5mount::view {
@@ -40,14 +43,14 @@ enum Tag : std::uint16_t {
   kExtraSamples = 338,
   kSampleFormat = 339,
 };
-enum FieldType : std::uint16_t { kShort = 3, kLong = 4, kRational = 5, kLong8 = 16 };
+enum FieldType : std::uint16_t { kText = 2, kShort = 3, kLong = 4, kRational = 5, kLong8 = 16 };
 
-constexpr std::uint64_t kMaxEntries = 16;
+constexpr std::uint64_t kMaxEntries = 16;  // without those of a placement
 constexpr std::uint64_t kMaxExtent = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxTiffBytes = (1ULL << 63) - 1;
 constexpr std::uint64_t kClassicBytes = 1ULL << 32;
 // Offsets in the head.
-constexpr std::uint64_t kBits = 64, kResolution = 80, kPalette = 1024;
+constexpr std::uint64_t kBits = 64, kResolution = 80, kPalette = 1024, kPlaced = 2560;
 constexpr std::uint64_t kColours = 256;
 
 struct TiffLayout {
@@ -63,7 +66,9 @@ struct TiffLayout {
   std::uint64_t page_bytes = 0;       // of the image
   std::uint64_t directories = 0;      // offset of the first one
   std::uint64_t directory_bytes = 0;  // of one
+  std::uint64_t entry_bytes = 0;      // of a directory, without what is behind its entries
   std::uint64_t size = 0;             // of the file
+  std::shared_ptr<const dataset::Placement> placement = nullptr;
 
   // Whether a palette can define the meaning of its samples.
   bool may_be_indexed() const { return samples == 1 && bits == 8 && format == 1; }
@@ -92,7 +97,10 @@ Status set_samples(TiffLayout& out, const format::Datatype& type) {
 Status set_places(TiffLayout& out, std::uint64_t image_bytes) {
   for (const bool big : {false, true}) {
     out.big = big;
-    out.directory_bytes = (big ? 8 + 20 * kMaxEntries + 8 : 2 + 12 * kMaxEntries + 4 + 2);
+    const std::uint64_t entries = kMaxEntries + (out.placement ? kMostPlacedTags + 1 : 0);
+    const std::uint64_t room = out.placement ? metadata_room(*out.placement) : 0;
+    out.entry_bytes = (big ? 8 + 20 * entries + 8 : 2 + 12 * entries + 4 + 2);
+    out.directory_bytes = out.entry_bytes + (room + 7) / 8 * 8;
     const auto end = checked_add(TiffLayout::kImage + 7, image_bytes);
     const auto all = checked_mul(out.pages, out.directory_bytes);
     const auto size = end && all ? checked_add(*end / 8 * 8, *all) : std::nullopt;
@@ -124,6 +132,14 @@ class Writer {
     entry(tag, type, 1);
     value_of(type, value);
     pad(type == kShort ? 2 : type == kLong ? 4 : 8);
+  }
+  // In the entry if they fit there, else at `place`.
+  void bytes(std::uint16_t tag, std::uint16_t type, std::uint64_t count, std::string_view bytes,
+             std::uint64_t place) {
+    entry(static_cast<Tag>(tag), static_cast<FieldType>(type), count);
+    if (bytes.size() > field_bytes()) return offset(place);
+    out_ += bytes;
+    pad(bytes.size());
   }
   // One value for each sample, in the entry if they fit there, else in the head.
   void bits_per_sample() {
@@ -161,7 +177,9 @@ Result<TiffLayout> tiff_layout(const object::DatasetDescription& dataset) {
   H5_TRY(set_samples(out, *dataset.type));
   if (dataset.image_bytes == 0) return fail(no_image("no elements"));
   std::size_t rank = dims.size();
-  const bool colours = rank > 2 && (dims[rank - 1] == 3 || dims[rank - 1] == 4) && out.may_be_indexed();
+  out.placement = dataset.placement;
+  const bool colours =
+      !out.placement && rank > 2 && (dims[rank - 1] == 3 || dims[rank - 1] == 4) && out.may_be_indexed();
   if (colours) out.samples = static_cast<std::uint32_t>(dims[--rank]);
   if (dims[rank - 1] > kMaxExtent || dims[rank - 2] > kMaxExtent)
     return fail(no_image("more than 4294967295 pixels in a row or column"));
@@ -174,7 +192,7 @@ Result<TiffLayout> tiff_layout(const object::DatasetDescription& dataset) {
 }
 
 // The first kImage bytes. `palette`: red, green and blue of at most 256 colours, or empty.
-std::string tiff_head(const TiffLayout& layout, ByteSpan palette) {
+std::string tiff_head(const TiffLayout& layout, ByteSpan palette, const std::vector<PlacedTag>& placed) {
   std::string out(layout.big_endian ? "MM" : "II");
   Writer writer(layout, out);
   writer.number(layout.big ? 43 : 42, 2);
@@ -195,14 +213,40 @@ std::string tiff_head(const TiffLayout& layout, ByteSpan palette) {
       const std::size_t at = 3 * i + part;
       writer.number(at < palette.size() ? std::to_integer<unsigned>(palette[at]) * 257U : 0, 2);
     }
+  out.resize(kPlaced, '\0');
+  for (const PlacedTag& tag : placed) {
+    out += tag.bytes;
+    out.resize((out.size() + 7) / 8 * 8, '\0');
+  }
   out.resize(TiffLayout::kImage, '\0');
   return out;
 }
 
-void append_tiff_directory(const TiffLayout& layout, bool indexed, std::uint64_t page, std::string& out) {
+// The tags of a placement; `metadata` lies behind the entries, at `place`.
+void append_placed_tags(const std::vector<PlacedTag>& placed, std::string_view metadata, std::uint64_t place,
+                        Writer& writer) {
+  std::uint64_t in_head = kPlaced;
+  const auto append_metadata = [&] {
+    if (!metadata.empty()) writer.bytes(kGdalMetadata, kText, metadata.size(), metadata, place);
+  };
+  bool before = true;
+  for (const PlacedTag& tag : placed) {
+    if (before && tag.tag > kGdalMetadata) append_metadata(), before = false;
+    writer.bytes(tag.tag, tag.type, tag.count, tag.bytes, in_head);
+    in_head += (tag.bytes.size() + 7) / 8 * 8;
+  }
+  if (before) append_metadata();
+}
+
+void append_tiff_directory(const TiffLayout& layout, bool indexed, std::uint64_t page,
+                           std::span<const std::uint64_t> dims, const std::vector<PlacedTag>& placed,
+                           std::string& out) {
   const std::size_t begin = out.size();
+  const std::string metadata =
+      layout.placement ? page_metadata(*layout.placement, dims, page) : std::string();
   const bool alpha = layout.samples == 4, named_format = layout.format != 1;
-  const std::uint64_t entries = 13 + (indexed ? 1U : 0U) + (alpha ? 1U : 0U) + (named_format ? 1U : 0U);
+  const std::uint64_t entries = 13 + (indexed ? 1U : 0U) + (alpha ? 1U : 0U) + (named_format ? 1U : 0U) +
+                                placed.size() + (metadata.empty() ? 0U : 1U);
   const FieldType place = layout.big ? kLong8 : kLong;
   Writer writer(layout, out);
   writer.number(entries, layout.big ? 8 : 2);
@@ -228,8 +272,12 @@ void append_tiff_directory(const TiffLayout& layout, bool indexed, std::uint64_t
   }
   if (alpha) writer.one(kExtraSamples, kShort, 2);  // unassociated alpha
   if (named_format) writer.one(kSampleFormat, kShort, layout.format);
+  const std::uint64_t directory = layout.directories + page * layout.directory_bytes;
+  append_placed_tags(placed, metadata, directory + layout.entry_bytes, writer);
   const bool last = page + 1 == layout.pages;
-  writer.offset(last ? 0 : layout.directories + (page + 1) * layout.directory_bytes);
+  writer.offset(last ? 0 : directory + layout.directory_bytes);
+  out.resize(begin + static_cast<std::size_t>(layout.entry_bytes), '\0');
+  out += metadata;
   out.resize(begin + static_cast<std::size_t>(layout.directory_bytes), '\0');
 }
 
@@ -237,8 +285,10 @@ class TiffFile final : public ComputedFile {
  public:
   // `damage`: why it has no palette; nullopt if its dataset has none.
   TiffFile(TiffLayout layout, ByteSpan palette, std::optional<Error> damage, DatasetReaderPtr reader)
-      : layout_(layout),
-        head_(std::make_shared<const std::string>(tiff_head(layout, palette))),
+      : layout_(std::move(layout)),
+        placed_(layout_.placement ? placed_tags(*layout_.placement, layout_.big_endian)
+                                  : std::vector<PlacedTag>()),
+        head_(std::make_shared<const std::string>(tiff_head(layout_, palette, placed_))),
         indexed_(!palette.empty()),
         damage_(std::move(damage)),
         reader_(std::move(reader)) {}
@@ -308,11 +358,13 @@ class TiffFile final : public ComputedFile {
     }
     while (begin + text->size() < end)
       append_tiff_directory(layout_, indexed_,
-                            (begin + text->size() - layout_.directories) / layout_.directory_bytes, *text);
+                            (begin + text->size() - layout_.directories) / layout_.directory_bytes,
+                            reader_->description().space.dims, placed_, *text);
     add_text(text, offset - begin, length, out);
   }
 
   TiffLayout layout_;
+  std::vector<PlacedTag> placed_;
   std::shared_ptr<const std::string> head_;
   bool indexed_;
   std::optional<Error> damage_;
@@ -355,7 +407,7 @@ Result<std::vector<std::byte>> palette_of(const ViewInput& source, RequestBudget
   H5_ASSIGN(const bool indexed, is_image(values, image));
   if (!indexed) return out;
   H5_ASSIGN(const std::uint64_t address,
-            first_reference(values, *reference->type, reference->data.first(reference->type->size)));
+            meaning::first_reference(values, *reference->type, reference->data.first(reference->type->size)));
   if (address == 0) return out;
   H5_ASSIGN(const object::Object palette, object::open_object(file, address));
   if (palette.kind != object::ObjectKind::Dataset) return out;
@@ -407,6 +459,7 @@ constinit const View kTiffView{.directory = "tiff",
                                .unfit = tiff_unfit,
                                .size = tiff_size,
                                .make = make_tiff,
+                               .shows_places = true,
                                .media_type = "image/tiff",
                                .summary = "images and stacks of images (pages), with RGB(A) and palettes"};
 

@@ -211,7 +211,7 @@ class DecodedTest(MountTest):
             self.assertEqual(read(mnt + name), read(mnt + "../" + name), view)
         self.assertEqual(read(mnt + "raw/plain"), read(mnt + "../../plain"))
         self.assertEqual(
-            sorted(os.listdir(mnt)), sorted("csv ndjson npy parquet raw slice text tiff tsv".split())
+            sorted(os.listdir(mnt)), sorted("csv mtx ndjson npy parquet raw slice text tiff tsv".split())
         )
         self.assertEqual(os.listdir(mnt + "npy/g"), ["d.npy"])
         told = {"convention": "CF", "missing": ["missing_value"]}

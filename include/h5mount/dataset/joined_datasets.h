@@ -12,13 +12,15 @@
 namespace h5mount::dataset {
 
 struct JoinedMember {
-  std::string name;  // unique
+  std::string name;  // unique; the columns of one that is joined itself have their own, if they are several
   std::shared_ptr<const object::DatasetDescription> dataset;
+  object::CategoriesPtr categories = nullptr;  // what its codes stand for; null: it holds values
+  bool is_mask = false;                        // of the member before it: not 0 where a value is missing
 };
 
-// Shape, type and size of the joined dataset. Its chunks are as long as the longest that all chunked members
-// have in common. `address`: of the object that the joined dataset stands for. Fails with TooLarge if an
-// element or the image exceeds the limit of all datasets.
+// Shape, type and size of the joined dataset, with the categories and masks of its members. Its chunks are as
+// long as the longest that all chunked members have in common. `address`: of the object that the joined
+// dataset stands for. Fails with TooLarge if an element or the image exceeds the limit of all datasets.
 Result<object::DatasetDescription> describe_joined(std::uint64_t address,
                                                    std::span<const JoinedMember> members);
 
@@ -27,9 +29,13 @@ std::shared_ptr<const DatasetReader> open_joined(object::DatasetDescription join
                                                  std::vector<std::shared_ptr<const DatasetReader>> members);
 
 // The ranges of the joined dataset's image that have become stale since `before`, its description in an
-// earlier state. `stale` has, for each member, the stale ranges of its image.
+// earlier state.
+struct StaleMember {
+  std::uint64_t element_size = 0;
+  std::vector<ByteRange> ranges;  // of its image
+};
 std::vector<ByteRange> stale_in_joined(const object::DatasetDescription& joined,
                                        const object::DatasetDescription& before,
-                                       std::span<const std::vector<ByteRange>> stale);
+                                       std::span<const StaleMember> stale);
 
 }  // namespace h5mount::dataset

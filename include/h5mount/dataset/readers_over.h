@@ -9,7 +9,20 @@
 
 namespace h5mount::dataset {
 
-// What both kinds ask the other reader.
+// A reader whose elements are made whole.
+class ElementsReader : public DatasetReader {
+ public:
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const final;
+
+ protected:
+  using DatasetReader::DatasetReader;
+
+ private:
+  // Makes the elements from `first` on; `out` is of their size.
+  virtual Status read_elements(std::uint64_t first, MutableByteSpan out, RequestBudget& budget) const = 0;
+};
+
+// What the kinds below ask the other reader.
 class ReaderOver : public DatasetReader {
  public:
   bool sources_changed() const override { return base_->sources_changed(); }

@@ -21,6 +21,7 @@ struct Decoding {
   // By dataset::ShownAs; null: the elements as they are stored. Those of tables tell which values are missing
   // (DatasetDescription::masks), and are of one or two dimensions.
   std::array<dataset::DerivationPtr, 4> derivations = {};
+  std::string fill = {};  // of integers that stay so: the number that stands for missing ones; or empty
   bool bytes_are_lines = false;  // the values have no other bytes than their text
   bool changes_shape = false;    // a selection is one of the values, and not of the elements
 
@@ -32,9 +33,17 @@ struct Subject {
   const object::Object& object;
   const object::DatasetDescription& dataset;
   const text::ValueContext& values;  // of the object's file
+  // For what is said by the elements of others (coordinates); null: nothing is.
+  const dataset::ReadEnvironment* environment = nullptr;
+  object::OpenedFilePtr file = nullptr;
 };
 
 // Returns nullopt if no convention speaks of the dataset. Errors are those of reading attributes.
 Result<std::optional<Decoding>> decoding_of(const Subject& subject);
+
+// The class that MATLAB has an object of, a group too; empty: none. Errors are those of reading attributes.
+Result<std::string> matlab_class(const metadata::FileMetadata& file, const object::Object& object);
+// What user.hdf5.decoded says of it.
+std::string matlab_text(std::string_view cls);
 
 }  // namespace h5mount::meaning

@@ -20,7 +20,7 @@ namespace h5mount::meaning {
 // A column, or several that are parts of one dataset.
 struct TableColumn {
   std::string name;
-  std::uint64_t address = 0;  // of a dataset of the same file
+  std::uint64_t address = 0;  // of a dataset, or of categorical or nullable data, of the same file
   // What stands for the dataset's elements, in one dimension; null: themselves. Where what it describes is
   // joined (DatasetDescription::joined), its members are columns by their own names, with their masks.
   dataset::DerivationPtr derivation = {};
@@ -28,6 +28,9 @@ struct TableColumn {
   std::optional<std::uint64_t> names = {};
   dataset::DerivationPtr names_derivation = {};
   std::optional<std::uint64_t> mask = {};  // the dataset that is not 0 where a value is missing
+  // The dataset of which each value is a list: its elements up to the one whose number is at `address`, from
+  // where the list before ends.
+  std::optional<std::uint64_t> lists = {};
 };
 
 struct TableDecoding {

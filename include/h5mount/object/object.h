@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "h5mount/base/request_budget.h"
 #include "h5mount/format/data_layout.h"
 #include "h5mount/format/dataspace.h"
 #include "h5mount/format/datatype.h"
@@ -20,6 +22,11 @@
 #include "h5mount/format/messages.h"
 #include "h5mount/metadata/file_metadata.h"
 #include "h5mount/metadata/object_header.h"
+#include "h5mount/object/grid_rows.h"
+
+namespace h5mount::dataset {
+struct Placement;  // dataset/placement.h
+}
 
 namespace h5mount::object {
 
@@ -119,13 +126,20 @@ struct ExternalSegment {
 
 // The names that codes stand for: code n stands for name n. Immutable.
 struct Categories {
-  bool known = false;                  // false: there are names, which were not read
+  bool known = false;  // false: there are names, which were not read
+  // If not null, the names are numbers or times of this type, whose values are in place of their texts.
+  format::DatatypePtr type = {};
+  std::vector<std::byte> values = {};  // little-endian
   bool strings = true;                 // false: the names are texts of numbers
   std::string text;                    // all names, one after the other
   std::vector<std::uint64_t> ends;     // of each name, in `text`
+  // If not null, the members are no codes but lists: two numbers of 8 bytes, the first element of the list
+  // and the one behind it. Appends the list as JSON.
+  using AppendList = Status(std::uint64_t first, std::uint64_t end, RequestBudget& budget, std::string& out);
+  std::function<AppendList> list = {};
   std::shared_ptr<const void> charge;  // of their memory
 
-  std::uint64_t count() const { return ends.size(); }
+  std::uint64_t count() const { return type ? values.size() / type->size : ends.size(); }
   std::string_view name(std::uint64_t code) const {
     const auto at = static_cast<std::size_t>(code);
     const std::uint64_t begin = at == 0 ? 0 : ends[at - 1];
@@ -154,6 +168,13 @@ struct DatasetDescription {
   // For joined datasets: for each member of the type the member whose bytes say where its values are missing
   // (those that are not 0), which is no column itself.
   std::vector<std::optional<std::size_t>> masks = {};
+  // For joined datasets: the elements of a grid whose dimensions are the first members; null: they are not,
+  // or their order is row-major.
+  GridRowsPtr boxes = {};
+  // Where a map is; null: it is none, or nothing was asked.
+  std::shared_ptr<const dataset::Placement> placement = nullptr;
+  // For the entries of a sparse matrix (dataset/matrix_entries.h): its rows and columns.
+  std::array<std::uint64_t, 2> matrix = {};
 };
 
 // Resolves and checks all messages of a dataset against each other: chunk rank, element size, product fits.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "h5mount/meaning/dimensions.h"
 #include "h5mount/object/object.h"
 #include "h5mount/text/value_text.h"
 
@@ -16,19 +17,9 @@ namespace h5mount::view {
 // The prefix of a variable that has the name of a dimension but does not hold its values.
 inline constexpr std::string_view kNonCoordinatePrefix = "_nc4_non_coord_";
 
-// The role of a dataset as a dimension, according to its attributes.
-struct DimensionRole {
-  bool is_scale = false;        // it holds a dimension's values
-  bool without_values = false;  // it represents a dimension only: no variable
-  bool has_scales = false;      // its dimensions refer to scales
-  bool plays_part() const { return is_scale || has_scales; }
-};
-DimensionRole dimension_role(const metadata::FileMetadata& file, const object::Object& dataset);
-
-// The address of the first scale of each dimension; 0 if it has none. A one-dimensional scale is its own
-// scale.
-std::vector<std::uint64_t> dimension_scales(const text::ValueContext& values, const object::Object& object,
-                                            std::size_t rank, DimensionRole role);
+using meaning::dimension_role;
+using meaning::dimension_scales;
+using meaning::DimensionRole;
 
 // The number by which netCDF identifies the dimension that a scale represents, and the numbers of the
 // dimensions of a coordinate variable, which may have several but cannot refer to scales. Return nullopt and

@@ -105,6 +105,9 @@ struct View {
   // Which form of values that elements mean the view is of (module `meaning`).
   dataset::ShownAs shown_as = dataset::ShownAs::Bytes;
 
+  // Whether its files say where maps are (DatasetDescription::placement).
+  bool shows_places = false;
+
   std::string_view media_type = "application/octet-stream";  // of its files, as HTTP names it
   std::string_view summary = {};                             // for the mount's README
 };

@@ -1,6 +1,20 @@
 #include "h5mount/dataset/readers_over.h"
 
+#include <cstring>
+
 namespace h5mount::dataset {
+
+Status ElementsReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
+  H5_TRY(check_inside(offset, out.size()));
+  if (out.empty()) return {};
+  const std::uint64_t bytes = description().element_size, first = offset / bytes;
+  if (offset % bytes == 0 && out.size() % bytes == 0) return read_elements(first, out, budget);
+  const std::uint64_t last = divide_up(offset + out.size(), bytes);
+  std::vector<std::byte> whole(static_cast<std::size_t>((last - first) * bytes));
+  H5_TRY(read_elements(first, whole, budget));
+  std::memcpy(out.data(), whole.data() + offset % bytes, out.size());
+  return {};
+}
 
 Status UnitsReader::read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const {
   if (offset >= size() || length == 0) return {};

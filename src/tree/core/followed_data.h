@@ -44,6 +44,8 @@ class FollowedData {
   virtual Result<std::vector<NodeSource>> sources(RequestBudget& budget) = 0;
   // The parts that the elements leave out of the object that stands for them, in words; empty if nothing.
   virtual Result<std::string> left_out(RequestBudget&) { return std::string(); }
+  // The value of user.hdf5.decoded, if the elements are more than the dataset at the address; else empty.
+  virtual Result<std::string> decoded(RequestBudget&) { return std::string(); }
   // Whether readers repeat attempts at torn structures themselves.
   virtual bool repeats_attempts() const = 0;
 

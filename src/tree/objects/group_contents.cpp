@@ -1,5 +1,7 @@
 #include "group_contents.h"
 
+#include <fmt/format.h>
+
 #include "../core/external_files.h"
 #include "damaged_lists.h"
 #include "h5mount/base/momentary.h"
@@ -25,7 +27,13 @@ Result<format::Link> GroupContents::find(std::string_view shown, RequestBudget& 
   return opened->find(*name);
 }
 
+LinkPlace GroupContents::place_of(const format::Link& link) const {
+  if (path_.empty()) return {address_, link.name};
+  return {file_->root_address(), fmt::format("{}/{}", path_.substr(1), link.name)};
+}
+
 Result<format::Link> GroupContents::find_named(std::string_view name, RequestBudget& budget) const {
+  if (elements_) return elements_->find(name, budget);
   H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, opened_group(*object));
   return opened->find(name);
@@ -66,7 +74,7 @@ Result<std::shared_ptr<const GroupListing>> GroupContents::list(RequestBudget& b
       return listing;
   }
   const MomentaryWatch watch;
-  H5_ASSIGN(const std::shared_ptr<const GroupListing> made, make_list(object));
+  H5_ASSIGN(const std::shared_ptr<const GroupListing> made, make_list(object, budget));
   if (watch.met()) return made;  // its damage says so at its end; the next listing may be whole
   const MutexLock lock(listed_->mutex);
   listed_->listing = made;
@@ -74,7 +82,12 @@ Result<std::shared_ptr<const GroupListing>> GroupContents::list(RequestBudget& b
   return made;
 }
 
-Result<std::shared_ptr<const GroupListing>> GroupContents::make_list(const OpenedObjectPtr& object) const {
+Result<std::shared_ptr<const GroupListing>> GroupContents::make_list(const OpenedObjectPtr& object,
+                                                                     RequestBudget& budget) const {
+  if (elements_) {
+    H5_ASSIGN(FoundLinks found, elements_->list(budget));
+    return std::make_shared<const GroupListing>(file_, std::move(found), true, std::nullopt);
+  }
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, opened_group(*object));
   FoundLinks links;
   object::ListDamage damage;
@@ -90,6 +103,11 @@ Result<std::shared_ptr<const GroupListing>> GroupContents::make_list(const Opene
 
 LinkTarget GroupContents::resolve(const format::Link& link, RequestBudget& budget) const {
   const unsigned depth_to_mount = depth_ + file_->depth();
+  if (link.is(format::LinkType::Hard) && elements_) {
+    auto object = file_->object(link.address, budget);
+    if (!object) return {LinkTarget::Broken{std::move(object).error(), link.address}};
+    return {*std::move(object)};
+  }
   if (link.is(format::LinkType::Hard)) return resolve_hard(link, budget);
   if (link.is(format::LinkType::Soft)) return {soft_link_path(link.target, depth_)};
   if (auto unknown = format::unknown_external_form(link))

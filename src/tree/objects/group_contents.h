@@ -92,15 +92,41 @@ struct LinkTarget {
   std::variant<OpenedObjectPtr, SymlinkPath, Broken> what;
 };
 
+// Other links than a group's own, each a hard one: the elements of an object (element_links.h).
+class ElementLinks {
+ public:
+  virtual ~ElementLinks() = default;
+  // Fails with NotFound, also for an element that leads nowhere.
+  virtual Result<format::Link> find(std::string_view name, RequestBudget& budget) const = 0;
+  // In the order of creation_order, as far as kMostListed.
+  virtual Result<FoundLinks> list(RequestBudget& budget) const = 0;
+  // What is shown in place of the target of one of these links; null: the target itself.
+  virtual std::shared_ptr<const ElementLinks> inside(const format::Link& link) const = 0;
+
+  static constexpr std::uint64_t kMostListed = 1U << 20;
+};
+using ElementLinksPtr = std::shared_ptr<const ElementLinks>;
+
 class GroupContents {
  public:
-  // `depth`: directories between the file's root and this group.
-  GroupContents(ServedFilePtr file, std::uint64_t address, unsigned depth)
-      : file_(std::move(file)), address_(address), depth_(depth) {}
+  // `depth`: directories between the file's root and this group. `elements`: what stands for the group's own
+  // links; `path`: of the directory, if references lead to it or to one above it, else empty.
+  GroupContents(ServedFilePtr file, std::uint64_t address, unsigned depth, ElementLinksPtr elements = nullptr,
+                std::string path = {})
+      : file_(std::move(file)),
+        address_(address),
+        depth_(depth),
+        elements_(std::move(elements)),
+        path_(std::move(path)) {}
 
   const ServedFilePtr& file() const { return file_; }
   std::uint64_t address() const { return address_; }
   unsigned depth() const { return depth_; }
+  const ElementLinksPtr& elements() const { return elements_; }
+  const std::string& path() const { return path_; }
+
+  // Where a link of the directory is, for messages and keys.
+  LinkPlace place_of(const format::Link& link) const;
 
   // The link with a shown name. Fails with NotFound. The group is listed only for names that may be cut.
   Result<format::Link> find(std::string_view shown, RequestBudget& budget) const;
@@ -114,7 +140,8 @@ class GroupContents {
   LinkTarget resolve(const format::Link& link, RequestBudget& budget) const;
 
  private:
-  Result<std::shared_ptr<const GroupListing>> make_list(const OpenedObjectPtr& object) const;
+  Result<std::shared_ptr<const GroupListing>> make_list(const OpenedObjectPtr& object,
+                                                        RequestBudget& budget) const;
   Result<format::Link> find_cut(const OpenedObjectPtr& object, const object::Group& group,
                                 std::string_view shown, RequestBudget& budget) const;
   LinkTarget resolve_hard(const format::Link& link, RequestBudget& budget) const;
@@ -123,6 +150,8 @@ class GroupContents {
   ServedFilePtr file_;
   std::uint64_t address_;
   unsigned depth_;
+  ElementLinksPtr elements_;
+  std::string path_;
   // The listing that was made last, kept as long as somebody holds it, so that open directories share it.
   struct Listed {
     Mutex mutex;

@@ -166,10 +166,10 @@ Text sections_text(const StructureSubject& subject) {
   return out + "]";
 }
 
-// What conventions say of the dataset.
+// What conventions say of the object.
 Text decoded_text(const StructureSubject& subject) {
-  H5_ASSIGN(const auto decoding, decoding_of_object(subject.file, subject.opened, subject.budget));
-  return decoding ? Text(decoding->text) : Text(fail(object::no_such_attribute()));
+  H5_ASSIGN(std::string text, decoded_text_of(subject.file, subject.opened, subject.budget));
+  return text.empty() ? Text(fail(object::no_such_attribute())) : Text(std::move(text));
 }
 
 struct XattrLine {

@@ -4,6 +4,7 @@
 
 #include "../objects/damaged_lists.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/text/strict_json.h"
 #include "h5mount/text/value_text.h"
 
 namespace h5mount::tree {
@@ -12,14 +13,15 @@ namespace {
 
 using format::DatatypeClass;
 
-// Bounds for one column. Beyond them a table shows the codes.
-constexpr std::uint64_t kMaxNames = 1U << 20;
-constexpr std::size_t kMaxNameBytes = 16U << 20;
 constexpr std::uint64_t kBytesAtOnce = 1U << 20;  // of names, as stored
 
 bool are_codes(const object::DatasetDescription& dataset) {
   return dataset.space.rank() == 1 && dataset.type->cls == DatatypeClass::Integer &&
          text::datatype_text(*dataset.type).size() == 3;  // 1, 2, 4 or 8 whole bytes
+}
+
+bool names_too_many(const object::DatasetDescription& dataset) {
+  return dataset.space.dims[0] > kMaxNames || dataset.image_bytes > kMaxNameBytes;
 }
 
 bool are_names(const object::DatasetDescription& dataset) {
@@ -142,9 +144,83 @@ Result<std::optional<CategoricalPlace>> find_categorical(ServedFile& file, const
   return CategoricalPlace{*codes, *names};
 }
 
+namespace {
+
+// The values as they are, of a type that fits a number.
+Result<object::CategoriesPtr> read_values(ServedFile& file, const dataset::DatasetReader& names,
+                                          RequestBudget& budget) {
+  auto out = std::make_shared<object::Categories>();
+  const auto bytes = static_cast<std::size_t>(names.size());
+  H5_ASSIGN(auto charge, file.context().environment.cache->charge(bytes));
+  H5_TRY(budget.spend(bytes));
+  out->known = true;
+  out->strings = false;
+  out->type = names.description().type;
+  out->values.resize(bytes);
+  H5_TRY(names.read_into(0, out->values, budget));
+  out->charge = std::make_shared<const cache::BlockCache::Charge>(std::move(charge));
+  return out;
+}
+
+bool are_values(const object::DatasetDescription& dataset) {
+  const format::Datatype& type = *dataset.type;
+  const bool number = type.cls == DatatypeClass::Integer || type.cls == DatatypeClass::Float;
+  if (dataset.space.rank() != 1 || names_too_many(dataset)) return false;
+  return number ? text::datatype_text(type).size() == 3 && type.size <= 8
+                : type.cls == DatatypeClass::Opaque && type.size == 8;
+}
+
+}  // namespace
+
+object::CategoriesPtr lists_of(ServedFile& file, dataset::DatasetReaderPtr elements) {
+  auto out = std::make_shared<object::Categories>();
+  out->known = true;
+  out->strings = false;
+  const auto values = file.value_environment(file.file()->reread());
+  out->list = [elements, values](std::uint64_t first, std::uint64_t end, RequestBudget& budget,
+                                 std::string& text) -> Status {
+    const object::DatasetDescription& dataset = elements->description();
+    const std::uint64_t bytes = dataset.element_size,
+                        places = dataset.space.rank() == 0 ? 0 : dataset.space.dims[0];
+    if (first > end || end > places)
+      return fail(Error(ErrorCode::OutOfRange, "a list that ends before it begins, or behind the data")
+                      .with_found(end));
+    const std::uint64_t row = places == 0 ? 0 : dataset.image_bytes / bytes / places;
+    const auto append = [&](std::uint64_t from, std::uint64_t to) -> Status {
+      const std::uint64_t at_once = std::max<std::uint64_t>(1, kBytesAtOnce / bytes);
+      std::vector<std::byte> some;
+      text += '[';
+      for (std::uint64_t at = from; at < to; at += at_once) {
+        some.resize(static_cast<std::size_t>(std::min(at_once, to - at) * bytes));
+        H5_TRY(elements->read_into(at * bytes, some, budget));
+        for (std::size_t i = 0; i < some.size(); i += bytes) {
+          if (at > from || i > 0) text += ',';
+          std::string json;
+          H5_TRY(text::append_json(*dataset.type, ByteSpan(some).subspan(i, bytes), {values, budget}, json));
+          text += text::strict_json(json, text::NotFinite::NanIsNull);
+          if (text.size() > kMaxNameBytes) return fail({ErrorCode::TooLarge, "a list with too much text"});
+        }
+        H5_TRY(budget.spend(limits::kStepsPerTextByte * some.size()));
+      }
+      text += ']';
+      return {};
+    };
+    if (dataset.space.rank() == 1) return append(first, end);
+    text += '[';
+    for (std::uint64_t i = first; i < end; ++i) {
+      if (i > first) text += ',';
+      H5_TRY(append(i * row, (i + 1) * row));
+    }
+    text += ']';
+    return {};
+  };
+  return out;
+}
+
 Result<object::CategoriesPtr> read_categories(ServedFile& file, const dataset::DatasetReader& names,
-                                              RequestBudget& budget) {
+                                              bool as_values, RequestBudget& budget) {
   const object::DatasetDescription& dataset = names.description();
+  if (as_values && are_values(dataset)) return read_values(file, names, budget);
   if (!are_names(dataset))
     return fail({ErrorCode::UnsupportedFeature, "names of categories of another type"});
   const format::Datatype& type = *dataset.type;

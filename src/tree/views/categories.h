@@ -11,6 +11,10 @@
 
 namespace h5mount::tree {
 
+// Bounds for the names of one column. Beyond them a table shows the codes.
+inline constexpr std::uint64_t kMaxNames = 1U << 20;
+inline constexpr std::size_t kMaxNameBytes = 16U << 20;
+
 // The addresses of the two datasets.
 struct CategoricalPlace {
   std::uint64_t codes = 0, names = 0;
@@ -34,8 +38,12 @@ Result<std::optional<NullablePlace>> find_nullable(ServedFile& file, const Opene
 // The attribute `encoding-type`; empty if there is none that can be read.
 std::string encoding_of(const OpenedObject& object);
 
-// All names, charged to the cache's budget. Null if their text is longer than a table can have.
+// All names, charged to the cache's budget. `as_values`: numbers and times as such, and not as their texts.
+// Null if their text is longer than a table can have.
 Result<object::CategoriesPtr> read_categories(ServedFile& file, const dataset::DatasetReader& names,
-                                              RequestBudget& budget);
+                                              bool as_values, RequestBudget& budget);
+
+// What lists of a dataset's elements are as JSON (Categories::list).
+object::CategoriesPtr lists_of(ServedFile& file, dataset::DatasetReaderPtr elements);
 
 }  // namespace h5mount::tree

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "../core/inode_numbers.h"
+#include "../objects/decoded.h"
+#include "../objects/element_links.h"
 #include "../objects/object_facts.h"
 #include "../objects/object_nodes.h"
 #include "h5mount/object/list_damage.h"
@@ -33,8 +35,9 @@ struct Target {
   std::optional<SymlinkPath> symlink;  // nullopt: the object itself is here
   bool elsewhere = false;              // in another file
   std::optional<Error> unread = {};    // why the object cannot be opened
+  ElementLinksPtr elements = {};       // what the object is shown as
 
-  bool is_group() const { return object && object->object.kind == object::ObjectKind::Group; }
+  bool is_group() const { return object && (elements || object->object.kind == object::ObjectKind::Group); }
 };
 
 // The entries of a group in order, each with its shown name.
@@ -44,8 +47,8 @@ class MirrorListing : public DirectoryListing {
       : links_(std::move(links)),
         most_bytes_(kFreeBytes + kPerFileByte * file.followed().source()->stored_bytes()) {}
 
-  // `link`: position among the links; kRoot for an entry of the root itself.
-  static constexpr std::uint32_t kRoot = std::numeric_limits<std::uint32_t>::max();
+  // `link`: position among the links; kOwn for an entry of the group itself.
+  static constexpr std::uint32_t kOwn = std::numeric_limits<std::uint32_t>::max();
   Status add(const Mirror& mirror, const MirrorEntry& entry, std::uint32_t link, NodeType type) {
     std::string encoded = mirror.encode(entry);
     const std::string_view suffix = entry.part.empty() ? std::string_view() : mirror.suffix();
@@ -56,7 +59,7 @@ class MirrorListing : public DirectoryListing {
     const std::string shown = odd ? unique_name(entry, encoded, suffix, meets) : std::move(encoded);
     if (text_.size() + shown.size() > most_bytes_)
       return fail(Error(ErrorCode::TooLarge, "more entries than a file of this size can sensibly have"));
-    if (odd) parts_.emplace(items_.size(), entry.part);
+    if (odd || mirror.decode(shown) != entry) parts_.emplace(items_.size(), entry.part);
     items_.push_back({text_.size(), static_cast<std::uint32_t>(shown.size()), link, type});
     text_ += shown;
     return {};
@@ -87,7 +90,7 @@ class MirrorListing : public DirectoryListing {
     if (odd == parts_.end()) return mirror.decode(name(position));
     const std::uint32_t link = link_position(position);
     MirrorEntry entry{.link = {}, .part = odd->second};
-    if (link != kRoot) entry.link = links_->link(link).name;
+    if (link != kOwn) entry.link = links_->link(link).name;
     return entry;
   }
 
@@ -126,10 +129,11 @@ class MirrorNode : public Node {
  public:
   // `hidden`: the node that is shown as .h5 unless a link has that name, for the root of the mounted file;
   // else null.
-  MirrorNode(MirrorPtr mirror, const ServedFilePtr& file, std::uint64_t group, unsigned depth, NodePtr hidden)
-      : Node({file.get(), NodeKey::Kind::Mirror, group, std::string(mirror->name())}),
+  MirrorNode(MirrorPtr mirror, GroupContents contents, NodePtr hidden)
+      : Node({contents.file().get(), NodeKey::Kind::Mirror, contents.address(),
+              fmt::format("{}{}", mirror->name(), contents.path())}),
         mirror_(std::move(mirror)),
-        contents_(file, group, depth),
+        contents_(std::move(contents)),
         hidden_(std::move(hidden)) {}
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
@@ -146,16 +150,28 @@ class MirrorNode : public Node {
     }
     const std::optional<MirrorEntry> entry = mirror_->decode(shown);
     if (!entry) return fail(no_such_entry());
-    if (!entry->link) return root_part(entry->part, budget);
-    const auto link = contents_.find_named(*entry->link, budget);
-    if (!link && hidden_ && shown == kHiddenName) return hidden_;
-    if (!link) return fail(link.error());
-    return node_of(*link, entry->part, budget);
+    auto found = node_of_entry(*entry, shown, budget);
+    for (const MirrorEntry& other : mirror_->other_entries(shown)) {
+      if (found || found.error().code() != ErrorCode::NotFound) break;
+      H5_TRY(budget.spend(kStepsPerLink));
+      found = node_of_entry(other, shown, budget);
+    }
+    return found;
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
     H5_ASSIGN(std::shared_ptr<const DirectoryListing> made, listing(budget));
     return made;
+  }
+
+  Result<std::vector<std::string>> list_xattrs(RequestBudget& budget) override {
+    H5_ASSIGN(const std::string text, decoded(budget));
+    return text.empty() ? std::vector<std::string>{} : std::vector{std::string(kDecodedXattr)};
+  }
+  Result<std::string> get_xattr(std::string_view name, RequestBudget& budget) override {
+    if (name != kDecodedXattr) return Node::get_xattr(name, budget);
+    H5_ASSIGN(std::string text, decoded(budget));
+    return text.empty() ? Node::get_xattr(name, budget) : text;
   }
 
   Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position,
@@ -165,7 +181,7 @@ class MirrorNode : public Node {
     const std::optional<MirrorEntry> entry = mirrored->entry(*mirror_, position);
     if (!entry) return fail(no_such_entry());
     const std::uint32_t at = mirrored->link_position(position);
-    if (at == MirrorListing::kRoot) return root_part(entry->part, budget);
+    if (at == MirrorListing::kOwn) return own_part(entry->part, budget);
     H5_ASSIGN(const format::Link link, contents_.find_listed(mirrored->links(), at, budget));
     budget.share_pauses(mirrored->links().pauses());
     return node_of(link, entry->part, budget);
@@ -173,7 +189,23 @@ class MirrorNode : public Node {
 
  private:
   ServedFile& view() const { return *contents_.file(); }
-  bool is_root() const { return contents_.address() == view().root_address(); }
+  Result<std::string> decoded(RequestBudget& budget) const {
+    H5_ASSIGN(const OpenedObjectPtr object, view().object(contents_.address(), budget));
+    if (!contents_.elements()) return mirror_->decoded_group(view(), *object, budget);
+    H5_ASSIGN(auto decoding, decoding_of_object(view(), *object, budget));
+    return decoding ? std::move(decoding->text) : std::string();
+  }
+  bool has_own_parts() const {
+    return contents_.address() == view().root_address() || mirror_->parts_inside_groups();
+  }
+
+  Result<NodePtr> node_of_entry(const MirrorEntry& entry, std::string_view shown, RequestBudget& budget) {
+    if (!entry.link) return own_part(entry.part, budget);
+    const auto link = contents_.find_named(*entry.link, budget);
+    if (!link && hidden_ && shown == kHiddenName) return hidden_;
+    if (!link) return fail(link.error());
+    return node_of(*link, entry.part, budget);
+  }
 
   // `work`: carries the request's budget. Fails only with what concerns the request.
   Result<Target> target_of(const format::Link& link, object::PathWork& work) const {
@@ -182,7 +214,7 @@ class MirrorNode : public Node {
     if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
       return unread({}, std::move(broken->why));
     if (auto* object = std::get_if<OpenedObjectPtr>(&target.what))
-      return Target{.object = *object, .symlink = {}};
+      return with_elements({.object = *std::move(object), .symlink = {}}, link, budget);
     Target out{.object = nullptr, .symlink = std::get<SymlinkPath>(std::move(target.what))};
     out.elsewhere = link.is(format::LinkType::External);
     std::optional<std::uint64_t> address;
@@ -198,7 +230,24 @@ class MirrorNode : public Node {
     auto object = view().object(*address, budget);
     if (!object) return unread(std::move(out), object.error());
     out.object = *std::move(object);
-    return out;
+    return with_elements(std::move(out), link, budget);
+  }
+
+  // What references lead to is a directory only at one path, as groups are.
+  Result<Target> with_elements(Target target, const format::Link& link, RequestBudget& budget) const {
+    const bool here = !target.symlink;
+    if (here && contents_.elements()) target.elements = contents_.elements()->inside(link);
+    if (target.elements) return target;
+    // What cannot be told, as an attribute is damaged, is shown as itself.
+    auto elements = mirror_->elements_of(view(), *target.object, budget);
+    if (!elements && is_passing(elements.error())) return fail(elements.error());
+    if (elements) target.elements = *std::move(elements);
+    if (!here || !target.is_group() || (!target.elements && contents_.path().empty())) return target;
+    const std::string path = view().path_of(contents_.place_of(link));
+    auto other = view().kept<ElementPlaces>().other_place(link.address, path);
+    if (!other) return unread(std::move(target), other.error());
+    if (*other) target.symlink = SymlinkPath{.above = path_up(contents_.depth()), .path = **other};
+    return target;
   }
 
   static Result<Target> unread(Target target, Error why) {
@@ -250,21 +299,23 @@ class MirrorNode : public Node {
     return node_of(*link, {}, budget);
   }
 
-  Result<NodePtr> root_part(const std::string& part, RequestBudget& budget) const {
-    if (!is_root()) return fail(no_such_entry());
-    H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address(), budget));
+  Result<NodePtr> own_part(const std::string& part, RequestBudget& budget) const {
+    if (!has_own_parts()) return fail(no_such_entry());
+    H5_ASSIGN(const OpenedObjectPtr group, view().object(contents_.address(), budget));
     format::Link link;
     link.type = static_cast<std::uint8_t>(format::LinkType::Hard);
     link.address = contents_.address();
-    return part_node(*root, {std::nullopt, part}, link, budget);
+    return part_node(*group, {std::nullopt, part}, link, budget);
   }
 
   Result<NodePtr> node_of(const format::Link& link, const std::string& part, RequestBudget& budget) const {
+    H5_ASSIGN(const bool hidden, mirror_->hides(contents_, link, budget));
+    if (hidden) return fail(no_such_entry());
     object::PathWork work{.budget = budget};
     H5_ASSIGN(Target target, target_of(link, work));
     const bool alone = part.empty() && stands_alone(target);
     if (!alone && target.unread) return fail(*std::move(target.unread));
-    if (!alone && (!target.object || !names_object(target))) return fail(no_such_entry());
+    if (!alone && (!target.object || target.elements || !names_object(target))) return fail(no_such_entry());
     if (!alone && !target.symlink) return part_node(*target.object, {link.name, part}, link, budget);
     if (!alone) {
       const Status found = mirror_->find_part(view(), *target.object, part, budget);
@@ -274,7 +325,11 @@ class MirrorNode : public Node {
     }
     if (target.symlink) return symlink_node({link.name, part}, *target.symlink);
     if (target.unread) return broken_node({link.name, part}, link, *std::move(target.unread));
-    return std::make_shared<MirrorNode>(mirror_, contents_.file(), link.address, contents_.depth() + 1,
+    const bool of_references = target.elements || !contents_.path().empty();
+    std::string path = of_references ? view().path_of(contents_.place_of(link)) : std::string();
+    return std::make_shared<MirrorNode>(mirror_,
+                                        GroupContents(contents_.file(), link.address, contents_.depth() + 1,
+                                                      std::move(target.elements), std::move(path)),
                                         nullptr);
   }
 
@@ -323,9 +378,9 @@ class MirrorNode : public Node {
     auto out = std::make_shared<MirrorListing>(view(), links);
     object::PathWork work{.budget = budget};
     if (!mirror_->suffix().empty()) keep_directory_names(*links, *out, work);
-    if (is_root()) {
-      H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address(), budget));
-      H5_TRY(add_parts(*out, {}, MirrorListing::kRoot, *root, mirror_->entry_type(), budget));
+    if (has_own_parts()) {
+      H5_ASSIGN(const OpenedObjectPtr group, view().object(contents_.address(), budget));
+      H5_TRY(add_parts(*out, {}, MirrorListing::kOwn, *group, mirror_->entry_type(), budget));
     }
     for (std::size_t i = 0; i < links->size(); ++i)
       H5_TRY(add_link(*out, *links, static_cast<std::uint32_t>(i), work));
@@ -352,6 +407,8 @@ class MirrorNode : public Node {
       report(links.link(position).name, link.error());
       return out.add(*mirror_, {links.link(position).name, {}}, position, NodeType::Symlink);
     }
+    const auto hidden = link ? mirror_->hides(contents_, *link, budget) : Result<bool>(false);
+    if (hidden && *hidden) return {};
     const auto target = link ? target_of(*link, work) : Result<Target>(fail(link.error()));
     H5_TRY(budget.check());
     if (!target) {
@@ -364,7 +421,8 @@ class MirrorNode : public Node {
                            : target->unread ? NodeType::File
                                             : NodeType::Directory;
     if (stands_alone(*target)) H5_TRY(out.add(*mirror_, {link->name, {}}, position, alone));
-    if (!target->object || !names_object(*target)) return {};
+    if (!target->object || target->elements || !names_object(*target)) return {};
+    if (target->is_group() && mirror_->parts_inside_groups()) return {};
     return add_parts(out, link->name, position, *target->object, symlink_or, budget);
   }
 
@@ -372,7 +430,8 @@ class MirrorNode : public Node {
                    const OpenedObject& object, NodeType type, RequestBudget& budget) const {
     Status added;
     const Status all = mirror_->for_each_part(view(), object, budget, [&](std::string part) {
-      if (added) added = out.add(*mirror_, {link, std::move(part)}, position, type);
+      const MirrorEntry entry{link, std::move(part)};
+      if (added && !belongs_to_other(entry, budget)) added = out.add(*mirror_, entry, position, type);
     });
     H5_TRY(added);
     if (all) return {};
@@ -384,6 +443,13 @@ class MirrorNode : public Node {
     report(link.value_or(""), all.error());
     const NodeType shown = type == NodeType::Symlink ? type : NodeType::File;
     return out.add(*mirror_, {link, mirror_->part_for_damage(object)}, position, shown);
+  }
+
+  // Whether the name of an entry leads to another link, which has it.
+  bool belongs_to_other(const MirrorEntry& entry, RequestBudget& budget) const {
+    const auto first = mirror_->decode(mirror_->encode(entry));
+    return first && first->link && first->link != entry.link &&
+           contents_.find_named(*first->link, budget).has_value();
   }
 
   // Once for each cause. A front end that walks the directory names the entry itself.
@@ -423,11 +489,12 @@ NodePtr make_mirror(const VirtualDirectorySetup& setup, MirrorPtr mirror) {
   NodePtr external = make_external_directory(
       setup.context, hidden + "/external", [mirror](const ServedFilePtr& file) -> NodePtr {
         const std::uint64_t root = file->root_address();
-        return std::make_shared<MirrorNode>(mirror, file, root, 0, nullptr);
+        return std::make_shared<MirrorNode>(mirror, GroupContents(file, root, 0), nullptr);
       });
   NodePtr hidden_root = make_fixed_directory(setup.context, hidden, {{"external", std::move(external)}});
   const std::uint64_t root = setup.main->root_address();
-  return std::make_shared<MirrorNode>(std::move(mirror), setup.main, root, 0, std::move(hidden_root));
+  return std::make_shared<MirrorNode>(std::move(mirror), GroupContents(setup.main, root, 0),
+                                      std::move(hidden_root));
 }
 
 }  // namespace h5mount::tree

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "../core/node.h"
 #include "../objects/group_contents.h"
@@ -26,6 +27,7 @@ namespace h5mount::tree {
 struct MirrorEntry {
   std::optional<std::string> link;  // own name; nothing for the root group itself, which no link leads to
   std::string part;  // which entry of the object, in the view's own terms; empty: the object's name alone
+  bool operator==(const MirrorEntry&) const = default;
 };
 
 class Mirror {
@@ -37,22 +39,39 @@ class Mirror {
   // The type of its entries: all directories, or all files.
   virtual NodeType entry_type() const = 0;
 
-  // The suffix of the names of entries with a part; empty if there is none. With a suffix, an object has at
-  // most this one part. A directory whose name equals that of such an entry keeps it; the entry's name is
-  // then cut and hashed, but keeps the suffix.
+  // The suffix of the names of entries with a part; empty if there is none. With a suffix, a dataset has at
+  // most this one part, and those of groups end in it. A directory whose name equals that of such an entry
+  // keeps it; the entry's name is then cut and hashed, but keeps the suffix.
   virtual std::string_view suffix() const { return {}; }
 
   // The shown name of an entry, and the entry of a shown name; nullopt if no entry has it, or only a cut one.
   // By default the name is the link's name followed, if there is a part, by the suffix.
   virtual std::string encode(const MirrorEntry& entry) const;
   virtual std::optional<MirrorEntry> decode(std::string_view shown) const;
+  // What the name may stand for where the group has no such link.
+  virtual std::vector<MirrorEntry> other_entries(std::string_view) const { return {}; }
   // The encoding of links' names in the targets of symlinks, as `encode` shows an entry without a part.
   virtual std::string (*link_encoding() const)(std::string_view) { return encode_name; }
+
+  // Whether the parts of a group are entries of its own directory, by their own names, and not beside it.
+  virtual bool parts_inside_groups() const { return false; }
+  // The extended attribute user.hdf5.decoded of a group's directory; empty: it has none.
+  virtual Result<std::string> decoded_group(ServedFile&, const OpenedObject&, RequestBudget&) const {
+    return std::string();
+  }
 
   // Visits the parts of an object, each once; for an object that is not a group, a part may be empty. Fails
   // if some may be missing; the known ones were visited then.
   virtual Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
                                const std::function<void(std::string)>& each) const = 0;
+  // What an object is shown as: a directory of these; null: as itself.
+  virtual Result<ElementLinksPtr> elements_of(ServedFile&, const OpenedObject&, RequestBudget&) const {
+    return nullptr;
+  }
+  // Whether a link of a group is left out.
+  virtual Result<bool> hides(const GroupContents&, const format::Link&, RequestBudget&) const {
+    return false;
+  }
   // The part that stands for those which cannot be told, where `for_each_part` fails.
   virtual std::string part_for_damage(const OpenedObject&) const { return {}; }
   // Fails with NotFound if the object does not have that part. By default all are visited.

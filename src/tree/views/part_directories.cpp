@@ -6,75 +6,16 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "../core/inode_numbers.h"
 #include "../core/name_list.h"
-#include "../objects/decoded.h"
-#include "../objects/followed_dataset.h"
+#include "../objects/element_links.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/tree/names.h"
-#include "mirror.h"
+#include "part_directories.h"
 #include "virtual_directories.h"
 
 namespace h5mount::tree {
 
 namespace {
-
-Error no_part() {
-  return {ErrorCode::NotFound, "no such part of the dataset"};
-}
-
-// The dataset that the nodes of a directory share.
-using DatasetPtr = std::shared_ptr<FollowedDataset>;
-
-// `name` distinguishes the directory from others of the dataset's link.
-class PartsDirectory : public Node {
- public:
-  PartsDirectory(DatasetPtr dataset, std::string name)
-      : Node({dataset->file().get(), NodeKey::Kind::ViewDirectory, dataset->place().group,
-              fmt::format("/{}/{}", dataset->place().name, name)}),
-        dataset_(std::move(dataset)),
-        name_(std::move(name)) {}
-
-  Subject subject() const override { return {&file(), file().path_of(dataset_->place())}; }
-
-  bool follows() const override { return dataset_->follows(); }
-
-  Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
-    H5_ASSIGN(const OpenedObjectPtr object, file().object(dataset_->address(), budget));
-    NodeStat stat = object_stat(file(), object->object, NodeType::Directory);
-    stat.nlink = 1;
-    stat.ino = make_ino(file().ino_of(key().address), key().name);
-    return stat;
-  }
-
- protected:
-  const DatasetPtr& dataset() const { return dataset_; }
-  const std::string& name() const { return name_; }
-
-  Result<DatasetDescriptionPtr> description(RequestBudget& budget) const {
-    return dataset_->newest_description(budget, true);
-  }
-
-  Result<std::optional<meaning::Decoding>> decoding(RequestBudget& budget) const {
-    H5_ASSIGN(const OpenedObjectPtr object, file().object(dataset_->address(), budget));
-    return decoding_of_object(file(), *object, budget);
-  }
-
-  // Fails with NotFound if the view cannot show the part.
-  Result<NodePtr> file_of(std::string name, ViewOf of, RequestBudget& budget) const {
-    H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
-    H5_ASSIGN(const object::DatasetDescription part, of.derivation->describe(*described));
-    H5_ASSIGN(const std::optional<std::string> why, of.view->unfit(part, budget));
-    if (why) return fail(no_part());
-    return make_view_file(dataset_, std::move(name), std::move(of));
-  }
-
- private:
-  ServedFile& file() const { return *dataset_->file(); }
-
-  DatasetPtr dataset_;
-  std::string name_;
-};
 
 // Any selection can be looked up; the listing has the indices of the first dimension.
 class SliceDirectory : public PartsDirectory {
@@ -107,7 +48,14 @@ class SliceDirectory : public PartsDirectory {
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
     H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
     auto out = std::make_shared<NameList>();
-    const auto& dims = described->space.dims;
+    std::vector<std::uint64_t> dims = described->space.dims;
+    if (decoded_) {
+      H5_ASSIGN(const auto decoding, decoding(budget));
+      if (decoding && decoding->changes_shape) {
+        H5_ASSIGN(const object::DatasetDescription values, decoding->derivations[0]->describe(*described));
+        dims = values.space.dims;
+      }
+    }
     const std::uint64_t count = dims.empty() ? 0 : std::min(dims[0], limits::kMaxListedSlices);
     for (std::uint64_t i = 0; i < count; ++i) out->add(fmt::format("{}", i), NodeType::File);
     return out;
@@ -185,62 +133,38 @@ class FieldsDirectory : public PartsDirectory {
   std::vector<std::string> path_;
 };
 
-// Has a directory for each dataset that has such parts.
-class PartsMirror : public Mirror {
+constexpr std::string_view kSlices = "slice", kDecodedSlices = "decoded/slice";
+
+bool has_elements(const object::DatasetDescription& dataset) {
+  return dataset.space.kind != format::DataspaceKind::Null;
+}
+
+NodePtr make_slices_of(DatasetPtr dataset, std::string_view name, unsigned) {
+  return std::make_shared<SliceDirectory>(std::move(dataset), std::string(name), name != kSlices);
+}
+
+class DecodedSlices final : public PartsMirror {
  public:
-  using HasParts = bool (*)(const object::DatasetDescription&);
-  using MakeDirectory = NodePtr (*)(DatasetPtr dataset, std::string_view name);
-  PartsMirror(std::string_view name, HasParts has_parts, MakeDirectory make)
-      : name_(name), has_parts_(has_parts), make_(make) {}
+  DecodedSlices() : PartsMirror(kDecodedSlices, has_elements, make_slices_of) {}
 
-  std::string_view name() const override { return name_; }
-  NodeType entry_type() const override { return NodeType::Directory; }
-
-  Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget&,
-                       const std::function<void(std::string)>& each) const override {
-    if (object.object.kind != object::ObjectKind::Dataset) return {};
-    H5_ASSIGN(const DatasetDescriptionPtr described, viewed_description_of(file, object));
-    if (described && has_parts_(*described)) each({});
-    return {};
+  Result<ElementLinksPtr> elements_of(ServedFile& file, const OpenedObject& object,
+                                      RequestBudget& budget) const override {
+    return matlab_elements(file, object, budget);
   }
-
-  Result<NodePtr> make_node(const GroupContents& group, const format::Link& link, const std::string&,
-                            RequestBudget&) const override {
-    return make_(
-        std::make_shared<FollowedDataset>(group.file(), link.address, LinkPlace{group.address(), link.name}),
-        name_);
+  Result<bool> hides(const GroupContents& group, const format::Link& link,
+                     RequestBudget& budget) const override {
+    return is_kept_beside(group, link, budget);
   }
-
- private:
-  std::string_view name_;
-  HasParts has_parts_;
-  MakeDirectory make_;
 };
 
 }  // namespace
 
-namespace {
-constexpr std::string_view kSlices = "slice", kDecodedSlices = "decoded/slice";
-
-NodePtr make_slices(const VirtualDirectorySetup& setup, std::string_view directory) {
-  return make_mirror(
-      setup,
-      std::make_shared<PartsMirror>(
-          directory,
-          [](const object::DatasetDescription& d) { return d.space.kind != format::DataspaceKind::Null; },
-          [](DatasetPtr dataset, std::string_view name) -> NodePtr {
-            return std::make_shared<SliceDirectory>(std::move(dataset), std::string(name), name != kSlices);
-          }));
-}
-
-}  // namespace
-
 NodePtr make_slice_directory(const VirtualDirectorySetup& setup) {
-  return make_slices(setup, kSlices);
+  return make_mirror(setup, std::make_shared<PartsMirror>(kSlices, has_elements, make_slices_of));
 }
 
 NodePtr make_decoded_slice_directory(const VirtualDirectorySetup& setup) {
-  return make_slices(setup, kDecodedSlices);
+  return make_mirror(setup, std::make_shared<DecodedSlices>());
 }
 
 NodePtr make_fields_directory(const VirtualDirectorySetup& setup) {
@@ -249,7 +173,7 @@ NodePtr make_fields_directory(const VirtualDirectorySetup& setup) {
                                 [](const object::DatasetDescription& d) {
                                   return d.type->cls == format::DatatypeClass::Compound;
                                 },
-                                [](DatasetPtr dataset, std::string_view name) -> NodePtr {
+                                [](DatasetPtr dataset, std::string_view name, unsigned) -> NodePtr {
                                   return std::make_shared<FieldsDirectory>(
                                       std::move(dataset), std::string(name), std::vector<std::string>());
                                 }));

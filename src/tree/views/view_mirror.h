@@ -3,6 +3,7 @@
 
 #include "../core/followed_bytes.h"
 #include "mirror.h"
+#include "table_columns.h"
 
 namespace h5mount::tree {
 
@@ -29,16 +30,28 @@ class ViewMirror : public Mirror {
  protected:
   const view::View& view() const { return view_; }
 
+  // Fails with NotFound if the view cannot show that part of the object.
+  Status check_part(ServedFile& file, const OpenedObject& object, const std::string& part,
+                    RequestBudget& budget) const;
+  // The object as a dataset; null if the view does not show objects of its kind. `table`: how it is one of
+  // several datasets.
+  Result<DatasetDescriptionPtr> describe(ServedFile& file, const OpenedObject& object,
+                                         const std::optional<TableForm>& table, RequestBudget& budget) const;
+
+  // How the object is a table of datasets; nullopt: it is a dataset by itself, or nothing.
+  virtual Result<std::optional<TableForm>> table_form(ServedFile& file, const OpenedObject& object,
+                                                      const std::string& part, RequestBudget& budget) const;
+
  private:
   // What is shown of an object: by default the dataset itself.
-  virtual Result<ViewOf> view_of(ServedFile&, const OpenedObject&, RequestBudget&) const {
+  virtual Result<ViewOf> view_of(ServedFile&, const OpenedObject&, const std::optional<TableForm>&,
+                                 RequestBudget&) const {
     return ViewOf{&view_, nullptr, {}};
   }
-
-  bool is_table_of_others(ServedFile& file, const OpenedObject& object, RequestBudget& budget) const;
-  // The object as a dataset; null if the view does not show objects of its kind.
-  Result<DatasetDescriptionPtr> describe(ServedFile& file, const OpenedObject& object,
-                                         RequestBudget& budget) const;
+  // Adds what depends on the object's path, which is asked where a file is made.
+  virtual Status complete(ServedFile&, const OpenedObject&, const LinkPlace&, ViewOf&, RequestBudget&) const {
+    return {};
+  }
 
   const view::View& view_;
 };

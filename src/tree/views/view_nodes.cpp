@@ -39,24 +39,31 @@ class ViewFileNode : public Node {
   }
 
   Result<std::vector<std::string>> list_xattrs(RequestBudget& budget) override {
-    const auto left_out = data_->left_out(budget);
-    H5_TRY(budget.check());
     std::vector<std::string> out;
-    if (left_out && !left_out->empty()) out.emplace_back(kLeftOutXattr);
-    if (!bytes_.of().decoded.empty()) out.emplace_back(kDecodedXattr);
+    for (const std::string_view name : {kLeftOutXattr, kDecodedXattr}) {
+      const auto value = text_of(name, budget);
+      H5_TRY(budget.check());
+      if (value && !value->empty()) out.emplace_back(name);
+    }
     return out;
   }
 
   Result<std::string> get_xattr(std::string_view name, RequestBudget& budget) override {
-    if (name == kDecodedXattr && !bytes_.of().decoded.empty()) return bytes_.of().decoded;
-    if (name != kLeftOutXattr) return Node::get_xattr(name, budget);
-    H5_ASSIGN(std::string left_out, data_->left_out(budget));
-    if (left_out.empty()) return Node::get_xattr(name, budget);
-    return left_out;
+    H5_ASSIGN(std::string value, text_of(name, budget));
+    if (value.empty()) return Node::get_xattr(name, budget);
+    return value;
   }
 
  private:
   ServedFile& file() const { return *data_->file(); }
+
+  // The value of an extended attribute; empty: there is none.
+  Result<std::string> text_of(std::string_view name, RequestBudget& budget) const {
+    if (name == kLeftOutXattr) return data_->left_out(budget);
+    if (name != kDecodedXattr) return std::string();
+    if (!bytes_.of().decoded.empty()) return bytes_.of().decoded;
+    return data_->decoded(budget);
+  }
 
   const std::shared_ptr<FollowedData> data_;
   FollowedBytes bytes_;
@@ -70,17 +77,21 @@ Error no_view(std::string why) {
 
 Status ViewMirror::for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
                                  const std::function<void(std::string)>& each) const {
-  H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, budget));
-  if (!described) return {};
-  H5_ASSIGN(const std::optional<std::string> why, view_.unfit(*described, budget));
-  if (!why) each(std::string(view_.suffix));
-  return {};
+  const Status fit = find_part(file, object, std::string(view_.suffix), budget);
+  if (fit) each(std::string(view_.suffix));
+  return fit || fit.error().code() == ErrorCode::NotFound ? Status() : fit;
 }
 
 Status ViewMirror::find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
                              RequestBudget& budget) const {
   if (part != view_.suffix) return fail(no_view("no view of this name"));
-  H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, budget));
+  return check_part(file, object, part, budget);
+}
+
+Status ViewMirror::check_part(ServedFile& file, const OpenedObject& object, const std::string& part,
+                              RequestBudget& budget) const {
+  H5_ASSIGN(const std::optional<TableForm> table, table_form(file, object, part, budget));
+  H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, table, budget));
   if (!described) return fail(no_view("no view of this object"));
   H5_ASSIGN(std::optional<std::string> why, view_.unfit(*described, budget));
   if (why) return fail(no_view(*std::move(why)));
@@ -88,41 +99,50 @@ Status ViewMirror::find_part(ServedFile& file, const OpenedObject& object, const
 }
 
 Result<NodePtr> ViewMirror::make_node(const GroupContents& group, const format::Link& link,
-                                      const std::string&, RequestBudget& budget) const {
+                                      const std::string& part, RequestBudget& budget) const {
   const ServedFilePtr& file = group.file();
-  const LinkPlace place{group.address(), link.name};
+  const LinkPlace place = group.place_of(link);
   H5_ASSIGN(const OpenedObjectPtr object, file->object(link.address, budget));
-  H5_ASSIGN(ViewOf of, view_of(*file, *object, budget));
+  H5_ASSIGN(std::optional<TableForm> table, table_form(*file, *object, part, budget));
+  H5_ASSIGN(ViewOf of, view_of(*file, *object, table, budget));
+  H5_TRY(complete(*file, *object, place, of, budget));
+  std::string name(this->name());
   std::shared_ptr<FollowedData> data;
-  if (is_table_of_others(*file, *object, budget))
-    data = std::make_shared<GroupTable>(file, link.address, place);
-  else
+  if (table) {
+    if (!table->grid.empty()) name += "@" + table->grid;
+    data = std::make_shared<GroupTable>(file, link.address, place, *std::move(table));
+  } else {
     data = std::make_shared<FollowedDataset>(file, link.address, place);
-  return make_view_file(std::move(data), std::string(name()), std::move(of));
+  }
+  return make_view_file(std::move(data), std::move(name), std::move(of));
 }
 
-bool ViewMirror::is_table_of_others(ServedFile& file, const OpenedObject& object,
-                                    RequestBudget& budget) const {
-  if (object.object.kind == object::ObjectKind::Group) return true;
-  if (!view_.of_groups) return false;
+Result<std::optional<TableForm>> ViewMirror::table_form(ServedFile& file, const OpenedObject& object,
+                                                        const std::string&, RequestBudget& budget) const {
+  if (!view_.of_groups) return std::nullopt;
+  if (object.object.kind == object::ObjectKind::Group) return TableForm();
   const auto categorical = find_categorical(file, object, budget);
-  return categorical && *categorical;
+  return categorical && *categorical ? std::optional<TableForm>(TableForm()) : std::nullopt;
 }
 
 Result<DatasetDescriptionPtr> ViewMirror::describe(ServedFile& file, const OpenedObject& object,
+                                                   const std::optional<TableForm>& table,
                                                    RequestBudget& budget) const {
-  if (object.object.kind == object::ObjectKind::Dataset) {
+  // A categorical dataset is described as the codes that it stores, which have the same shape.
+  const bool dataset_itself =
+      object.object.kind == object::ObjectKind::Dataset && (!table || !table->decoded);
+  if (dataset_itself) {
     H5_ASSIGN(DatasetDescriptionPtr dataset, viewed_description_of(file, object));
     if (!dataset) return dataset;
-    H5_ASSIGN(const ViewOf of, view_of(file, object, budget));
+    H5_ASSIGN(const ViewOf of, view_of(file, object, table, budget));
     if (!of.derivation) return dataset;
     auto derived = of.derivation->describe(*dataset);
     if (!derived && derived.error().code() == ErrorCode::TooLarge) return nullptr;
     H5_TRY(derived);
     return std::make_shared<const object::DatasetDescription>(*std::move(derived));
   }
-  if (object.object.kind != object::ObjectKind::Group || !view_.of_groups) return nullptr;
-  auto joined = describe_group_table(file, object, budget);
+  if (!table) return nullptr;
+  auto joined = describe_group_table(file, object, *table, budget);
   if (!joined && joined.error().code() == ErrorCode::TooLarge) return nullptr;
   return joined;
 }

@@ -42,6 +42,10 @@ NodePtr make_tree_text_file(const VirtualDirectorySetup& setup, std::string name
 NodePtr make_view_directory(const VirtualDirectorySetup& setup, const view::View& view);
 // /.h5/decoded: the views of what conventions say that elements mean.
 NodePtr make_decoded_directory(const VirtualDirectorySetup& setup);
+// /.h5/decoded/mtx: the sparse matrices of the tree, each a directory of its files.
+NodePtr make_matrix_directory(const VirtualDirectorySetup& setup);
+// /.h5/refs: the elements of datasets of references as symlinks.
+NodePtr make_references_directory(const VirtualDirectorySetup& setup);
 // /.h5/slice and /.h5/fields: selections of datasets, and members of compound ones.
 NodePtr make_slice_directory(const VirtualDirectorySetup& setup);
 NodePtr make_decoded_slice_directory(const VirtualDirectorySetup& setup);

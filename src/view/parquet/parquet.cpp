@@ -12,10 +12,10 @@
 namespace h5mount::view {
 
 namespace {
-
 using Conversion = ParquetColumn::Conversion;
+}  // namespace
 
-std::uint64_t load_value(const ParquetColumn& column, const std::byte* at) {
+std::uint64_t value_bits(const ParquetColumn& column, const std::byte* at) {
   const format::Datatype& type = *column.type;
   if (column.conversion == Conversion::HalfFloat)
     return std::bit_cast<std::uint32_t>(
@@ -25,6 +25,8 @@ std::uint64_t load_value(const ParquetColumn& column, const std::byte* at) {
   const unsigned unused = 64 - 8 * type.size;
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
 }
+
+namespace {
 
 // Appends the column's values of some rows. Where some are missing the others come first, and zeros that are
 // not read follow, so that a page's size does not depend on them.
@@ -44,7 +46,7 @@ void append_values(const ParquetColumn& column, ByteSpan rows, std::uint64_t row
     if (as_stored) {
       std::memcpy(to, row + column.offset, width);
     } else {
-      const std::uint64_t value = load_value(column, row + column.offset);
+      const std::uint64_t value = value_bits(column, row + column.offset);
       std::memcpy(to, &value, width);
     }
     to += width;
@@ -81,7 +83,7 @@ class ParquetFile final : public TableFile {
   std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
                                               std::span<const dataset::ByteRange> stale) const override {
     const auto* other = dynamic_cast<const ParquetFile*>(&before);
-    if (other == nullptr || other->layout_.rows_per_group() != layout_.rows_per_group())
+    if (other == nullptr || layout_.in_boxes() || other->layout_.rows_per_group() != layout_.rows_per_group())
       return {{0, format::kUnlimited}};
     const std::uint64_t same = same_rows(*other, stale) / layout_.rows_per_group();
     return {{layout_.group_offset(same), format::kUnlimited}};
@@ -91,7 +93,7 @@ class ParquetFile final : public TableFile {
   std::uint64_t part_count() const override { return layout_.groups(); }
   Part part(std::uint64_t index) const override {
     const std::uint64_t begin = layout_.group_offset(index);
-    return {index * layout_.rows_per_group(), layout_.rows_of(index), begin - kParquetMagic.size(),
+    return {layout_.first_row(index), layout_.rows_of(index), begin - kParquetMagic.size(),
             layout_.group_offset(index + 1) - begin, false};
   }
   std::uint64_t part_at(std::uint64_t offset) const override {
@@ -103,14 +105,14 @@ class ParquetFile final : public TableFile {
     std::vector<std::byte> rows;
     H5_TRY(load_rows(first, last, rows, budget));
     const std::uint64_t row_bytes = table().row_bytes;
+    const std::uint64_t group = layout_.group_of_row(first);
     for (const ParquetColumn& column : layout_.columns()) {
-      if (column.dictionary)
-        out.append(ParquetLayout::dictionary_header(column)).append(column.dictionary->page);
-      out += layout_.page_header(column, first / layout_.rows_per_group());
+      out += layout_.dictionary_page(column, group);
+      out += layout_.page_header(column, group);
       if (column.conversion == Conversion::Text)
         H5_TRY(append_parquet_strings(column, rows, row_bytes, {source().values, budget}, out));
       else if (column.conversion == Conversion::Index)
-        H5_TRY(append_indices(column, rows, row_bytes, out));
+        H5_TRY(append_indices(column, layout_.first_code(column, group), rows, row_bytes, out));
       else if (column.conversion == Conversion::Bits)
         append_bits(column, rows, row_bytes, out);
       else

@@ -17,6 +17,8 @@ struct ParquetDictionary {
   std::string page;  // of each name its length (u32 LE) and its bytes
   std::uint32_t count = 0;
   bool utf8 = true;  // all names
+  // If not 0, the names are values of so many bytes, and a row group has those of its part of the axis.
+  std::uint32_t value_bytes = 0;
 };
 using ParquetDictionaryPtr = std::shared_ptr<const ParquetDictionary>;
 
@@ -36,6 +38,7 @@ struct ParquetColumn {
   std::size_t string_index = 0;           // index among these columns
   ParquetDictionaryPtr dictionary = {};   // of indices, which have `value_bytes`
   object::CategoriesPtr categories = {};  // of indices that are codes; else they are bytes
+  std::optional<std::size_t> axis = {};   // the dimension of the grid that it is
   bool optional = false;  // values may be missing: by a code, by a mask, references to nothing
   std::optional<std::uint64_t> mask = {};  // see Column
   bool is_masked(const std::byte* row) const { return mask && row[*mask] != std::byte{0}; }

@@ -96,7 +96,8 @@ ParquetLevels::ParquetLevels(const ParquetColumn& column, std::uint64_t rows, st
   out.append(groups, '\0');
 }
 
-Status append_indices(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes, std::string& out) {
+Status append_indices(const ParquetColumn& column, std::uint64_t first, ByteSpan rows,
+                      std::uint64_t row_bytes, std::string& out) {
   const std::uint64_t count = rows.size() / row_bytes;
   const auto groups = static_cast<std::size_t>(divide_up(count, kGroup));
   const std::string header = run_header(count);
@@ -112,7 +113,7 @@ Status append_indices(const ParquetColumn& column, ByteSpan rows, std::uint64_t 
     if (column.categories) {
       H5_ASSIGN(const auto place, category_of(*column.type, at, *column.categories));
       if (!place) continue;
-      index = *place;
+      index = *place - first;
     }
     levels.set_present(i);
     std::memcpy(out.data() + to, &index, column.value_bytes);

@@ -24,6 +24,9 @@ std::uint64_t most_dictionary_bytes(const format::Datatype& type);
 Result<ParquetDictionaryPtr> enum_dictionary(const format::Datatype& type);
 ParquetDictionaryPtr category_dictionary(const object::Categories& categories);
 
+// A number of the column's type as it stands in the file, in its lowest bytes.
+std::uint64_t value_bits(const ParquetColumn& column, const std::byte* at);
+
 // The bytes of an index among so many names: 1 to 3, as some readers do not accept 32 bits.
 std::uint32_t index_bytes(std::uint64_t names);
 
@@ -49,7 +52,9 @@ class ParquetLevels {
 // The bytes of a data page of so many rows.
 std::uint64_t index_page_bytes(const ParquetColumn& column, std::uint64_t rows);
 
-// Appends the data page of some rows. Fails for a code that no category has.
-Status append_indices(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes, std::string& out);
+// Appends the data page of some rows. `first`: the code of the first name in the dictionary. Fails for a code
+// that no category has.
+Status append_indices(const ParquetColumn& column, std::uint64_t first, ByteSpan rows,
+                      std::uint64_t row_bytes, std::string& out);
 
 }  // namespace h5mount::view

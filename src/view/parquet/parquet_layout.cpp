@@ -7,6 +7,7 @@
 #include <map>
 
 #include "../table/cell_text.h"
+#include "h5mount/base/bytes.h"
 #include "h5mount/base/uri.h"
 #include "h5mount/base/utf8.h"
 #include "parquet_dictionary.h"
@@ -58,6 +59,17 @@ Status set_number(ParquetColumn& column, const format::DatatypePtr& number) {
   return {};
 }
 
+bool is_timestamp(const format::Datatype& type) {
+  return type.cls == DatatypeClass::Opaque && type.size == sizeof(std::int64_t) &&
+         (type.tag == dataset::kTimestampTag || type.tag == "NUMPY:M8[us]");
+}
+
+void set_timestamp(ParquetColumn& column) {
+  column.physical = kInt64;
+  column.value_bytes = sizeof(std::int64_t);
+  column.is_timestamp = true;
+}
+
 // The names of a type's values, written once.
 class EnumNames {
  public:
@@ -90,11 +102,13 @@ class Dictionaries {
   std::uint64_t bytes() const { return bytes_; }  // of all columns
 
   // If the source is a column of codes, or of an enumeration of one byte, makes the column one of indices.
-  Status set(const Column& source, ParquetColumn& column) {
+  // `boxes`: of a grid, if the column is an axis of it.
+  Status set(const Column& source, const object::GridRows* boxes, ParquetColumn& column) {
     const object::Categories* const names =
         source.categories && source.categories->known ? source.categories.get() : nullptr;
     const format::Datatype& type = *source.type;
     if (names == nullptr && (type.cls != DatatypeClass::Enum || type.size != 1)) return {};
+    if (names != nullptr && names->type) return set_values(source, *boxes, column);
     const std::uint64_t most = names != nullptr ? dictionary_bytes(*names) : most_dictionary_bytes(type);
     if (most > kMaxDictionaryBytes - bytes_) return {};  // so there are fewer names than 24 bits count
     ParquetDictionaryPtr& dictionary = known_[names != nullptr ? static_cast<const void*>(names) : &type];
@@ -116,15 +130,45 @@ class Dictionaries {
   }
 
  private:
+  // Names that are numbers or times: each group has those of its box.
+  Status set_values(const Column& source, const object::GridRows& boxes, ParquetColumn& column) {
+    const object::Categories& names = *source.categories;
+    column.type = nullptr;
+    column.converted = std::nullopt;
+    if (names.type->cls == DatatypeClass::Opaque)
+      set_timestamp(column);
+    else
+      H5_TRY(set_number(column, names.type));
+    auto dictionary = std::make_shared<ParquetDictionary>();
+    dictionary->count = static_cast<std::uint32_t>(names.count());
+    dictionary->value_bytes = column.value_bytes;
+    dictionary->page.reserve(std::size_t{dictionary->count} * column.value_bytes);
+    for (std::size_t at = 0; at < names.values.size(); at += names.type->size)
+      append_le(column.type ? value_bits(column, names.values.data() + at)
+                            : load_le<std::uint64_t>(names.values.data() + at),
+                column.value_bytes, dictionary->page);
+    const std::uint64_t most = boxes.box(0).count.at(*column.axis);
+    bytes_ += most * column.value_bytes;
+    column.dictionary = std::move(dictionary);
+    column.conversion = Conversion::Index;
+    column.value_bytes = index_bytes(most);
+    column.categories = source.categories;
+    column.type = source.type;
+    column.optional = true;
+    return {};
+  }
+
   std::map<const void*, ParquetDictionaryPtr> known_;
   std::uint64_t bytes_ = 0;
 };
 
-Status add_column(const Column& source, EnumNames& names, Dictionaries& dictionaries,
-                  std::vector<ParquetColumn>& out) {
+// `boxes`: of a grid, if the column is an axis of it.
+Status add_column(const Column& source, const object::GridRows* boxes, EnumNames& names,
+                  Dictionaries& dictionaries, std::vector<ParquetColumn>& out) {
   const format::Datatype& type = *source.type;
   ParquetColumn column{.name = escape_invalid_utf8(source.name, "%{:02X}"),
                        .offset = source.offset,
+                       .axis = boxes != nullptr ? std::optional(out.size()) : std::nullopt,
                        .optional = source.mask.has_value(),
                        .mask = source.mask};
   if (is_complex(type)) {
@@ -140,7 +184,8 @@ Status add_column(const Column& source, EnumNames& names, Dictionaries& dictiona
     return {};
   }
   const bool reference = type.cls == DatatypeClass::Reference;
-  if (text::is_string(type) || reference) {
+  const bool list = source.categories && source.categories->list;
+  if (text::is_string(type) || reference || list) {
     column.physical = kByteArray;
     column.conversion = Conversion::Text;
     column.text = std::make_shared<const Cell>(source);
@@ -165,10 +210,8 @@ Status add_column(const Column& source, EnumNames& names, Dictionaries& dictiona
       break;
     }
     case DatatypeClass::Opaque:
-      if (type.tag == dataset::kTimestampTag && type.size == sizeof(std::int64_t)) {
-        column.physical = kInt64;
-        column.value_bytes = type.size;
-        column.is_timestamp = true;
+      if (is_timestamp(type)) {
+        set_timestamp(column);
         break;
       }
       [[fallthrough]];
@@ -179,7 +222,7 @@ Status add_column(const Column& source, EnumNames& names, Dictionaries& dictiona
     default:
       return fail(no_form("members that are neither numbers, strings nor bytes"));
   }
-  H5_TRY(dictionaries.set(source, column));
+  H5_TRY(dictionaries.set(source, boxes, column));
   out.push_back(std::move(column));
   return {};
 }
@@ -219,8 +262,11 @@ Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& datase
   ParquetLayout layout;
   EnumNames names;
   Dictionaries dictionaries;
+  layout.boxes_ = dataset.boxes;
+  const std::size_t axes = dataset.boxes ? dataset.boxes->dims().size() : 0;
   for (const Column& column : table.columns) {
-    H5_TRY(add_column(column, names, dictionaries, layout.columns_));
+    const bool is_axis = layout.columns_.size() < axes;
+    H5_TRY(add_column(column, is_axis ? dataset.boxes.get() : nullptr, names, dictionaries, layout.columns_));
     if (layout.columns_.size() > kMaxColumns) return fail(no_form("too many columns"));
   }
   const std::uint64_t schema = layout.most_schema_bytes();
@@ -238,12 +284,29 @@ Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& datase
     return fail(no_form("too many rows"));
   layout.dictionary_bytes_ = dictionaries.bytes();
   H5_TRY(budget.spend(kStepsPerFooterByte * layout.dictionary_bytes_));
-  layout.rows_per_group_ =
-      rows_of_group(dataset, table, layout.most_bytes_of_group(), layout.dictionary_bytes_, most_rows);
+  layout.rows_per_group_ = dataset.boxes ? dataset.boxes->most_rows()
+                                         : rows_of_group(dataset, table, layout.most_bytes_of_group(),
+                                                         layout.dictionary_bytes_, most_rows);
+  if (dataset.boxes) H5_TRY(layout.set_boxes(budget));
   const auto group = checked_mul(layout.rows_per_group_, std::max(bytes_of_row, table.row_bytes));
   if (!group || *group > kMaxGroupBytes) return fail(no_form("too many rows"));
   if (layout.string_columns_ == 0) layout.set_offsets();
   return layout;
+}
+
+Status ParquetLayout::set_boxes(RequestBudget& budget) {
+  if (groups() > kMaxGroupsBytes / most_bytes_of_group()) return fail(no_form("too many rows"));
+  H5_TRY(budget.spend(kStepsPerFooterByte * groups() * most_bytes_of_group()));
+  first_rows_.reserve(static_cast<std::size_t>(groups()) + 1);
+  for (std::uint64_t group = 0; group < groups(); ++group)
+    first_rows_.push_back(boxes_->box(group).first_row);
+  first_rows_.push_back(rows_);
+  return {};
+}
+
+std::uint64_t ParquetLayout::group_of_row(std::uint64_t row) const {
+  if (!boxes_) return row / rows_per_group_;
+  return static_cast<std::uint64_t>(std::ranges::upper_bound(first_rows_, row) - first_rows_.begin()) - 1;
 }
 
 void ParquetLayout::set_strings(ParquetStrings strings) {
@@ -255,7 +318,7 @@ void ParquetLayout::set_strings(ParquetStrings strings) {
 
 void ParquetLayout::set_offsets() {
   if (groups() == 0) return;
-  if (string_columns_ == 0) {
+  if (string_columns_ == 0 && !boxes_) {
     whole_group_ = group_bytes(0);
     last_group_ = group_bytes(groups() - 1);
     return;
@@ -285,7 +348,7 @@ std::uint64_t ParquetLayout::group_bytes(std::uint64_t group) const {
 }
 
 std::uint64_t ParquetLayout::column_bytes(const ParquetColumn& column, std::uint64_t group) const {
-  return dictionary_bytes(column) + page_header(column, group).size() + page_bytes(column, group);
+  return dictionary_bytes(column, group) + page_header(column, group).size() + page_bytes(column, group);
 }
 
 std::uint64_t ParquetLayout::group_offset(std::uint64_t group) const {

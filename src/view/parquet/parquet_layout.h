@@ -40,19 +40,26 @@ class ParquetLayout {
   const ParquetStrings& strings() const { return strings_; }
   std::uint64_t rows() const { return rows_; }
   std::uint64_t rows_per_group() const { return rows_per_group_; }
-  std::uint64_t groups() const { return divide_up(rows_, rows_per_group_); }
-  std::uint64_t rows_of(std::uint64_t group) const {
-    return std::min(rows_per_group_, rows_ - group * rows_per_group_);
+  std::uint64_t groups() const { return boxes_ ? boxes_->boxes() : divide_up(rows_, rows_per_group_); }
+  std::uint64_t first_row(std::uint64_t group) const {
+    return boxes_ ? first_rows_[static_cast<std::size_t>(group)] : group * rows_per_group_;
   }
+  std::uint64_t rows_of(std::uint64_t group) const {
+    return boxes_ ? first_row(group + 1) - first_row(group)
+                  : std::min(rows_per_group_, rows_ - group * rows_per_group_);
+  }
+  std::uint64_t group_of_row(std::uint64_t row) const;
+  bool in_boxes() const { return boxes_ != nullptr; }
   // An offset in bytes from the file's start; for the group after the last one, the footer's offset.
   std::uint64_t group_offset(std::uint64_t group) const;
   std::uint64_t group_at(std::uint64_t offset) const;
   std::uint64_t page_bytes(const ParquetColumn& column, std::uint64_t group) const;  // of values
   std::string page_header(const ParquetColumn& column, std::uint64_t group) const;
   ParquetGroup group(std::uint64_t index) const;
-  // The dictionary page before the page of indices; empty for other columns.
-  static std::string dictionary_header(const ParquetColumn& column);
-  static std::uint64_t dictionary_bytes(const ParquetColumn& column);  // with its header
+  // The dictionary page before the page of indices, with its header; empty for other columns.
+  std::string dictionary_page(const ParquetColumn& column, std::uint64_t group) const;
+  // The code of its first name.
+  std::uint64_t first_code(const ParquetColumn& column, std::uint64_t group) const;
   std::uint64_t all_dictionary_bytes() const { return dictionary_bytes_; }
   std::string footer() const;  // with its length and the magic
   // For a table without strings. The cost does not depend on the number of groups.
@@ -61,8 +68,17 @@ class ParquetLayout {
   std::uint64_t most_footer_bytes() const;
 
  private:
+  // The names of a dictionary page that a group has: all, or those of its box.
+  struct Names {
+    std::uint64_t first = 0, count = 0, bytes = 0;
+  };
+  Names names_of(const ParquetColumn& column, std::uint64_t group) const;
+  std::string dictionary_header(const ParquetColumn& column, std::uint64_t group) const;
+  std::uint64_t dictionary_bytes(const ParquetColumn& column, std::uint64_t group) const;  // with its header
+  void add_statistics(const ParquetColumn& column, std::uint64_t group, ParquetGroup::Column& out) const;
   std::uint64_t group_bytes(std::uint64_t group) const;
   std::uint64_t column_bytes(const ParquetColumn& column, std::uint64_t group) const;
+  Status set_boxes(RequestBudget& budget);
   void set_offsets();
   std::uint64_t most_schema_bytes() const;  // of the footer, groups apart
   std::uint64_t most_bytes_of_group() const;
@@ -72,8 +88,10 @@ class ParquetLayout {
   std::uint64_t dictionary_bytes_ = 0;  // of all columns
   std::uint64_t rows_ = 0, rows_per_group_ = 1;
   ParquetStrings strings_;
+  object::GridRowsPtr boxes_;              // of which each is a group; null: groups have equally many rows
+  std::vector<std::uint64_t> first_rows_;  // of each box, and behind the last
   std::uint64_t whole_group_ = 0, last_group_ = 0;  // bytes, if all groups but the last have one size
-  std::vector<std::uint64_t> offsets_;              // of groups, and of the footer, if there are strings
+  std::vector<std::uint64_t> offsets_;  // of groups, and of the footer, if there are strings or boxes
 };
 
 inline constexpr std::uint64_t kStepsPerFooterByte = 8;  // of a request's budget

@@ -68,6 +68,12 @@ void write_row_group(ThriftWriter& out, const std::vector<ParquetColumn>& column
     out.i64(7, static_cast<std::int64_t>(bytes));
     out.i64(9, static_cast<std::int64_t>(offset + names));
     if (names > 0) out.i64(11, static_cast<std::int64_t>(offset));
+    if (!group.columns[i].least.empty()) {
+      out.begin(12);  // Statistics
+      out.text(5, group.columns[i].most);
+      out.text(6, group.columns[i].least);
+      out.end();
+    }
     out.end();
     out.end();
     offset += bytes;
@@ -95,8 +101,15 @@ std::string parquet_page_header(std::int32_t type, std::uint64_t page_bytes, std
   return out;
 }
 
-void end_parquet_footer(ThriftWriter& thrift, std::string& out) {
+void end_parquet_footer(ThriftWriter& thrift, std::size_t ordered, std::string& out) {
   thrift.text(6, "h5mount");
+  if (ordered > 0) thrift.list_of_structs(7, ordered);
+  for (std::size_t i = 0; i < ordered; ++i) {
+    thrift.begin();   // ColumnOrder, a union
+    thrift.begin(1);  // TypeDefinedOrder
+    thrift.end();
+    thrift.end();
+  }
   thrift.end();
   append_le(out.size(), 4, out);
   out += kParquetMagic;

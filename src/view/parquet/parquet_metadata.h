@@ -17,8 +17,9 @@ struct ParquetGroup {
   std::uint64_t rows = 0;
   std::uint64_t offset = 0;  // bytes, from the file's start
   struct Column {
-    std::uint64_t names = 0;  // bytes of its dictionary page, with the header
-    std::uint64_t page = 0;   // of its data page
+    std::uint64_t names = 0;            // bytes of its dictionary page, with the header
+    std::uint64_t page = 0;             // of its data page
+    std::string least = {}, most = {};  // of its values, as in a page; empty: not known
   };
   std::vector<Column> columns;
 };
@@ -28,7 +29,8 @@ struct ParquetGroup {
 void write_schema(ThriftWriter& thrift, const std::vector<ParquetColumn>& columns);
 void write_row_group(ThriftWriter& thrift, const std::vector<ParquetColumn>& columns,
                      const ParquetGroup& group);
-void end_parquet_footer(ThriftWriter& thrift, std::string& out);
+// `ordered`: the number of columns if row groups have statistics, else 0.
+void end_parquet_footer(ThriftWriter& thrift, std::size_t ordered, std::string& out);
 
 // The header of a page. `type`, `encoding`: parquet.thrift `PageType`, `Encoding`.
 std::string parquet_page_header(std::int32_t type, std::uint64_t page_bytes, std::uint64_t values,

@@ -154,7 +154,7 @@ Status ParquetRows::finish() {
   thrift.i64(3, static_cast<std::int64_t>(state.all_rows));
   thrift.list_of_structs(4, state.group_count);
   footer += state.groups;
-  end_parquet_footer(thrift, footer);
+  end_parquet_footer(thrift, 0, footer);
   return state.put(footer);
 }
 

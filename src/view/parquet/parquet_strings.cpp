@@ -61,8 +61,7 @@ class Pass {
   void measure(std::uint64_t group) {
     if (first_error()) return;
     std::vector<std::byte> rows(static_cast<std::size_t>(layout_.rows_of(group) * table_.row_bytes));
-    Status read =
-        source_.reader->read_into(group * layout_.rows_per_group() * table_.row_bytes, rows, budget_);
+    Status read = source_.reader->read_into(layout_.first_row(group) * table_.row_bytes, rows, budget_);
     std::uint64_t group_bytes = 0;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       std::uint64_t& bytes = found_.page_bytes[static_cast<std::size_t>(group) * columns_.size() + i];
@@ -169,8 +168,8 @@ Result<ParquetLayout> measure_parquet_strings(const ViewInput& source, const Tab
     return fail({ErrorCode::TooLarge, "too many values to be shown as a table"});
   for (;;) {
     Pass pass(source, table, layout, budget);
-    if (before != nullptr && before->rows_per_group() == layout.rows_per_group() &&
-        same_columns(*before, layout))
+    if (before != nullptr && !layout.in_boxes() && !before->in_boxes() &&
+        before->rows_per_group() == layout.rows_per_group() && same_columns(*before, layout))
       pass.take_over(before->strings(), same_groups(layout, *before, table, stale));
     auto strings = pass.run();
     if (strings) {

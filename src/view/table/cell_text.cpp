@@ -191,7 +191,9 @@ Cell::Cell(const Column& column)
       categories_(column.categories),
       offset_(column.offset),
       mask_(column.mask),
-      kind_(categories_ ? Kind::Category : kind_of(*column.type)),
+      kind_(!categories_        ? kind_of(*column.type)
+            : categories_->list ? Kind::List
+                                : Kind::Category),
       number_(categories_ ? nullptr : number_of(*column.type)) {}
 
 Result<bool> Cell::append_plain(const std::byte* row, const text::ValueContext& context,
@@ -207,6 +209,10 @@ Result<bool> Cell::append_plain(const std::byte* row, const text::ValueContext& 
   }
   if (kind_ == Kind::Complex) {
     H5_TRY(append_complex(*type_, element(row), context, out));
+    return true;
+  }
+  if (kind_ == Kind::List) {
+    H5_TRY(append_list(row, context, out));
     return true;
   }
   if (kind_ == Kind::Category) {
@@ -244,6 +250,7 @@ Status Cell::append_present(const std::byte* row, const text::ValueContext& cont
     text::append_json_string(text::fixed_string(*type_, element(row)), out);
     return {};
   }
+  if (kind_ == Kind::List) return append_list(row, context, out);
   if (kind_ == Kind::Category) {
     H5_ASSIGN(const auto place, category_of(*type_, row + offset_, *categories_));
     append_category(*categories_, place, out);
@@ -263,6 +270,12 @@ Status Cell::append_present(const std::byte* row, const text::ValueContext& cont
   H5_TRY(text::append_json(part_type(*type_), imaginary_part(*type_, element(row)), context, imaginary));
   out.append("[").append(strict_json(text)).append(",").append(strict_json(imaginary)).append("]");
   return {};
+}
+
+Status Cell::append_list(const std::byte* row, const text::ValueContext& context, std::string& out) const {
+  const std::byte* const at = row + offset_;
+  return categories_->list(load_le<std::uint64_t>(at), load_le<std::uint64_t>(at + sizeof(std::uint64_t)),
+                           context.budget, out);
 }
 
 std::size_t Cell::category_width() const {
@@ -297,6 +310,7 @@ std::optional<std::size_t> Cell::present_width() const {
       if (const auto part = float_width(part_type(*type_))) return 2 * *part + 3;
       return std::nullopt;
     case Kind::Text:
+    case Kind::List:
       return std::nullopt;
     case Kind::Json:
       break;

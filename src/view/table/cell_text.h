@@ -10,7 +10,7 @@ namespace h5mount::view {
 
 class Cell {
  public:
-  enum class Kind : std::uint8_t { Integer, Float, Complex, Text, Category, Json };
+  enum class Kind : std::uint8_t { Integer, Float, Complex, Text, Category, List, Json };
 
   explicit Cell(const Column& column);
 
@@ -51,6 +51,7 @@ class Cell {
   ByteSpan element(const std::byte* row) const { return {row + offset_, type_->size}; }
 
   Status append_present(const std::byte* row, const text::ValueContext& context, std::string& out) const;
+  Status append_list(const std::byte* row, const text::ValueContext& context, std::string& out) const;
   std::optional<std::size_t> present_width() const;
   std::size_t category_width() const;
 

@@ -19,6 +19,11 @@ inline constexpr std::size_t kMaxRowText = 32U << 20;
 // amount of text. Errors: TooLarge above `context.max_bytes`, LimitExceeded above kMaxRowText.
 Status within_bound(const std::string& out, const text::ValueContext& context);
 
+// Appends an element as a word of a line: a string is not quoted; characters that would break the line stay
+// escaped.
+Status append_word(const format::Datatype& type, ByteSpan element, const text::ValueContext& context,
+                   std::string& out);
+
 class RowText {
  public:
   virtual ~RowText() = default;

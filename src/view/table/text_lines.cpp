@@ -26,6 +26,18 @@ void unquote(std::string& out, std::size_t begin) {
   out.resize(to);
 }
 
+}  // namespace
+
+Status append_word(const format::Datatype& type, ByteSpan element, const text::ValueContext& context,
+                   std::string& out) {
+  const std::size_t begin = out.size();
+  H5_TRY(text::append_json(type, element, context, out));
+  unquote(out, begin);
+  return {};
+}
+
+namespace {
+
 using AppendElement = Status (*)(const format::Datatype& type, ByteSpan element,
                                  const text::ValueContext& context, std::string& out);
 
@@ -34,14 +46,6 @@ Status append_whole_line(const format::Datatype& type, ByteSpan element, const t
                          std::string& out) {
   return type.variable_string ? text::append_string(type, element, context, out)
                               : text::append_json(type, element, context, out);
-}
-
-Status append_word(const format::Datatype& type, ByteSpan element, const text::ValueContext& context,
-                   std::string& out) {
-  const std::size_t begin = out.size();
-  H5_TRY(text::append_json(type, element, context, out));
-  unquote(out, begin);
-  return {};
 }
 
 class Lines final : public RowText {

@@ -2,31 +2,18 @@
 
 #include <algorithm>
 
-#include "../object_attributes.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/meaning/dimensions.h"
 
 namespace h5mount::view {
 
 namespace {
 
-constexpr std::string_view kWithoutValues = "This is a netCDF dimension but not a netCDF variable.";
-
-std::string string_of(const metadata::FileMetadata& file, const object::Object& object,
-                      std::string_view name) {
-  const auto attribute = attribute_of(file, object, name);
-  std::string out;
-  if (!attribute || attribute->type->cls != format::DatatypeClass::String ||
-      attribute->data.size() != attribute->type->size ||
-      !text::append_string(*attribute->type, attribute->data, {{}, Unbounded()}, out))
-    return {};
-  return out;
-}
-
 // The elements of an attribute of integers, at most one more than a dataset can have dimensions; empty if it
 // has another type.
 std::vector<std::uint32_t> integers_of(const metadata::FileMetadata& file, const object::Object& object,
                                        std::string_view name) {
-  const auto attribute = attribute_of(file, object, name);
+  const auto attribute = meaning::attribute_of(file, object, name);
   const format::Datatype* type = attribute ? attribute->type.get() : nullptr;
   std::vector<std::uint32_t> out;
   if (type == nullptr || type->cls != format::DatatypeClass::Integer || type->size != 4) return out;
@@ -61,28 +48,6 @@ std::optional<std::uint64_t> default_fill(const format::Datatype& type) {
 }
 
 }  // namespace
-
-DimensionRole dimension_role(const metadata::FileMetadata& file, const object::Object& dataset) {
-  DimensionRole out;
-  out.is_scale = string_of(file, dataset, "CLASS") == "DIMENSION_SCALE";
-  out.without_values = out.is_scale && string_of(file, dataset, "NAME").starts_with(kWithoutValues);
-  out.has_scales = attribute_of(file, dataset, "DIMENSION_LIST").has_value();
-  return out;
-}
-
-std::vector<std::uint64_t> dimension_scales(const text::ValueContext& values, const object::Object& object,
-                                            std::size_t rank, DimensionRole role) {
-  std::vector<std::uint64_t> out(rank);
-  if (role.is_scale && rank == 1) out[0] = object.address;
-  if (!role.has_scales || role.is_scale) return out;
-  const auto list = attribute_of(*values.file, object, "DIMENSION_LIST");
-  if (!list || list->type->cls != format::DatatypeClass::VariableLength || list->type->variable_string)
-    return out;
-  const std::size_t bytes = list->type->size;
-  for (std::size_t i = 0; i < rank && (i + 1) * bytes <= list->data.size(); ++i)
-    out[i] = first_reference(values, *list->type, list->data.subspan(i * bytes, bytes)).value_or(0);
-  return out;
-}
 
 std::optional<std::uint32_t> dimension_id(const metadata::FileMetadata& file, const object::Object& scale) {
   const std::vector<std::uint32_t> id = integers_of(file, scale, "_Netcdf4Dimid");
