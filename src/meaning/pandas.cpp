@@ -5,6 +5,7 @@
 #include <map>
 
 #include "conventions.h"
+#include "h5mount/base/limits.h"
 #include "numbers.h"
 #include "pandas_group.h"
 
@@ -101,6 +102,10 @@ class PandasTable {
     const bool several = found->type->cls == format::DatatypeClass::Array;
     const format::DatatypePtr& type = several ? found->type->base : found->type;
     const std::uint32_t count = found->type->size / type->size;
+    if (count > limits::kMaxTableColumns) {
+      group_.leave_out(cname, std::string(kTooManyColumns));
+      return {};
+    }
     H5_ASSIGN(const auto kind, of_table(cname, "kind"));
     H5_ASSIGN(const std::string dtype, group_.text(table_.object, cname + "_dtype"));
     H5_ASSIGN(const std::string meta, group_.text(table_.object, cname + "_meta"));

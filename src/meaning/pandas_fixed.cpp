@@ -186,6 +186,10 @@ class PandasFixed {
     H5_ASSIGN(const auto zone, group_.attribute(found->member.object, "tz"));
     const PandasGroup::Column first = column_of(*found, "");
     const std::uint64_t columns = found->no_rows && names ? names->size() : found->columns;
+    if (columns > limits::kMaxTableColumns) {
+      group_.leave_out(key, std::string(kTooManyColumns));
+      return {};
+    }
     for (std::uint64_t i = 0; i < columns; ++i) {
       PandasGroup::Column column = first;
       if (!found->no_rows) column.record.offset = i * found->member.dataset.element_size;

@@ -89,7 +89,7 @@ Status PandasGroup::add(Column column) {
   if (columns_.size() < limits::kMaxTableColumns)
     columns_.push_back(std::move(column));
   else if (columns_.size() == limits::kMaxTableColumns)
-    leave_out(std::move(column.record.name), "more columns than a table has");
+    leave_out(std::move(column.record.name), std::string(kTooManyColumns));
   return {};
 }
 

@@ -71,6 +71,9 @@ class PandasGroup {
   std::string notes_, zones_, durations_;
 };
 
+// Why columns are left out.
+inline constexpr std::string_view kTooManyColumns = "more columns than a table has";
+
 // The order of columns of which it is not known.
 inline constexpr std::size_t kLastColumn = ~std::size_t{0};
 

@@ -86,7 +86,7 @@ class RecordsDerivation final : public dataset::Derivation {
     const auto row = checked_mul(dataset.element_size, cells);
     if (dims.empty() || dims.size() > 2 || (row != layout_->row_bytes && !layout_->no_rows))
       return fail({ErrorCode::Stale, "a dataset of another type than its attributes are of"});
-    if (!type_ || type_->size == 0)
+    if (!type_ || type_->size == 0 || layout_->row_bytes > limits::kMaxTableRowBytes)
       return fail({ErrorCode::UnsupportedFeature, "rows without columns, or too large"});
     H5_ASSIGN(object::DatasetDescription out, described_as(dataset, type_, cells));
     out.space.dims.resize(1);

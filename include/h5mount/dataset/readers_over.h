@@ -74,6 +74,7 @@ class UnitsReader : public ReaderOver {
   // Makes whole units.
   virtual void make(ByteSpan stored, MutableByteSpan shown) const = 0;
   Status fill(std::uint64_t offset, MutableByteSpan out, ReadAccess access) const;
+  Status fill_some(std::uint64_t offset, MutableByteSpan out, ReadAccess access) const;
 
   const std::uint64_t stored_, shown_;
 };

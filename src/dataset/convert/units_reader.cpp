@@ -45,9 +45,23 @@ std::vector<ByteRange> UnitsReader::stale(std::span<const ByteRange> of_base) co
   return out;
 }
 
-// Makes the units that the range touches, even if those at its ends are needed only in part.
+// Some at a time, as a unit may be made of much more than is shown of it.
 Status UnitsReader::fill(std::uint64_t offset, MutableByteSpan out, ReadAccess access) const {
+  constexpr std::uint64_t kMostStored = 8U << 20;
   H5_TRY(check_inside(offset, out.size()));
+  const std::uint64_t at_once = std::max<std::uint64_t>(1, kMostStored / stored_);
+  while (!out.empty()) {
+    const std::uint64_t end = (offset / shown_ + at_once) * shown_;
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), end - offset));
+    H5_TRY(fill_some(offset, out.first(bytes), access));
+    offset += bytes;
+    out = out.subspan(bytes);
+  }
+  return {};
+}
+
+// Makes the units that the range touches, even if those at its ends are needed only in part.
+Status UnitsReader::fill_some(std::uint64_t offset, MutableByteSpan out, ReadAccess access) const {
   const std::uint64_t first = offset / shown_, end = (offset + out.size() - 1) / shown_ + 1;
   const auto count = static_cast<std::size_t>(end - first);
   std::vector<std::byte> stored(count * static_cast<std::size_t>(stored_));
