@@ -62,9 +62,8 @@ class RefsTest(MountTest):
         self.assertEqual(os.listdir(refs + "scalar"), ["0"])
         self.assertEqual(read(refs + "scalar/0"), read(mnt + "a/d"))
         self.assertEqual(os.listdir(refs + "none") + os.listdir(refs + "nothing"), [])
-        for (
-            name
-        ) in "dangling/0 dangling/2 scalar/1 scalar/00 in/refs/0,0 in/refs/0,1,0 in/refs/2,0,0 nothing/0".split():
+        absent = "dangling/0 dangling/2 scalar/1 scalar/00 in/refs/0,0 in/refs/0,1,0 in/refs/2,0,0 nothing/0"
+        for name in absent.split():
             self.assertEqual(error(os.readlink, refs + name), "No such file or directory", name)
         for name in (
             "in/refs/00,0,0",
