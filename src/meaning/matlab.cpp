@@ -5,6 +5,7 @@
 #include <numeric>
 #include <ranges>
 
+#include "booleans.h"
 #include "conventions.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/dataset/converted_dataset.h"
@@ -87,22 +88,6 @@ class MatlabCharacters final : public Elements {
 };
 
 // Bytes, of which all but zero are true.
-class MatlabLogicals final : public Elements {
- public:
-  void decode(ByteSpan stored, MutableByteSpan shown, std::byte*) const override {
-    std::ranges::transform(stored, shown.begin(), [](std::byte b) { return std::byte{b != std::byte{0}}; });
-  }
-};
-
-DatatypePtr boolean_type() {
-  auto out = std::make_shared<format::Datatype>();
-  out->cls = DatatypeClass::Enum;
-  out->size = 1;
-  out->base = dataset::integer_type(1, true, format::ByteOrder::Little);
-  out->enum_members = {{"FALSE", {std::byte{0}}}, {"TRUE", {std::byte{1}}}};
-  return out;
-}
-
 // MATLAB's complex numbers are compounds of `real` and `imag`; others call these `r` and `i`.
 DatatypePtr complex_type(const DatatypePtr& type) {
   if (type->cls != DatatypeClass::Compound || type->members.size() != 2) return type;
@@ -257,7 +242,7 @@ dataset::DerivationPtr array_of(const DatasetDescription& dataset, std::string_v
   if (cls == "logical" && plain && dataset.element_size == 1)
     return std::make_shared<const MatlabArray>(
         rank, dataset.type, false,
-        derive_elements(std::make_shared<const MatlabLogicals>(), boolean_type(), 1));
+        derive_elements(booleans_of_bytes(), boolean_type(), 1));
   const std::uint64_t length = rank == 0 ? 1 : dataset.space.dims[rank == 1 ? 0 : rank - 2];
   if (cls == "char" && plain && dataset.element_size <= 4 && length > 0 &&
       length <= kMostText / dataset.element_size) {

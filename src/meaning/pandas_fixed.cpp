@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 
+#include "booleans.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/dataset/converted_dataset.h"

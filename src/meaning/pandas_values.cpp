@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "booleans.h"
 #include "calendar.h"
 #include "h5mount/base/utf8.h"
 #include "h5mount/dataset/converted_dataset.h"
@@ -121,14 +122,6 @@ class Strings final : public Elements {
   PandasTexts texts_;
 };
 
-class Booleans final : public Elements {
- public:
-  void decode(ByteSpan stored, MutableByteSpan shown, std::byte* missing) const override {
-    for (std::size_t i = 0; i < stored.size(); ++i) shown[i] = std::byte{stored[i] != std::byte{0}};
-    if (missing != nullptr) std::memset(missing, 0, stored.size());
-  }
-};
-
 format::DatatypePtr timestamp_type() {
   auto out = std::make_shared<format::Datatype>();
   out->cls = format::DatatypeClass::Opaque;
@@ -144,22 +137,6 @@ std::optional<NumberType> number_or_time(const format::Datatype& type) {
 }
 
 }  // namespace
-
-format::DatatypePtr boolean_type() {
-  static const format::DatatypePtr kType = [] {
-    auto out = std::make_shared<format::Datatype>();
-    out->cls = format::DatatypeClass::Enum;
-    out->size = 1;
-    out->base = type_of(NumberKind::I8);
-    out->enum_members = {{"FALSE", {std::byte{0}}}, {"TRUE", {std::byte{1}}}};
-    return out;
-  }();
-  return kType;
-}
-
-ElementsPtr booleans_of_bytes() {
-  return std::make_shared<const Booleans>();
-}
 
 RecordColumn pandas_column(std::string name, std::uint64_t offset, const format::DatatypePtr& stored,
                            std::string_view dtype, const PandasTexts& texts, dataset::ShownAs form) {

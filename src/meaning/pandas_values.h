@@ -20,8 +20,4 @@ struct PandasTexts {
 RecordColumn pandas_column(std::string name, std::uint64_t offset, const format::DatatypePtr& stored,
                            std::string_view dtype, const PandasTexts& texts, dataset::ShownAs form);
 
-// Booleans, as text::is_boolean has them, and what makes them of bytes: true where they are not 0.
-format::DatatypePtr boolean_type();
-ElementsPtr booleans_of_bytes();
-
 }  // namespace h5mount::meaning

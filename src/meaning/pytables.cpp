@@ -1,6 +1,7 @@
 #include <array>
 #include <cstring>
 
+#include "booleans.h"
 #include "conventions.h"
 #include "h5mount/dataset/converted_dataset.h"
 #include "numbers.h"

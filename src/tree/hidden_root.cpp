@@ -31,7 +31,8 @@ constexpr std::array kOthers = {
     OtherEntry{"attributes", make_attributes_directory, "attributes/PATH@NAME",
                "an attribute of any size as text"},
     OtherEntry{"decoded", make_decoded_directory, "decoded/VIEW/PATH",
-               "the same views of what conventions say that the elements mean; raw/PATH for their bytes"},
+               "the same views of what conventions say that the elements mean; raw/PATH for their bytes, "
+               "mtx/PATH/ for sparse matrices"},
     OtherEntry{"external", make_external_entry, "external/FILE/", "the files that external links lead to"},
     OtherEntry{"fields", make_fields_directory, "fields/PATH/MEMBER",
                "a member of a compound dataset, packed; MEMBER.npy with a header",

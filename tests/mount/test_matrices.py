@@ -1,15 +1,14 @@
-"""/.h5/decoded/mtx: sparse matrices as Matrix Market files, held against what anndata, scipy and R's Matrix see."""
+"""/.h5/decoded/mtx: sparse matrices as Matrix Market files, held against anndata, scipy and R's Matrix."""
 import errno
 import json
 import os
 import random
 import shutil
-import threading
 
 import h5py
 import numpy as np
 
-from mounting import MountTest, direct, error, read, unmount
+from mounting import MountTest, direct, error, read
 from support.program import H5MOUNT, run, until
 
 try:
@@ -25,7 +24,7 @@ FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
 
 
 def entries_of(path):
-    """The header's field and shape and, of each line in order, row and column from 0 and the value's words."""
+    """The header's field and shape; of each line row and column from 0, and the value's words."""
     first, sizes, *lines = read(path).decode().split("\n")
     assert lines.pop() == "" and len(set(map(len, lines))) <= 1, path
     assert os.stat(path).st_size == len(read(path)), path
@@ -201,9 +200,8 @@ class MatricesTest(MountTest):
         data.write("a.h5ad")
         read_back = anndata.read_h5ad("a.h5ad")
         with h5py.File("a.h5ad", "a") as f:
-            f.copy("/", f.create_group("mod"), "rna")
+            f.copy("/", f.create_group("mod"), "rna")  # another root of AnnData
             f["linked"] = h5py.SoftLink("/layers/counts")
-            f["mod/rna/var/_index"]  # another root of AnnData: its own names
         mnt = self.mount("a.h5ad") + MTX
         matrices = {
             "X": read_back.X,

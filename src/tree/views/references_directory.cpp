@@ -140,9 +140,8 @@ class ReferencesDirectory : public PartsDirectory {
     H5_ASSIGN(std::optional<std::string> text, link_text(target, budget));
     if (!text) return fail(no_part());
     // A link whose target changes is another node.
-    return make_symlink_node(
-        {file().get(), key().kind, key().address, fmt::format("{}/{}/{}", key().name, shown, *text)}, file(),
-        *std::move(text));
+    NodeKey link{file().get(), key().kind, key().address, fmt::format("{}/{}/{}", key().name, shown, *text)};
+    return make_symlink_node(std::move(link), file(), *std::move(text));
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
