@@ -1,7 +1,7 @@
 // PyTables' Time64: seconds and microseconds in one number. Immutable; threads: any.
 #pragma once
 
-#include "elements.h"
+#include "../elements.h"
 
 namespace h5mount::meaning {
 
