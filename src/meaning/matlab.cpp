@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <limits>
 #include <numeric>
 #include <ranges>
 
@@ -10,7 +8,6 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/dataset/converted_dataset.h"
 #include "h5mount/dataset/permuted_dataset.h"
-#include "h5mount/text/json_writer.h"
 #include "texts.h"
 
 namespace h5mount::meaning {
