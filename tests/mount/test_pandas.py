@@ -331,7 +331,7 @@ class PandasTest(MountTest):
                 store.put("t/" + name, value, format="table")
                 store.put("f/" + name, value, format="fixed")
             store.put("t/categories", tables_only()["categories"], format="table")
-        for seed in range(24):
+        for seed in range(12):
             rng = random.Random(seed)
             shutil.copy("o.h5", "h.h5")
             with h5py.File("h.h5", "r+") as f:

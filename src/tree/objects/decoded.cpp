@@ -52,7 +52,12 @@ Result<std::optional<meaning::Map>> map_of_object(ServedFile& file, const Opened
 Result<std::optional<meaning::TableDecoding>> table_of_object(ServedFile& file, const OpenedObject& object,
                                                               dataset::ShownAs form, RequestBudget& budget) {
   if (object.object.kind != object::ObjectKind::Group) return std::nullopt;
-  return meaning::table_of_group({object.object, file.value_context(object.snapshot, budget), form});
+  const auto reader = [&](std::uint64_t address) -> Result<dataset::DatasetReaderPtr> {
+    H5_ASSIGN(const OpenedObjectPtr names, file.object(address, budget));
+    H5_ASSIGN(const DatasetDescriptionPtr described, known_description_of(file, *names));
+    return open_reader(file, *described, budget);
+  };
+  return meaning::table_of_group({object.object, file.value_context(object.snapshot, budget), form, reader});
 }
 
 Result<std::string> decoded_text_of(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
