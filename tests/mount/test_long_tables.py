@@ -187,7 +187,7 @@ class LongTables(MountTest):
         self.assertEqual(said["dimensions"], ["time", "lat", "lon"])
         self.assertEqual(said["unpacked"], "float64")
         said = json.loads(os.getxattr(mnt + ".h5/decoded/csv/@lat,side.csv", "user.hdf5.decoded"))
-        self.assertEqual(said, {"convention": "CF", "dimensions": ["lat", "side"]})
+        self.assertEqual(said["dimensions"], ["lat", "side"])
 
     def test_any_range_is_that_of_the_whole(self):
         with h5py.File("f.h5", "w") as f:
@@ -217,14 +217,14 @@ class LongTables(MountTest):
             f["good"] = np.arange(4)
             for name in ("short", "flat", "nothing", "good"):
                 f[name].attrs["CLASS"] = np.bytes_("DIMENSION_SCALE")
-            reference = h5py.special_dtype(vlen=h5py.Reference)
+            reference = h5py.vlen_dtype(h5py.ref_dtype)
             for i, scales in enumerate(
                 (["short", "good"], ["flat", "good"], ["nothing", "good"], ["v3", "good"])
             ):
                 v = f.create_dataset("v%d" % i, data=np.arange(12).reshape(3, 4))
                 row = np.empty(2, reference)
                 for k, scale in enumerate(scales):
-                    row[k] = np.array([f[scale].ref], h5py.Reference)
+                    row[k] = np.array([f[scale].ref], h5py.ref_dtype)
                 v.attrs.create("DIMENSION_LIST", row, dtype=reference)
         mnt = self.mount("f.h5")
         header, rows = self.table(mnt + ".h5/decoded/csv/v0.csv")
@@ -234,7 +234,8 @@ class LongTables(MountTest):
             header, rows = self.table(mnt + ".h5/decoded/csv/%s.csv" % name)
             self.assertEqual(header, [column, "good", name])
             self.assertEqual([row[0] for row in rows], [0.0] * 4 + [1.0] * 4 + [2.0] * 4)
-        self.assertEqual(len(os.listdir(mnt + ".h5/decoded/parquet")), 8)
+        grids = [name for name in os.listdir(mnt + ".h5/decoded/parquet") if name.startswith("@")]
+        self.assertEqual(sorted(grids), ["@dim_0,good.parquet", "@short,good.parquet"])
 
     def test_a_grid_grows(self):
         with h5py.File("g.h5", "w", libver="latest") as f:
@@ -256,7 +257,7 @@ class LongTables(MountTest):
                 _, rows = self.table(mnt + ".h5/decoded/csv/v.csv")
                 self.assertEqual(rows, [[i // 3, i % 3 * 0.5, i] for i in range(3 * steps)])
                 _, rows = read_table(mnt + ".h5/decoded/parquet/v.parquet")
-                self.assertEqual(sorted(rows), [(i // 3, i % 3 * 0.5, i) for i in range(3 * steps)])
+                self.assertEqual(sorted(map(tuple, rows)), [(i // 3, i % 3 * 0.5, i) for i in range(3 * steps)])
 
     def until_rows(self, path, rows):
         from support.program import until
@@ -306,7 +307,7 @@ class TablesOfGroups(MountTest):
             t["start"] = [0.5, 1.5, 2.5]
             t["spikes"] = np.arange(5) / 2
             t["spikes_index"] = np.array(ends, "u1")
-            t["object"] = np.array([f["target"].ref] * 3, h5py.Reference)
+            t.create_dataset("object", data=[f["target"].ref] * 3, dtype=h5py.ref_dtype)
 
     def test_dynamic_tables_of_nwb(self):
         self.write_nwb("n.nwb")
