@@ -90,6 +90,10 @@ MAY_USE_FOLDERS = {
         "mend": ["find"],
         "chunks": ["mend", "find"],
     },
+    "meaning": {
+        "maps": [""],
+        "pandas": [""],
+    },
     "view": {
         "table": [""],
         "parquet": ["", "table"],

@@ -206,6 +206,11 @@ class EntriesReader final : public DatasetReader {
   mutable OnceValue<std::shared_ptr<const Pointers>> pointers_;
 };
 
+// Half floats are shown as singles, which have the same values.
+bool is_half(const format::Datatype& type) {
+  return type.cls == format::DatatypeClass::Float && type.size == 2;
+}
+
 Error invalid(std::string_view field, const object::DatasetDescription& dataset) {
   return {ErrorCode::InvalidValue, kMatrix, field, dataset.address};
 }
@@ -232,7 +237,9 @@ Result<object::DatasetDescription> describe_entries(
   auto type = std::make_shared<format::Datatype>();
   type->cls = format::DatatypeClass::Compound;
   const auto index = integer_type(8, false, format::ByteOrder::Little);
-  const auto value = of.size() == 1 ? float_type(8, format::ByteOrder::Little) : of[0]->type;
+  const auto value = of.size() == 1          ? float_type(8, format::ByteOrder::Little)
+                     : is_half(*of[0]->type) ? float_type(4, format::ByteOrder::Little)
+                                             : of[0]->type;
   type->members = {{"row", EntryPlaces::kRow, index},
                    {"column", EntryPlaces::kColumn, index},
                    {"value", EntryPlaces::kValue, value}};
@@ -250,9 +257,13 @@ Result<object::DatasetDescription> describe_entries(
   return out;
 }
 
-DatasetReaderPtr open_entries(object::DatasetDescription described, bool by_rows,
-                              std::shared_ptr<const cache::BlockCache> cache,
-                              std::vector<DatasetReaderPtr> of) {
+Result<DatasetReaderPtr> open_entries(object::DatasetDescription described, bool by_rows,
+                                      std::shared_ptr<const cache::BlockCache> cache,
+                                      std::vector<DatasetReaderPtr> of) {
+  const format::DatatypePtr& shown = described.type->members.back().type;
+  if (const format::DatatypePtr& stored = of[0]->description().type; is_half(*stored)) {
+    H5_ASSIGN(of[0], open_converted(of[0], {shown, stored, shown}));
+  }
   return std::make_shared<EntriesReader>(std::move(described), by_rows, std::move(cache), std::move(of));
 }
 

@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <limits>
 #include <numeric>
 #include <ranges>
 
@@ -10,7 +8,6 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/dataset/converted_dataset.h"
 #include "h5mount/dataset/permuted_dataset.h"
-#include "h5mount/text/json_writer.h"
 #include "texts.h"
 
 namespace h5mount::meaning {
@@ -240,9 +237,8 @@ dataset::DerivationPtr array_of(const DatasetDescription& dataset, std::string_v
   const auto type = number_type(*dataset.type);
   const bool plain = type && is_integer(type->kind) && !type->big_endian;
   if (cls == "logical" && plain && dataset.element_size == 1)
-    return std::make_shared<const MatlabArray>(
-        rank, dataset.type, false,
-        derive_elements(booleans_of_bytes(), boolean_type(), 1));
+    return std::make_shared<const MatlabArray>(rank, dataset.type, false,
+                                               derive_elements(booleans_of_bytes(), boolean_type(), 1));
   const std::uint64_t length = rank == 0 ? 1 : dataset.space.dims[rank == 1 ? 0 : rank - 2];
   if (cls == "char" && plain && dataset.element_size <= 4 && length > 0 &&
       length <= kMostText / dataset.element_size) {

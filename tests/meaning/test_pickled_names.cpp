@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "../../src/meaning/pickled_names.h"
+#include "../../src/meaning/pandas/pickled_names.h"
 
 namespace h5mount::test {
 namespace {

@@ -1,5 +1,5 @@
 """/.h5/decoded: variables with coordinates as tables with a row for each element, held against xarray's
-to_dataframe, and the tables of groups that conventions name: AnnData's dataframes and NWB's dynamic tables."""
+to_dataframe, and the tables of groups that conventions name (AnnData, NWB)."""
 import csv
 import io
 import json

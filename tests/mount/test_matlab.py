@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 
 from mounting import MountTest, read
+from support.program import H5MOUNT, run, until
 
 try:
     import hdf5storage
@@ -442,6 +443,33 @@ class MatlabTest(MountTest):
         for name in ("full", "huge", "class"):
             self.assertEqual(read(top + name), read(mnt + ".h5/text/" + name), name)
         self.assertEqual(read(top + "float_text"), b"0.0 1.0 2.0\n")
+
+    def test_a_file_that_grows(self):
+        with h5py.File("g.h5", "w", libver="latest") as f:
+            d = f.create_dataset("d", data=np.zeros((2, 3)), chunks=(2, 2), maxshape=(None, None))
+            t = f.create_dataset("t", data=np.full((2, 1), 97, "u2"), chunks=(4, 1), maxshape=(None, None))
+            set_class(d, "double")
+            set_class(t, "char")
+            f.swmr_mode = True
+            top = self.mount("g.h5") + ".h5/decoded/"
+            self.assertEqual(read(top + "text/t"), b"aa\n")
+            for rows, columns in ((3, 4), (5, 4), (70, 300)):
+                values = np.arange(rows * columns, dtype="f8").reshape(rows, columns)
+                d.resize((columns, rows))
+                d[:] = values.T
+                t.resize((2, rows))
+                t[:] = 98
+                f.flush()
+                until(lambda: read(top + "raw/d") == values.tobytes(), "the values of %d" % rows)
+                until(lambda: read(top + "slice/d/1") == values[1].tobytes(), "a row of %d" % rows)
+                until(lambda: read(top + "text/t") == b"bb\n" * rows, "the texts of %d" % rows)
+
+    def test_without_a_mount(self):
+        with matlab_file("w.mat") as f:
+            put_cell(f, "C", [put(f.create_group("#refs#"), "b", ["text"], "char")], (1, 1))
+        self.assertEqual(run(H5MOUNT, "--cat", "w.mat", "/.h5/decoded/text/C/1,1").stdout, "text\n")
+        told = json.loads(run(H5MOUNT, "--stat", "w.mat", "/C").stdout)["xattrs"]["user.hdf5.decoded"]
+        self.assertEqual(json.loads(told), {"convention": "MATLAB", "class": "cell"})
 
     def test_indices_of_pytables_are_left_out(self):
         try:

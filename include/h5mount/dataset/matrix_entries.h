@@ -27,18 +27,20 @@ struct EntryPlaces {
 };
 
 // `of`: values, indices and pointers, or pointers alone for a matrix without entries. There are as many
-// entries as values and indices. `address`: of the object that is the matrix. Fails with InvalidValue if the
-// datasets are not of one dimension, or indices or pointers not integers of the usual formats, or if there is
-// not one pointer more than rows or columns; with TooLarge if the entries exceed the limit of all datasets.
+// entries as values and indices; half floats are described as singles. `address`: of the object that is the
+// matrix. Fails with InvalidValue if the datasets are not of one dimension, or indices or pointers not
+// integers of the usual formats, or if there is not one pointer more than rows or columns; with TooLarge if
+// the entries exceed the limit of all datasets.
 Result<object::DatasetDescription> describe_entries(
     std::uint64_t address, const MatrixShape& shape,
     std::span<const std::shared_ptr<const object::DatasetDescription>> of);
 
-// The reader of what `describe_entries` described. The first read looks at all pointers; those of a few rows
-// are held, charged to the cache. Entries from where pointers fall, or beyond the entries that there are, and
-// entries whose index lies outside the shape, fail with InvalidValue and OutOfRange.
-DatasetReaderPtr open_entries(object::DatasetDescription described, bool by_rows,
-                              std::shared_ptr<const cache::BlockCache> cache,
-                              std::vector<DatasetReaderPtr> of);
+// The reader of what `describe_entries` described. The first read looks at all pointers; some of them are
+// held, charged to the cache. Entries from where pointers fall, or beyond the entries that there are, and
+// entries whose index lies outside the shape, fail with InvalidValue and OutOfRange. Fails with
+// UnsupportedFeature if the values are half floats in another format than IEEE's.
+Result<DatasetReaderPtr> open_entries(object::DatasetDescription described, bool by_rows,
+                                      std::shared_ptr<const cache::BlockCache> cache,
+                                      std::vector<DatasetReaderPtr> of);
 
 }  // namespace h5mount::dataset

@@ -14,7 +14,7 @@ object::DatasetDescription describe_permuted(const object::DatasetDescription& d
                                              std::span<const std::size_t> axes);
 
 // The elements in that order. `shown` describes them: `describe_permuted`, or another view of the same bytes.
-// A reader that moves forward is served from blocks of up to 16 MiB, each made by one pass over the storage
+// A reader that moves forward is served from blocks of up to 8 MiB, each made by one pass over the storage
 // of its elements; all readers of the process together keep 64 MiB of them.
 DatasetReaderPtr open_permuted(DatasetReaderPtr dataset, std::span<const std::size_t> axes,
                                object::DatasetDescription shown);

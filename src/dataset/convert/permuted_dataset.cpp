@@ -11,7 +11,7 @@ namespace h5mount::dataset {
 
 namespace {
 
-constexpr std::uint64_t kBandBytes = 16U << 20, kGatherBytes = 1U << 20;
+constexpr std::uint64_t kBandBytes = 8U << 20, kGatherBytes = 1U << 20;
 constexpr std::size_t kKeptBytes = 64U << 20;
 constexpr std::uint64_t kStepsPerBox = 1000;  // a reader is made for each
 

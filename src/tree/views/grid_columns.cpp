@@ -7,6 +7,7 @@
 
 #include "../objects/decoded.h"
 #include "categories.h"
+#include "group_members.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/text/strict_json.h"
 #include "h5mount/view/netcdf.h"
@@ -24,7 +25,7 @@ struct Axis {
 };
 
 // A variable of a grid.
-struct Variable {
+struct GridVariable {
   std::vector<Axis> axes;
   GroupColumn column;
   std::string decoded;
@@ -57,8 +58,8 @@ Result<Axis> axis_of(ServedFile& file, std::uint64_t scale, std::uint64_t length
 }
 
 // nullopt: the object is no variable, or none of its dimensions has a coordinate.
-Result<std::optional<Variable>> variable_of(ServedFile& file, const OpenedObject& object,
-                                            const TableForm& form, RequestBudget& budget) {
+Result<std::optional<GridVariable>> grid_variable_of(ServedFile& file, const OpenedObject& object,
+                                                     const TableForm& form, RequestBudget& budget) {
   if (object.object.kind != object::ObjectKind::Dataset) return std::nullopt;
   const auto dataset = known_description_of(file, object);
   if (!dataset || (*dataset)->space.rank() == 0 || (*dataset)->image_bytes == 0) return std::nullopt;
@@ -67,7 +68,7 @@ Result<std::optional<Variable>> variable_of(ServedFile& file, const OpenedObject
   const format::Dataspace& space = (*dataset)->space;
   const auto scales =
       view::dimension_scales(file.value_context(object.snapshot, budget), object.object, space.rank(), role);
-  Variable out;
+  GridVariable out;
   H5_ASSIGN(auto decoding, decoding_of_object(file, object, budget));
   std::size_t rank = space.rank();
   if (decoding && decoding->changes_shape) {
@@ -100,7 +101,7 @@ std::string names_of(const std::vector<Axis>& axes) {
 
 struct Grid {
   std::string names;  // of its dimensions; unique in the group
-  std::vector<Variable> variables;
+  std::vector<GridVariable> variables;
 };
 
 Result<std::vector<Grid>> grids_in(ServedFile& file, const OpenedObject& group, const TableForm& form,
@@ -110,7 +111,7 @@ Result<std::vector<Grid>> grids_in(ServedFile& file, const OpenedObject& group, 
   H5_ASSIGN(const bool all,
             for_each_member(file, group, budget, [&](std::string name, const auto& object) -> Status {
               if (!object) return budget.check();
-              H5_ASSIGN(auto variable, variable_of(file, **object, form, budget));
+              H5_ASSIGN(auto variable, grid_variable_of(file, **object, form, budget));
               if (!variable) return {};
               variable->column.name = std::move(name);
               std::string names = names_of(variable->axes);
@@ -167,7 +168,7 @@ Result<GroupColumn> column_of(ServedFile& file, const Axis& axis, std::size_t nu
 }
 
 // The first variable's text, which says what was applied to it, and the dimensions.
-std::string decoded_text(const std::vector<Variable>& variables) {
+std::string decoded_text(const std::vector<GridVariable>& variables) {
   std::string out = variables.size() == 1 ? variables[0].decoded : "";
   if (out.empty()) out = R"({"convention":"CF"})";
   out.back() = ',';
@@ -179,7 +180,7 @@ std::string decoded_text(const std::vector<Variable>& variables) {
   return out + "]}";
 }
 
-Result<FoundColumns> columns_of(ServedFile& file, std::vector<Variable> variables, const TableForm& form,
+Result<FoundColumns> columns_of(ServedFile& file, std::vector<GridVariable> variables, const TableForm& form,
                                 RequestBudget& budget) {
   FoundColumns out;
   const std::vector<Axis>& axes = variables[0].axes;
@@ -189,14 +190,14 @@ Result<FoundColumns> columns_of(ServedFile& file, std::vector<Variable> variable
     out.columns.push_back(std::move(column));
   }
   out.decoded = decoded_text(variables);
-  for (Variable& variable : variables) out.columns.push_back(std::move(variable.column));
+  for (GridVariable& variable : variables) out.columns.push_back(std::move(variable.column));
   return out;
 }
 
 }  // namespace
 
 Result<bool> is_grid(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
-  H5_ASSIGN(const auto variable, variable_of(file, object, {.decoded = true}, budget));
+  H5_ASSIGN(const auto variable, grid_variable_of(file, object, {.decoded = true}, budget));
   return variable.has_value();
 }
 
@@ -221,10 +222,10 @@ Status find_grid_columns(ServedFile& file, const OpenedObject& object, const Tab
     if (grid != grids.end()) found = std::move(grid->found);
     return {};
   }
-  H5_ASSIGN(auto variable, variable_of(file, object, form, budget));
+  H5_ASSIGN(auto variable, grid_variable_of(file, object, form, budget));
   if (!variable) return {};
   variable->column.name = own_name_of(file, object.object.address);
-  std::vector<Variable> variables;
+  std::vector<GridVariable> variables;
   variables.push_back(*std::move(variable));
   H5_ASSIGN(found, columns_of(file, std::move(variables), form, budget));
   return {};

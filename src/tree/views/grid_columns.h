@@ -3,7 +3,7 @@
 // Variables of a group with the same dimensions are columns of one table. Threads: any.
 #pragma once
 
-#include "table_columns.h"
+#include "group_column.h"
 
 namespace h5mount::tree {
 

@@ -7,6 +7,7 @@
 #include "categories.h"
 #include "h5mount/base/log_notes.h"
 #include "shown_columns.h"
+#include "table_columns.h"
 
 namespace h5mount::tree {
 

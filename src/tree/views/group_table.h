@@ -5,7 +5,7 @@
 #include "../core/states.h"
 #include "../objects/followed_dataset.h"
 #include "../objects/metadata_lines.h"
-#include "table_columns.h"
+#include "group_column.h"
 
 namespace h5mount::tree {
 

@@ -111,8 +111,8 @@ class CombinedData : public FollowedData {
 
   virtual Result<object::DatasetDescription> describe(std::span<const DatasetDescriptionPtr> of,
                                                       RequestBudget& budget) const = 0;
-  virtual DatasetReaderPtr combine(object::DatasetDescription described,
-                                   std::vector<DatasetReaderPtr> readers) const = 0;
+  virtual Result<DatasetReaderPtr> combine(object::DatasetDescription described,
+                                           std::vector<DatasetReaderPtr> readers) const = 0;
 
   Result<States::ValuePtr> make(const States::State& state, RequestBudget& budget) const {
     auto made = std::make_shared<Combined>();
@@ -135,7 +135,7 @@ class CombinedData : public FollowedData {
     if (before != nullptr) made->stale = before->stale;
     if (!same && state.number > 1) made->stale.add(made->number, {{dataset::kWholeImage}});
     H5_ASSIGN(auto combined, describe(described, budget));
-    made->reader = combine(std::move(combined), std::move(readers));
+    H5_ASSIGN(made->reader, combine(std::move(combined), std::move(readers)));
     return made;
   }
 
@@ -162,8 +162,8 @@ class EntriesData final : public CombinedData {
     return dataset::describe_entries(address(), {matrix->shape.rows, matrix->shape.columns, by_rows_}, of);
   }
 
-  DatasetReaderPtr combine(object::DatasetDescription described,
-                           std::vector<DatasetReaderPtr> readers) const override {
+  Result<DatasetReaderPtr> combine(object::DatasetDescription described,
+                                   std::vector<DatasetReaderPtr> readers) const override {
     return dataset::open_entries(std::move(described), by_rows_, context().environment.cache,
                                  std::move(readers));
   }
@@ -187,8 +187,8 @@ class NamesData final : public CombinedData {
     return dataset::describe_joined(address(), members);
   }
 
-  DatasetReaderPtr combine(object::DatasetDescription described,
-                           std::vector<DatasetReaderPtr> readers) const override {
+  Result<DatasetReaderPtr> combine(object::DatasetDescription described,
+                                   std::vector<DatasetReaderPtr> readers) const override {
     return dataset::open_joined(std::move(described), std::move(readers));
   }
 };

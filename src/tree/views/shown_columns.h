@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "table_columns.h"
+#include "group_column.h"
 
 namespace h5mount::tree {
 

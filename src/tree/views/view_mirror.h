@@ -2,8 +2,8 @@
 #pragma once
 
 #include "../core/followed_bytes.h"
+#include "group_column.h"
 #include "mirror.h"
-#include "table_columns.h"
 
 namespace h5mount::tree {
 

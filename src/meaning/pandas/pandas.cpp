@@ -4,9 +4,9 @@
 
 #include <map>
 
-#include "conventions.h"
+#include "../conventions.h"
+#include "../numbers.h"
 #include "h5mount/base/limits.h"
-#include "numbers.h"
 #include "pandas_group.h"
 
 namespace h5mount::meaning {

@@ -1,10 +1,10 @@
 #include <array>
 #include <cstring>
 
-#include "booleans.h"
-#include "conventions.h"
+#include "../booleans.h"
+#include "../conventions.h"
+#include "../numbers.h"
 #include "h5mount/dataset/converted_dataset.h"
-#include "numbers.h"
 #include "pandas_values.h"
 
 namespace h5mount::meaning {

@@ -8,11 +8,11 @@
 #include <cstring>
 #include <limits>
 
-#include "booleans.h"
-#include "calendar.h"
+#include "../booleans.h"
+#include "../calendar.h"
+#include "../texts.h"
 #include "h5mount/base/utf8.h"
 #include "h5mount/dataset/converted_dataset.h"
-#include "texts.h"
 
 namespace h5mount::meaning {
 

@@ -3,11 +3,11 @@
 #include <array>
 #include <map>
 
-#include "booleans.h"
+#include "../booleans.h"
+#include "../numbers.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/dataset/converted_dataset.h"
-#include "numbers.h"
 #include "pandas_group.h"
 
 namespace h5mount::meaning {

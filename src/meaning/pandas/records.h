@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "elements.h"
+#include "../elements.h"
 
 namespace h5mount::meaning {
 

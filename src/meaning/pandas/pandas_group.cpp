@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "../numbers.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/text.h"
 #include "h5mount/object/resolve_path.h"
-#include "numbers.h"
 
 namespace h5mount::meaning {
 
