@@ -75,6 +75,7 @@ def frames():
         "series_unnamed": pd.Series(np.arange(N)),
         "series_dates": pd.Series(dates, name="d"),
         "series_levels": pd.Series(range(N), index=levels, name="v"),
+        "index_bools": pd.DataFrame({"a": [1, 2]}, index=[True, False]),
         "one_row": pd.DataFrame({"a": [1], "b": [np.nan]}),
     }
 
@@ -102,6 +103,8 @@ def fixed_only():
     return {
         "no_rows": pd.DataFrame({"i": np.arange(2), "f": [0.5, 1], "b": [True, False]}).iloc[:0],
         "no_rows_levels": pd.Series([1], index=pd.MultiIndex.from_tuples([("a", 1)])).iloc[:0],
+        "no_rows_dates": pd.DataFrame({"d": pd.to_datetime(["2020"])}).iloc[:0],
+        "no_columns": pd.DataFrame({"b": [3, 4]}, index=[1, 2])[[]],
         "multi_zone": pd.DataFrame({c: pd.date_range("2020", periods=3, tz="Asia/Tokyo") for c in "ab"}),
     }
 

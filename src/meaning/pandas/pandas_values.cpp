@@ -13,7 +13,6 @@
 #include "../texts.h"
 #include "h5mount/base/utf8.h"
 #include "h5mount/dataset/converted_dataset.h"
-#include "pytables_times.h"
 
 namespace h5mount::meaning {
 
@@ -44,7 +43,7 @@ class NanosecondTexts final : public OfNumbers {
 
  private:
   bool write(const std::byte* value, MutableByteSpan to) const override {
-    constexpr std::int64_t kOfDay = 1000 * kMicrosecondsOfDay;
+    constexpr std::int64_t kOfSecond = 1'000'000'000, kOfDay = 1000 * kMicrosecondsOfDay;
     if (value == nullptr) {
       write_text("NaT", to);
       return false;
@@ -53,8 +52,22 @@ class NanosecondTexts final : public OfNumbers {
     const std::int64_t of_day = (number % kOfDay + kOfDay) % kOfDay;
     const std::int64_t day = number / kOfDay - (number % kOfDay < 0 ? 1 : 0);
     static const std::int64_t kEpoch = day_number(Calendar::Proleptic, {1970, 1, 1, 0});
-    const Moment moment = moment_of(Calendar::Proleptic, kEpoch + day, of_day / 1000);
-    write_text(fmt::format("{}{:03}", moment_text(moment, true), of_day % 1000), to);
+    const Moment moment = moment_of(Calendar::Proleptic, kEpoch + day, 0);
+    char text[] = "0000-00-00T00:00:00.000000000";
+    static_assert(sizeof text == kBytes + 1);
+    char* end = text + kBytes;
+    const auto put = [&end](std::int64_t value, unsigned digits) {
+      for (; digits > 0; --digits, value /= 10) *--end = static_cast<char>('0' + value % 10);
+      --end;  // what is between the numbers
+    };
+    put(of_day % kOfSecond, 9);
+    put(of_day / kOfSecond % 60, 2);
+    put(of_day / kOfSecond / 60 % 60, 2);
+    put(of_day / kOfSecond / 3600, 2);
+    put(moment.day, 2);
+    put(moment.month, 2);
+    put(moment.year, 4);
+    std::memcpy(to.data(), text, kBytes);
     return true;
   }
 };

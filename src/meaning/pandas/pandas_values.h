@@ -20,4 +20,8 @@ struct PandasTexts {
 RecordColumn pandas_column(std::string name, std::uint64_t offset, const format::DatatypePtr& stored,
                            std::string_view dtype, const PandasTexts& texts, dataset::ShownAs form);
 
+// Makes doubles, seconds, of PyTables' Time64: seconds in the upper half, microseconds in the lower one, with
+// the rounding of PyTables.
+ElementsPtr seconds_of_time64(bool big_endian);
+
 }  // namespace h5mount::meaning

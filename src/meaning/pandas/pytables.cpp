@@ -6,7 +6,6 @@
 #include "../numbers.h"
 #include "h5mount/dataset/converted_dataset.h"
 #include "pandas_values.h"
-#include "pytables_times.h"
 
 namespace h5mount::meaning {
 
@@ -14,7 +13,6 @@ namespace {
 
 using format::DatatypeClass;
 
-// Seconds in the upper half, microseconds in the lower one.
 class Time64 final : public Elements {
  public:
   explicit Time64(bool big_endian) : swap_(big_endian) {}
