@@ -257,7 +257,9 @@ class LongTables(MountTest):
                 _, rows = self.table(mnt + ".h5/decoded/csv/v.csv")
                 self.assertEqual(rows, [[i // 3, i % 3 * 0.5, i] for i in range(3 * steps)])
                 _, rows = read_table(mnt + ".h5/decoded/parquet/v.parquet")
-                self.assertEqual(sorted(map(tuple, rows)), [(i // 3, i % 3 * 0.5, i) for i in range(3 * steps)])
+                self.assertEqual(
+                    sorted(map(tuple, rows)), [(i // 3, i % 3 * 0.5, i) for i in range(3 * steps)]
+                )
 
     def until_rows(self, path, rows):
         from support.program import until

@@ -39,7 +39,7 @@ class DecodedMirror final : public ViewMirror {
     if (entry.part.empty()) return Mirror::encode(entry);
     std::string name = entry.link.value_or("");
     name.append(entry.part, 0, entry.part.size() - suffix().size());
-    return encode_name(name.empty() ? std::string(1, kGridMark) : name, suffix());
+    return encode_name(name.empty() && !entry.link ? std::string(1, kGridMark) : name, suffix());
   }
   std::vector<MirrorEntry> other_entries(std::string_view shown) const override {
     std::vector<MirrorEntry> out;

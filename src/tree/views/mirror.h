@@ -81,6 +81,17 @@ class Mirror {
   virtual Result<NodePtr> make_node(const GroupContents& group, const format::Link& link,
                                     const std::string& part, RequestBudget& budget) const = 0;
 };
+
+inline Error no_such_entry() {
+  return {ErrorCode::NotFound, "no such entry of the view"};
+}
+
+// A shown name without the suffix, if it has it.
+inline std::string_view without_suffix(std::string_view shown, std::string_view suffix) {
+  if (shown.ends_with(suffix)) shown.remove_suffix(suffix.size());
+  return shown;
+}
+
 using MirrorPtr = std::shared_ptr<const Mirror>;
 
 // The mirror's directory under /.h5.
