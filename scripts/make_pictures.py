@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the README's pictures: a terminal session, and what is faster by how much, each for light and dark
-pages.
+"""Makes the README's pictures: a terminal session, the same table as it is stored and decoded, and what is faster
+by how much, each for light and dark pages.
 
     make_pictures.py BUILD [DIRECTORY]         default: docs/pictures
     make_pictures.py --check BUILD             whether those that are there are what it would make
@@ -41,6 +41,12 @@ SESSION = [
     "awk -F, '$4 == \"SUSPECT\"' .h5/csv/observations.csv | wc -l",
     "cd && umount /mnt/weather",
 ]
+DECODED = [
+    "h5mount weather.h5 /mnt/weather && cd /mnt/weather/.h5",
+    "head -n 4 csv/observations.csv",
+    "head -n 4 decoded/csv/observations.csv",
+    "cd && umount /mnt/weather",
+]
 CHAR, LINE = 8.43, 19  # of the font, at 14 pixels
 
 # What a picture shows of the results: (row, beside) as the table has them, and how the picture names them.
@@ -57,8 +63,8 @@ SPEEDS = [
 ]
 
 
-def run_session(build):
-    """[(command, output)] of SESSION; None where nothing can be mounted."""
+def run_session(build, commands):
+    """[(command, output)]; None where nothing can be mounted."""
     program = os.path.join(os.path.abspath(build), "src", "cli", "h5mount")
     if not os.access("/dev/fuse", os.R_OK | os.W_OK) or shutil.which("getfattr") is None:
         return None
@@ -72,7 +78,7 @@ def run_session(build):
         environment = {"PATH": f"{home}/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": home}
         where = home
         try:
-            for command in SESSION:
+            for command in commands:
                 # The shell tells behind a NUL where it ended.
                 script = command.replace("/mnt/weather", place) + "; printf '\\0%s' \"$PWD\""
                 said = subprocess.run(
@@ -120,21 +126,24 @@ def picture(width, height, title, theme, font, parts):
     )
 
 
-def session_picture(session, theme):
-    lines = []
-    for command, said in session:
-        lines += [("$ ", command)] + [("", line) for line in said.splitlines()]
-    parts = []
-    for number, (prompt, text) in enumerate(lines):
-        y = 28 + LINE * number
-        if prompt:
-            parts.append(text_at(16, y, prompt, theme["dim"]))
-        parts.append(text_at(16 + CHAR * len(prompt), y, text, theme["command" if prompt else "text"]))
-    width = 32 + CHAR * max(len(prompt + text) for prompt, text in lines)
+def session_picture(sessions, title, theme):
+    """Of several sessions, side by side."""
+    parts, left, most = [], 16, 0
+    for session in sessions:
+        lines = []
+        for command, said in session:
+            lines += [("$ ", command)] + [("", line) for line in said.splitlines()]
+        for number, (prompt, text) in enumerate(lines):
+            y = 28 + LINE * number
+            if prompt:
+                parts.append(text_at(left, y, prompt, theme["dim"]))
+            parts.append(text_at(left + CHAR * len(prompt), y, text, theme["command" if prompt else "text"]))
+        left += CHAR * max(len(prompt + text) for prompt, text in lines) + 32
+        most = max(most, len(lines))
     return picture(
-        math.ceil(width),
-        24 + LINE * len(lines) + 4,
-        "A terminal session with h5mount",
+        math.ceil(left - 16),
+        24 + LINE * most + 4,
+        title,
         theme,
         "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
         parts,
@@ -200,14 +209,18 @@ def main():
     parser.add_argument("build")
     parser.add_argument("directory", nargs="?", default=os.path.join(ROOT, "docs", "pictures"))
     args = parser.parse_args()
-    session = run_session(args.build)
-    if session is None:
+    session, decoded = run_session(args.build, SESSION), run_session(args.build, DECODED)
+    if session is None or decoded is None:
         print("no /dev/fuse that may be used, or no getfattr")
         sys.exit(77)
     ratios, wrong = results(), []
     for name, theme in THEMES.items():
         for kind, made in (
-            ("session", session_picture(session, theme)),
+            ("session", session_picture([session], "A terminal session with h5mount", theme)),
+            (
+                "decoded",
+                session_picture([[one] for one in decoded[1:3]], "A table, stored and decoded", theme),
+            ),
             ("speed", speed_picture(ratios, theme)),
         ):
             place = os.path.join(args.directory, f"{kind}-{name}.svg")
