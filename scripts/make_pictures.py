@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the README's pictures: a terminal session, the same table as it is stored and decoded, and what is faster
-by how much, each for light and dark pages.
+"""Makes the README's pictures: a terminal session, a table as it is stored and decoded, and what is faster by
+how much, each for light and dark pages.
 
     make_pictures.py BUILD [DIRECTORY]         default: docs/pictures
     make_pictures.py --check BUILD             whether those that are there are what it would make

@@ -325,11 +325,16 @@ class TablesOfGroups(MountTest):
         )
         lines = read(mnt + ".h5/decoded/ndjson/trials.ndjson").splitlines()
         self.assertEqual(json.loads(lines[2])["spikes"], [1.0, 1.5, 2.0])
+        names, rows = read_table(mnt + ".h5/decoded/parquet/trials.parquet")
+        self.assertEqual(names, ["id", "start", "spikes", "note", "object"])
+        self.assertEqual([row[2] for row in rows], [[0.0, 0.5], [], [1.0, 1.5, 2.0]])
         left_out = os.getxattr(mnt + ".h5/decoded/csv/trials.csv", "user.hdf5.left_out")
         self.assertEqual(left_out, b"far (not there)")
 
     def test_lists_that_end_before_they_begin(self):
         self.write_nwb("n.nwb", ends=(4, 2, 200))
         mnt = self.mount("n.nwb")
-        self.assertEqual(error(read, mnt + ".h5/decoded/csv/trials.csv"), "Input/output error")
+        for view in ("csv", "parquet"):
+            path = "%s.h5/decoded/%s/trials.%s" % (mnt, view, view)
+            self.assertEqual(error(read, path), "Input/output error")
         self.assertEqual(read(mnt + ".h5/decoded/csv/target.csv"), read(mnt + ".h5/csv/target.csv"))

@@ -137,6 +137,12 @@ struct Categories {
   // and the one behind it. Appends the list as JSON.
   using AppendList = Status(std::uint64_t first, std::uint64_t end, RequestBudget& budget, std::string& out);
   std::function<AppendList> list = {};
+  // Where the elements are single numbers, their type and count, and what appends them as they are stored.
+  format::DatatypePtr element = {};
+  std::uint64_t elements = 0;
+  using ReadList = Status(std::uint64_t first, std::uint64_t end, RequestBudget& budget,
+                          std::vector<std::byte>& out);
+  std::function<ReadList> read = {};
   std::shared_ptr<const void> charge;  // of their memory
 
   std::uint64_t count() const { return type ? values.size() / type->size : ends.size(); }

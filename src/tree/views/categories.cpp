@@ -15,6 +15,12 @@ using format::DatatypeClass;
 
 constexpr std::uint64_t kBytesAtOnce = 1U << 20;  // of names, as stored
 
+// Of one of the usual formats.
+bool is_number(const format::Datatype& type) {
+  return (type.cls == DatatypeClass::Integer || type.cls == DatatypeClass::Float) &&
+         text::datatype_text(type).size() == 3 && type.size <= 8;
+}
+
 bool are_codes(const object::DatasetDescription& dataset) {
   return dataset.space.rank() == 1 && dataset.type->cls == DatatypeClass::Integer &&
          text::datatype_text(*dataset.type).size() == 3;  // 1, 2, 4 or 8 whole bytes
@@ -164,10 +170,8 @@ Result<object::CategoriesPtr> read_values(ServedFile& file, const dataset::Datas
 
 bool are_values(const object::DatasetDescription& dataset) {
   const format::Datatype& type = *dataset.type;
-  const bool number = type.cls == DatatypeClass::Integer || type.cls == DatatypeClass::Float;
   if (dataset.space.rank() != 1 || names_too_many(dataset)) return false;
-  return number ? text::datatype_text(type).size() == 3 && type.size <= 8
-                : type.cls == DatatypeClass::Opaque && type.size == 8;
+  return is_number(type) || (type.cls == DatatypeClass::Opaque && type.size == 8);
 }
 
 }  // namespace
@@ -177,6 +181,17 @@ object::CategoriesPtr lists_of(ServedFile& file, dataset::DatasetReaderPtr eleme
   out->known = true;
   out->strings = false;
   const auto values = file.value_environment(file.file()->reread());
+  const object::DatasetDescription& dataset = elements->description();
+  if (dataset.space.rank() == 1 && is_number(*dataset.type)) {
+    out->element = dataset.type;
+    out->elements = dataset.space.dims[0];
+    out->read = [elements](std::uint64_t first, std::uint64_t end, RequestBudget& budget,
+                           std::vector<std::byte>& to) -> Status {
+      const std::size_t bytes = elements->description().type->size, before = to.size();
+      to.resize(before + static_cast<std::size_t>(end - first) * bytes);
+      return elements->read_into(first * bytes, MutableByteSpan(to).subspan(before), budget);
+    };
+  }
   out->list = [elements, values](std::uint64_t first, std::uint64_t end, RequestBudget& budget,
                                  std::string& text) -> Status {
     const object::DatasetDescription& dataset = elements->description();

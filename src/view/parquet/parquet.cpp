@@ -17,11 +17,12 @@ using Conversion = ParquetColumn::Conversion;
 
 std::uint64_t value_bits(const ParquetColumn& column, const std::byte* at) {
   const format::Datatype& type = *column.type;
-  if (column.conversion == Conversion::HalfFloat)
+  const Conversion conversion = column.list ? column.element : column.conversion;
+  if (conversion == Conversion::HalfFloat)
     return std::bit_cast<std::uint32_t>(
         static_cast<float>(text::double_of(type, {at, type.size}).value_or(0)));
   const std::uint64_t value = text::stored_bits(type, at);
-  if (column.conversion != Conversion::SignExtend) return value;
+  if (conversion != Conversion::SignExtend) return value;
   const unsigned unused = 64 - 8 * type.size;
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
 }
@@ -111,6 +112,8 @@ class ParquetFile final : public TableFile {
       out += layout_.page_header(column, group);
       if (column.conversion == Conversion::Text)
         H5_TRY(append_parquet_strings(column, rows, row_bytes, {source().values, budget}, out));
+      else if (column.conversion == Conversion::List)
+        H5_TRY(append_parquet_lists(column, rows, row_bytes, budget, out));
       else if (column.conversion == Conversion::Index)
         H5_TRY(append_indices(column, layout_.first_code(column, group), rows, row_bytes, out));
       else if (column.conversion == Conversion::Bits)

@@ -30,12 +30,23 @@ struct ParquetColumn {
   std::uint32_t value_bytes = 0;               // in the file; 0 for strings and booleans
   std::uint64_t offset = 0;                    // bytes, within a row of the table
   format::DatatypePtr type = {};  // of the numbers or codes there; null for bytes, text and booleans
-  enum class Conversion : std::uint8_t { Bytes, SignExtend, ZeroExtend, HalfFloat, Bits, Text, Index };
+  enum class Conversion : std::uint8_t { Bytes, SignExtend, ZeroExtend, HalfFloat, Bits, Text, Index, List };
   Conversion conversion = Conversion::Bytes;
+  Conversion element = Conversion::Bytes;  // of the numbers of lists
+  // Whether the size of its pages depends on what is in them.
+  bool is_measured() const { return conversion == Conversion::Text || conversion == Conversion::List; }
   // JSON object, name to number; null except for enumerations. Columns of one type share it.
   std::shared_ptr<const std::string> enum_names = {};
   std::shared_ptr<const Cell> text = {};  // of strings, and of references, which are text
-  std::size_t string_index = 0;           // index among these columns
+  std::size_t string_index = 0;           // index among these columns, and lists
+  // Of lists, whose values are of this column's type; they have the bounds of the list in a row.
+  struct List {
+    object::CategoriesPtr source;
+    bool is_sound(std::uint64_t first, std::uint64_t end) const {
+      return first <= end && end <= source->elements;
+    }
+  };
+  std::optional<List> list = {};
   ParquetDictionaryPtr dictionary = {};   // of indices, which have `value_bytes`
   object::CategoriesPtr categories = {};  // of indices that are codes; else they are bytes
   std::optional<std::size_t> axis = {};   // the dimension of the grid that it is

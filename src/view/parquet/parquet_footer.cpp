@@ -72,18 +72,19 @@ ParquetGroup ParquetLayout::group(std::uint64_t index) const {
   for (const ParquetColumn& column : columns_) {
     out.columns.push_back(
         {dictionary_bytes(column, index), page_header(column, index).size() + page_bytes(column, index)});
+    if (column.list) out.columns.back().values = page_values(column, index);
     if (column.axis) add_statistics(column, index, out.columns.back());
   }
   return out;
 }
 
 std::string ParquetLayout::page_header(const ParquetColumn& column, std::uint64_t group) const {
-  return parquet_page_header(kDataPage, page_bytes(column, group), rows_of(group),
+  return parquet_page_header(kDataPage, page_bytes(column, group), page_values(column, group),
                              column.dictionary ? kRleDictionary : kPlain);
 }
 
 std::uint64_t ParquetLayout::most_schema_bytes() const {
-  constexpr std::uint64_t kHead = 128, kPerColumn = 64;
+  constexpr std::uint64_t kHead = 128, kPerColumn = 128;
   std::uint64_t bytes = kHead;
   for (const ParquetColumn& column : columns_) {
     bytes += kPerColumn + column.name.size();

@@ -70,6 +70,14 @@ void set_timestamp(ParquetColumn& column) {
   column.is_timestamp = true;
 }
 
+Status set_list(ParquetColumn& column, const object::CategoriesPtr& lists) {
+  H5_TRY(set_number(column, lists->element));
+  column.element = column.conversion;
+  column.conversion = Conversion::List;
+  column.list = ParquetColumn::List{lists};
+  return {};
+}
+
 // The names of a type's values, written once.
 class EnumNames {
  public:
@@ -185,6 +193,11 @@ Status add_column(const Column& source, const object::GridRows* boxes, EnumNames
   }
   const bool reference = type.cls == DatatypeClass::Reference;
   const bool list = source.categories && source.categories->list;
+  if (list && source.categories->element) {
+    H5_TRY(set_list(column, source.categories));
+    out.push_back(std::move(column));
+    return {};
+  }
   if (text::is_string(type) || reference || list) {
     column.physical = kByteArray;
     column.conversion = Conversion::Text;
@@ -275,7 +288,7 @@ Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& datase
   std::uint64_t bytes_of_row = 0;
   for (ParquetColumn& column : layout.columns_) {
     bytes_of_row += column.value_bytes;
-    if (column.conversion == Conversion::Text) column.string_index = layout.string_columns_++;
+    if (column.is_measured()) column.string_index = layout.string_columns_++;
   }
   layout.rows_ = table.rows;
   // Offsets, including page headers, are below 2^63.
@@ -331,6 +344,7 @@ void ParquetLayout::set_offsets() {
 std::uint64_t ParquetLayout::page_bytes(const ParquetColumn& column, std::uint64_t group) const {
   switch (column.conversion) {
     case Conversion::Text:
+    case Conversion::List:
       return strings_.page_bytes[static_cast<std::size_t>(group) * string_columns_ + column.string_index];
     case Conversion::Bits:
       return level_bytes(column, rows_of(group)) + divide_up(rows_of(group), 8);
@@ -339,6 +353,11 @@ std::uint64_t ParquetLayout::page_bytes(const ParquetColumn& column, std::uint64
     default:
       return level_bytes(column, rows_of(group)) + rows_of(group) * column.value_bytes;
   }
+}
+
+std::uint64_t ParquetLayout::page_values(const ParquetColumn& column, std::uint64_t group) const {
+  if (!column.list) return rows_of(group);
+  return strings_.values[static_cast<std::size_t>(group) * string_columns_ + column.string_index];
 }
 
 std::uint64_t ParquetLayout::group_bytes(std::uint64_t group) const {

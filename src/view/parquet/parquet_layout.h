@@ -18,9 +18,10 @@
 
 namespace h5mount::view {
 
-// The result of one pass over the columns of strings.
+// The result of one pass over the columns of strings and lists.
 struct ParquetStrings {
   std::vector<std::uint64_t> page_bytes;  // of each row group, of each of these columns in order
+  std::vector<std::uint64_t> values;      // of the same pages, of lists
   std::vector<bool> utf8;  // whether all strings of a column are UTF-8: else they are plain bytes
 };
 
@@ -54,6 +55,7 @@ class ParquetLayout {
   std::uint64_t group_offset(std::uint64_t group) const;
   std::uint64_t group_at(std::uint64_t offset) const;
   std::uint64_t page_bytes(const ParquetColumn& column, std::uint64_t group) const;  // of values
+  std::uint64_t page_values(const ParquetColumn& column, std::uint64_t group) const;
   std::string page_header(const ParquetColumn& column, std::uint64_t group) const;
   ParquetGroup group(std::uint64_t index) const;
   // The dictionary page before the page of indices, with its header; empty for other columns.

@@ -1,5 +1,8 @@
 #include "parquet_metadata.h"
 
+#include <algorithm>
+#include <array>
+
 #include "parquet_types.h"
 
 namespace h5mount::view {
@@ -8,20 +11,44 @@ namespace {
 
 using namespace parquet;
 
+// The schema of a list below its own name.
+constexpr std::array<std::string_view, 2> kListLevels = {"list", "element"};
+
+void begin_list(ThriftWriter& out, std::string_view name) {
+  out.begin();
+  out.i32(3, kRequired);
+  out.text(4, name);
+  out.i32(5, 1);
+  out.i32(6, kListOf);
+  out.begin(10);  // LogicalType
+  out.begin(3);   // ListType
+  out.end();
+  out.end();
+  out.end();
+  out.begin();
+  out.i32(3, kRepeated);
+  out.text(4, kListLevels.front());
+  out.i32(5, 1);
+  out.end();
+}
+
 }  // namespace
 
 void write_schema(ThriftWriter& out, const std::vector<ParquetColumn>& columns) {
-  out.list_of_structs(2, columns.size() + 1);
+  const auto lists =
+      std::ranges::count_if(columns, [](const ParquetColumn& c) { return c.list.has_value(); });
+  out.list_of_structs(2, columns.size() + 1 + 2 * static_cast<std::size_t>(lists));
   out.begin();
   out.text(4, "schema");
   out.i32(5, static_cast<std::int32_t>(columns.size()));
   out.end();
   for (const ParquetColumn& column : columns) {
+    if (column.list) begin_list(out, column.name);
     out.begin();
     out.i32(1, column.physical);
     if (column.physical == kFixedBytes) out.i32(2, static_cast<std::int32_t>(column.value_bytes));
     out.i32(3, column.optional ? kOptional : kRequired);
-    out.text(4, column.name);
+    out.text(4, column.list ? kListLevels.back() : column.name);
     if (column.converted) out.i32(6, *column.converted);
     if (column.converted == kUtf8) {
       out.begin(10);  // LogicalType, a union
@@ -60,10 +87,12 @@ void write_row_group(ThriftWriter& out, const std::vector<ParquetColumn>& column
     out.list_of_i32(2, names > 0 ? 3 : 1);
     out.element(kPlain);
     if (names > 0) out.element(kRle), out.element(kRleDictionary);
-    out.list_of_texts(3, 1);
+    out.list_of_texts(3, column.list ? 1 + kListLevels.size() : 1);
     out.element(std::string_view(column.name));
+    for (std::size_t level = 0; column.list && level < kListLevels.size(); ++level)
+      out.element(kListLevels[level]);
     out.i32(4, kUncompressed);
-    out.i64(5, rows);
+    out.i64(5, group.columns[i].values > 0 ? static_cast<std::int64_t>(group.columns[i].values) : rows);
     out.i64(6, static_cast<std::int64_t>(bytes));
     out.i64(7, static_cast<std::int64_t>(bytes));
     out.i64(9, static_cast<std::int64_t>(offset + names));

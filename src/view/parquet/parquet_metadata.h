@@ -19,6 +19,7 @@ struct ParquetGroup {
   struct Column {
     std::uint64_t names = 0;            // bytes of its dictionary page, with the header
     std::uint64_t page = 0;             // of its data page
+    std::uint64_t values = 0;           // in that; 0: one a row
     std::string least = {}, most = {};  // of its values, as in a page; empty: not known
   };
   std::vector<Column> columns;

@@ -19,14 +19,30 @@ Status too_long() {
   return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
 }
 
+// The first element of a list and the one behind it.
+Result<std::pair<std::uint64_t, std::uint64_t>> list_at(const ParquetColumn& column, const std::byte* row) {
+  const std::byte* const at = row + column.offset;
+  const auto first = load_le<std::uint64_t>(at), end = load_le<std::uint64_t>(at + sizeof(std::uint64_t));
+  if (column.list->is_sound(first, end)) return std::pair(first, end);
+  return fail(
+      Error(ErrorCode::OutOfRange, "a list that ends before it begins, or behind the data").with_found(end));
+}
+
+// The bytes of the levels of so many places: for each whether it continues a list, and whether it has a
+// number.
+std::uint64_t list_level_bytes(std::uint64_t places) {
+  return 2 * (kStringLengthBytes + run_header(places).size() + divide_up(places, 8));
+}
+
 // One pass over the row groups of a layout.
 class Pass {
  public:
   Pass(const ViewInput& source, const Table& table, const ParquetLayout& layout, RequestBudget& budget)
       : source_(source), table_(table), layout_(layout), budget_(budget) {
     for (const ParquetColumn& column : layout.columns())
-      if (column.conversion == ParquetColumn::Conversion::Text) columns_.push_back(&column);
+      if (column.is_measured()) columns_.push_back(&column);
     found_.page_bytes.resize(static_cast<std::size_t>(layout.groups()) * columns_.size());
+    found_.values.resize(found_.page_bytes.size());
     found_.utf8.assign(columns_.size(), true);
   }
 
@@ -36,6 +52,7 @@ class Pass {
     const auto count = static_cast<std::size_t>(groups) * columns_.size();
     std::ranges::copy_n(before.page_bytes.begin(), static_cast<std::ptrdiff_t>(count),
                         found_.page_bytes.begin());
+    std::ranges::copy_n(before.values.begin(), static_cast<std::ptrdiff_t>(count), found_.values.begin());
     if (groups > 0) found_.utf8 = before.utf8;
   }
 
@@ -64,10 +81,17 @@ class Pass {
     Status read = source_.reader->read_into(layout_.first_row(group) * table_.row_bytes, rows, budget_);
     std::uint64_t group_bytes = 0;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      std::uint64_t& bytes = found_.page_bytes[static_cast<std::size_t>(group) * columns_.size() + i];
-      bytes = level_bytes(*columns_[i], layout_.rows_of(group));
-      if (read) read = measure(*columns_[i], rows, bytes);
-      if (!read) bytes += layout_.rows_of(group) * kStringLengthBytes;
+      const std::size_t place = static_cast<std::size_t>(group) * columns_.size() + i;
+      std::uint64_t& bytes = found_.page_bytes[place];
+      if (columns_[i]->list) {
+        if (read) read = measure_lists(*columns_[i], rows, found_.values[place], bytes);
+        if (!read)
+          found_.values[place] = layout_.rows_of(group), bytes = list_level_bytes(found_.values[place]);
+      } else {
+        bytes = level_bytes(*columns_[i], layout_.rows_of(group));
+        if (read) read = measure(*columns_[i], rows, bytes);
+        if (!read) bytes += layout_.rows_of(group) * kStringLengthBytes;
+      }
       group_bytes += bytes;
       if (read && group_bytes > kMaxRowText) read = too_long();
       if (total_.fetch_add(bytes) + bytes > max_variable_text(source_))
@@ -98,6 +122,21 @@ class Pass {
     const MutexLock lock(mutex_);
     found_.utf8[column.string_index] = false;
     return {};
+  }
+
+  Status measure_lists(const ParquetColumn& column, ByteSpan rows, std::uint64_t& places,
+                       std::uint64_t& bytes) {
+    std::uint64_t numbers = 0;
+    places = 0;
+    for (std::size_t at = 0; at < rows.size(); at += table_.row_bytes) {
+      H5_ASSIGN(const auto list, list_at(column, rows.data() + at));
+      numbers += list.second - list.first;
+      places += std::max<std::uint64_t>(1, list.second - list.first);
+      if (numbers > kMaxRowText) return too_long();
+    }
+    bytes = list_level_bytes(places) + numbers * column.value_bytes;
+    if (bytes > kMaxRowText) return too_long();
+    return budget_.spend(rows.size());
   }
 
   std::optional<Error> first_error() {
@@ -156,6 +195,33 @@ Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::u
     std::memcpy(out.data() + start, &length, kStringLengthBytes);
     if (out.size() - begin > kMaxRowText) return too_long();
   }
+  return {};
+}
+
+Status append_parquet_lists(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes,
+                            RequestBudget& budget, std::string& out) {
+  std::vector<bool> continues, has_number;
+  std::vector<std::byte> numbers;
+  for (std::size_t at = 0; at < rows.size(); at += row_bytes) {
+    H5_ASSIGN(const auto list, list_at(column, rows.data() + at));
+    const std::uint64_t count = list.second - list.first;
+    if (numbers.size() + count > kMaxRowText) return too_long();
+    H5_TRY(column.list->source->read(list.first, list.second, budget, numbers));
+    for (std::uint64_t i = 0; i < std::max<std::uint64_t>(1, count); ++i) {
+      continues.push_back(i > 0);
+      has_number.push_back(count > 0);
+    }
+  }
+  for (const std::vector<bool>& levels : {continues, has_number}) {
+    std::string bits(divide_up(levels.size(), 8), '\0');
+    for (std::size_t i = 0; i < levels.size(); ++i)
+      if (levels[i]) bits[i / 8] = static_cast<char>(bits[i / 8] | 1 << i % 8);
+    const std::string header = run_header(levels.size());
+    append_le(header.size() + bits.size(), kStringLengthBytes, out);
+    out.append(header).append(bits);
+  }
+  for (std::size_t at = 0; at < numbers.size(); at += column.type->size)
+    append_le(value_bits(column, numbers.data() + at), column.value_bytes, out);
   return {};
 }
 
