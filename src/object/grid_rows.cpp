@@ -67,7 +67,8 @@ GridRowsPtr GridRows::in_boxes(std::vector<std::uint64_t> dims, std::span<const 
 }
 
 GridRows::Box GridRows::box(std::uint64_t number) const {
-  Box out{0, 1, std::vector<std::uint64_t>(dims_.size()), std::vector<std::uint64_t>(dims_.size())};
+  Box out{0, 0, std::vector<std::uint64_t>(dims_.size()), std::vector<std::uint64_t>(dims_.size())};
+  if (rows_ == 0) return out;
   std::uint64_t before = 1;  // rows of one place of the dimension, in this row of boxes
   std::uint64_t after = rows_;
   for (std::size_t i = dims_.size(); i-- > 0;) {

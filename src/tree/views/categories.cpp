@@ -197,7 +197,7 @@ object::CategoriesPtr lists_of(ServedFile& file, dataset::DatasetReaderPtr eleme
     const object::DatasetDescription& dataset = elements->description();
     const std::uint64_t bytes = dataset.element_size,
                         places = dataset.space.rank() == 0 ? 0 : dataset.space.dims[0];
-    if (first > end || end > places)
+    if (first > end || end > places || bytes == 0)
       return fail(Error(ErrorCode::OutOfRange, "a list that ends before it begins, or behind the data")
                       .with_found(end));
     const std::uint64_t row = places == 0 ? 0 : dataset.image_bytes / bytes / places;

@@ -33,10 +33,14 @@ Result<object::GridRowsPtr> rows_of_grid(std::span<const GroupColumn> columns,
                                          std::span<const DatasetDescriptionPtr> datasets, bool in_boxes) {
   std::vector<std::uint64_t> dims, chunk;
   std::uint64_t row_bytes = 0, elements = 1;
+  std::size_t axes = 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     constexpr std::uint64_t kOfDimension = 8;
     row_bytes += kOfDimension;
-    if (columns[i].kind != Kind::Values) continue;
+    if (columns[i].kind != Kind::Values) {
+      ++axes;
+      continue;
+    }
     H5_ASSIGN(const object::DatasetDescription own, derived(columns[i].first, *datasets[i]));
     row_bytes += own.element_size;
     if (dims.empty()) {
@@ -48,6 +52,7 @@ Result<object::GridRowsPtr> rows_of_grid(std::span<const GroupColumn> columns,
       return fail({ErrorCode::Stale, "variables of a grid that differ in shape"});
     dims[0] = std::min(dims[0], own.space.dims[0]);
   }
+  if (dims.size() != axes) return fail({ErrorCode::Stale, "a grid of another number of dimensions"});
   for (const std::uint64_t dim : dims) {
     const auto more = checked_mul(elements, dim);
     if (!more || *more > format::kUnlimited / 2)
