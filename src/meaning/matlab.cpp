@@ -84,7 +84,6 @@ class MatlabCharacters final : public Elements {
   const std::size_t stored_, shown_, unit_;
 };
 
-// Bytes, of which all but zero are true.
 // MATLAB's complex numbers are compounds of `real` and `imag`; others call these `r` and `i`.
 DatatypePtr complex_type(const DatatypePtr& type) {
   if (type->cls != DatatypeClass::Compound || type->members.size() != 2) return type;
