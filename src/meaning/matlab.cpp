@@ -1,7 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <ranges>
 
 #include "booleans.h"
 #include "conventions.h"
@@ -252,6 +253,18 @@ dataset::DerivationPtr array_of(const DatasetDescription& dataset, std::string_v
   return std::make_shared<const MatlabArray>(rank, complex_type(dataset.type), false, nullptr);
 }
 
+constexpr std::string_view kNoElements = "canonical empty";
+
+bool is_decoded(std::string_view cls) {
+  return cls == "char" || cls == "logical" || cls == kNoElements ||
+         std::ranges::find(kMatlabNumbers, cls, &std::pair<std::string_view, NumberKind>::first) !=
+             kMatlabNumbers.end();
+}
+
+std::string object_of(std::string_view cls) {
+  return fmt::format("an object of MATLAB's class {}", cls);
+}
+
 }  // namespace
 
 // Its string has exactly its length, and no room for a NUL.
@@ -263,23 +276,23 @@ Result<std::string> matlab_class(const metadata::FileMetadata& file, const objec
   return std::string(text::fixed_string(*found->type, found->data));
 }
 
-std::string matlab_text(std::string_view cls) {
-  std::string out = R"({"convention":"MATLAB","class":)";
-  text::append_json_string(cls, out);
-  return out + "}";
+Decoding matlab_named(std::string_view cls) {
+  Decoding out;
+  out.text = R"({"convention":"MATLAB","class":)";
+  text::append_json_string(cls, out.text);
+  out.text += "}";
+  if (!is_decoded(cls) && cls != "cell" && cls != "struct") out.undecoded = object_of(cls);
+  return out;
 }
 
 Result<std::optional<Decoding>> decode_matlab(const Subject& subject) {
   H5_ASSIGN(std::string cls, matlab_class(*subject.values.file, subject.object));
   if (cls.empty()) return std::nullopt;
-  Decoding out;
-  out.text = matlab_text(cls);
-  if (cls == "canonical empty") cls = "double";  // []
-  const bool known = cls == "char" || cls == "logical" ||
-                     std::ranges::find(kMatlabNumbers | std::views::keys, cls) !=
-                         std::ranges::end(kMatlabNumbers | std::views::keys);
+  Decoding out = matlab_named(cls);
   H5_ASSIGN(const auto object, attribute_numbers(subject, "MATLAB_object_decode"));
-  if (!known || object) return out;
+  if (object) out.undecoded = object_of(cls);
+  if (!is_decoded(cls) || object) return out;
+  if (cls == kNoElements) cls = "double";  // []
   H5_ASSIGN(const auto empty, attribute_numbers(subject, "MATLAB_empty"));
   if (empty && !empty->bits.empty() && empty->bits[0] != 0) {
     H5_TRY(decode_empty(subject, cls, out));

@@ -298,6 +298,13 @@ class MatlabTest(MountTest):
         ):
             told = json.loads(os.getxattr(place, "user.hdf5.decoded"))
             self.assertEqual(told, {"convention": "MATLAB", "class": cls}, place)
+        told = json.loads(os.getxattr(mnt + "S", "user.hdf5.decoded"))
+        self.assertEqual(told, {"convention": "MATLAB", "matrix": "csc"})
+        lines = [json.loads(line) for line in read(mnt + ".h5/metadata.jsonl").splitlines()]
+        said = {line["path"]: line.get("views", {}).get("decoded") for line in lines}
+        self.assertEqual(said["/when"], "an object of MATLAB's class datetime")
+        self.assertEqual(said["/fun"], "an object of MATLAB's class function_handle")
+        self.assertIsNone(said["/M"])
         self.assertEqual(read(top + "npy/when.npy"), read(mnt + ".h5/npy/when.npy"))
         # Selections are of MATLAB's orientation.
         m = np.arange(6.0).reshape(2, 3)

@@ -24,6 +24,8 @@ struct Decoding {
   std::string fill = {};  // of integers that stay so: the number that stands for missing ones; or empty
   bool bytes_are_lines = false;  // the values have no other bytes than their text
   bool changes_shape = false;    // a selection is one of the values, and not of the elements
+  // Why the object is shown as it is stored, although the convention says what it is: a short phrase.
+  std::string undecoded = {};
 
   // For the dataset, or a part of it; null: the elements as they are stored.
   dataset::DerivationPtr derivation(const object::DatasetDescription& part, dataset::ShownAs form) const;
@@ -43,7 +45,7 @@ Result<std::optional<Decoding>> decoding_of(const Subject& subject);
 
 // The class that MATLAB has an object of, a group too; empty: none. Errors are those of reading attributes.
 Result<std::string> matlab_class(const metadata::FileMetadata& file, const object::Object& object);
-// What user.hdf5.decoded says of it.
-std::string matlab_text(std::string_view cls);
+// What is said of any object of a class; what its elements mean is said by decoding_of alone.
+Decoding matlab_named(std::string_view cls);
 
 }  // namespace h5mount::meaning

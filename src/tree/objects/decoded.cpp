@@ -29,7 +29,7 @@ Result<std::optional<meaning::Decoding>> decoding_of_object(ServedFile& file, co
                                                             RequestBudget& budget) {
   if (object.object.kind == object::ObjectKind::Group) {
     H5_ASSIGN(const std::string cls, meaning::matlab_class(*object.snapshot, object.object));
-    return cls.empty() ? std::nullopt : std::optional(meaning::Decoding{.text = meaning::matlab_text(cls)});
+    return cls.empty() ? std::nullopt : std::optional(meaning::matlab_named(cls));
   }
   if (object.object.kind != object::ObjectKind::Dataset) return std::nullopt;
   H5_ASSIGN(const DatasetDescriptionPtr dataset, viewed_description_of(file, object));
@@ -61,14 +61,14 @@ Result<std::optional<meaning::TableDecoding>> table_of_object(ServedFile& file, 
 }
 
 Result<std::string> decoded_text_of(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
-  H5_ASSIGN(auto decoding, decoding_of_object(file, object, budget));
-  H5_ASSIGN(auto map, map_of_object(file, object, decoding ? &*decoding : nullptr, {}, budget));
-  if (map) return std::move(map->text);
-  if (decoding) return std::move(decoding->text);
   H5_ASSIGN(auto table, table_of_object(file, object, dataset::ShownAs::TextTable, budget));
   if (table) return std::move(table->text);
   H5_ASSIGN(auto matrix, matrix_of_object(file, object, budget));
-  return matrix ? std::move(matrix->text) : std::string();
+  if (matrix) return std::move(matrix->text);
+  H5_ASSIGN(auto decoding, decoding_of_object(file, object, budget));
+  H5_ASSIGN(auto map, map_of_object(file, object, decoding ? &*decoding : nullptr, {}, budget));
+  if (map) return std::move(map->text);
+  return decoding ? std::move(decoding->text) : std::string();
 }
 
 Result<std::optional<meaning::MatrixDecoding>> matrix_of_object(ServedFile& file, const OpenedObject& object,

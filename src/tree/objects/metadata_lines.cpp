@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "decoded.h"
 #include "followed_dataset.h"
 #include "h5mount/base/advice.h"
 #include "h5mount/text/json_writer.h"
@@ -227,8 +228,10 @@ void add_all_views(const std::string& why, Line& line) {
   line.close();
 }
 
-// Adds the views that cannot show a dataset, each with its reason.
-void add_absent_views(const object::DatasetDescription& dataset, Line& line, RequestBudget& budget) {
+// Adds the views that cannot show a dataset, each with its reason. `undecoded`: why the decoded ones show it
+// as the others do; empty: they do not, or nothing is to be decoded.
+void add_absent_views(const object::DatasetDescription& dataset, std::string_view undecoded, Line& line,
+                      RequestBudget& budget) {
   bool any = false;
   const auto add = [&](std::string_view view, std::string_view why) {
     if (!std::exchange(any, true)) line.open("views");
@@ -239,6 +242,7 @@ void add_absent_views(const object::DatasetDescription& dataset, Line& line, Req
     if (!why) break;  // the walk ends: its budget is spent
     if (*why) add(view.directory, **why);
   }
+  if (!undecoded.empty()) add("decoded", undecoded);
   for (const view::ZarrStore& store : view::zarr_stores())
     if (const auto array = view::ZarrArray::of(dataset, store.encoding); !array)
       add(store.name, array.error().text());
@@ -307,7 +311,8 @@ void add_dataset(ServedFile& file, const OpenedObject& object, Line& line, Reque
     if (description.error().code() == ErrorCode::TooLarge) add_all_views("larger than a file can be", line);
     return;
   }
-  add_absent_views(**description, line, budget);
+  const auto decoding = decoding_of_object(file, object, budget);
+  add_absent_views(**description, decoding && *decoding ? (*decoding)->undecoded : "", line, budget);
   if (line.row() != nullptr) add_size_and_value(file, object, **description, line, budget);
 }
 

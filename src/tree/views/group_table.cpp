@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "../objects/decoded.h"
 #include "categories.h"
 #include "h5mount/base/log_notes.h"
 #include "shown_columns.h"
@@ -106,6 +107,9 @@ GroupViews absent_views_of_group(ServedFile& file, const OpenedObject& group, Re
       out.absent.push_back({view.directory, "without " + left_out});
     }
   }
+  const auto decoding = decoding_of_object(file, group, budget);
+  if (decoding && *decoding && !(*decoding)->undecoded.empty())
+    out.absent.push_back({"decoded", (*decoding)->undecoded});
   return out;
 }
 
