@@ -71,7 +71,7 @@ def check_names(browser, url):
         ("/stack", None),
     ):
         browser.open(f"{url}?{urllib.parse.urlencode({'path': path})}", [], False)
-        browser.wait("document.querySelector('[data-testid^=Loading]') === null")
+        browser.wait("document.querySelector('[data-testid=LoadingExplorerRoot]') === null")
         if view:
             browser.press(view)
         if path == "/table" or view == "Matrix":
