@@ -430,6 +430,43 @@ class TablesOfGroups(MountTest):
         left_out = os.getxattr(mnt + ".h5/decoded/csv/trials.csv", "user.hdf5.left_out")
         self.assertEqual(left_out, b"far (not there)")
 
+    def test_every_kind_of_column_of_nwb(self):
+        """Files as the schema of DynamicTable says, each with a column and a ragged one of a type."""
+        ends = np.array([0, 3, 3, 4, 9])
+        numbers = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", ">i2", ">u4", ">f4", ">f8")
+        for i, kind in enumerate((*numbers, "bool", "text")):
+            values = (RNG.normal(0, 40, 9) if "f" in kind else RNG.integers(0, 99, 9)).astype(
+                kind if kind in numbers else "i8"
+            )
+            if kind == "bool":
+                values = values > 50
+            if kind == "text":
+                values = ['t%d "ü"' % v for v in values]
+            with h5py.File("k%d.nwb" % i, "w") as f:
+                t = f.create_group("acquisition/table")
+                t.attrs["neurodata_type"] = "DynamicTable"
+                t.attrs.create("colnames", ["flat", "lists"], dtype=h5py.string_dtype())
+                t["id"] = np.arange(5, dtype="i4") * 10
+                t["flat"], t["lists"] = values[:5], values
+                t["lists_index"] = ends.astype(("u1", "u2", "i4", ">u8")[i % 4])
+            mnt = self.mount("k%d.nwb" % i)
+            path = mnt + ".h5/decoded/%s/acquisition/table.%s"
+            rows = [json.loads(line) for line in read(path % ("ndjson", "ndjson")).splitlines()]
+            have = [row["lists"] for row in rows]
+            cells = [row[2] for row in self.table(path % ("csv", "csv"))[1:]]
+            self.assertEqual([json.loads(cell) for cell in cells], have, kind)
+            found = read_table(path % ("parquet", "parquet"))[1]
+            self.assertEqual([row[0] for row in found], [0, 10, 20, 30, 40])
+            if kind == "bool":
+                want = [["TRUE" if v else "FALSE" for v in values[a:b]] for a, b in zip([0, *ends], ends)]
+            else:
+                want = [list(values[a:b]) for a, b in zip([0, *ends], ends)]
+            if kind in numbers:
+                have = [[np.dtype(kind).type(v) for v in one] for one in have]
+                self.assertEqual([row[2] for row in found], [[v.item() for v in one] for one in want], kind)
+            self.assertEqual(have, want, kind)
+            unmount(mnt)
+
     def test_lists_that_end_before_they_begin(self):
         self.write_nwb("n.nwb", ends=(4, 2, 200))
         mnt = self.mount("n.nwb")
