@@ -28,8 +28,14 @@ Result<std::unique_ptr<object::Group>> group_of(const GroupSubject& subject) {
   return object::Group::open(subject.values.file, subject.object);
 }
 
-Result<std::vector<std::string>> names_in(const GroupSubject& subject, std::string_view attribute) {
-  return attribute_texts(subject.object, subject.values, attribute, limits::kMaxTableLinks);
+Result<std::vector<std::string>> names_in(const GroupSubject& subject, std::string_view attribute,
+                                          TableDecoding& out) {
+  H5_ASSIGN(auto names,
+            attribute_texts(subject.object, subject.values, attribute, limits::kMaxTableLinks + 1));
+  if (names.size() <= limits::kMaxTableLinks) return names;
+  names.pop_back();
+  out.left_out.push_back({"the columns behind " + names.back(), "more than a table has"});
+  return names;
 }
 
 // The lists of a column of NWB: the dataset beside it that has the end of each. Lists of lists have two.
@@ -54,9 +60,9 @@ Result<std::optional<TableDecoding>> decode_anndata(const GroupSubject& subject)
   H5_ASSIGN(const auto encoding, attribute_texts(subject.object, subject.values, "encoding-type", 1));
   if (encoding.empty() || encoding[0] != "dataframe") return std::nullopt;
   H5_ASSIGN(const auto index, attribute_texts(subject.object, subject.values, "_index", 1));
-  H5_ASSIGN(const auto order, names_in(subject, "column-order"));
-  H5_ASSIGN(const auto group, group_of(subject));
   TableDecoding out{.text = R"({"convention":"AnnData"})"};
+  H5_ASSIGN(const auto order, names_in(subject, "column-order", out));
+  H5_ASSIGN(const auto group, group_of(subject));
   if (!index.empty()) H5_TRY(add_named(*group, index[0], subject.values.budget, out));
   for (const std::string& name : order) H5_TRY(add_named(*group, name, subject.values.budget, out));
   return std::optional(std::move(out));
@@ -65,11 +71,11 @@ Result<std::optional<TableDecoding>> decode_anndata(const GroupSubject& subject)
 Result<std::optional<TableDecoding>> decode_nwb(const GroupSubject& subject) {
   H5_ASSIGN(const auto type, attribute_texts(subject.object, subject.values, "neurodata_type", 1));
   if (type.empty()) return std::nullopt;
-  H5_ASSIGN(const auto names, names_in(subject, "colnames"));
+  TableDecoding out{.text = R"({"convention":"NWB"})"};
+  H5_ASSIGN(const auto names, names_in(subject, "colnames", out));
   H5_ASSIGN(const auto group, group_of(subject));
   H5_ASSIGN(const auto id, member_named(*group, "id"));
   if (names.empty() && !id) return std::nullopt;
-  TableDecoding out{.text = R"({"convention":"NWB"})"};
   if (id) out.columns.push_back({"id", *id});
   for (const std::string& name : names) {
     H5_ASSIGN(const auto found, add_named(*group, name, subject.values.budget, out));

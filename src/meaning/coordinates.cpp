@@ -2,6 +2,7 @@
 
 #include "h5mount/dataset/open_dataset.h"
 #include "h5mount/meaning/dimensions.h"
+#include "members.h"
 #include "unpacking.h"
 
 namespace h5mount::meaning {
@@ -9,14 +10,6 @@ namespace h5mount::meaning {
 namespace {
 
 constexpr std::uint64_t kMostOfOne = 64;  // bytes of a coordinate
-
-// nullopt in place of what is damaged.
-template <class T>
-Result<std::optional<T>> if_sound(Result<T> result) {
-  if (result) return std::optional(*std::move(result));
-  if (is_passing(result.error())) return fail(result.error());
-  return std::nullopt;
-}
 
 struct ShownCoordinate {
   format::DatatypePtr type;
@@ -69,11 +62,11 @@ Result<std::optional<Coordinate>> coordinate_of(const Subject& subject, std::siz
   const auto scales = dimension_scales(subject.values, subject.object, dims.size(), role);
   H5_TRY(subject.values.budget.check());
   if (axis >= dims.size() || scales[axis] == 0) return std::nullopt;
-  return if_sound(open_coordinate(subject, scales[axis], dims[axis]));
+  return if_readable(open_coordinate(subject, scales[axis], dims[axis]));
 }
 
 Result<std::optional<CoordinateNumbers>> coordinate_numbers(const Subject& subject, const Coordinate& of) {
-  H5_ASSIGN(const auto shown, if_sound(read_shown(subject, of, dataset::ShownAs::Bytes)));
+  H5_ASSIGN(const auto shown, if_readable(read_shown(subject, of, dataset::ShownAs::Bytes)));
   const auto type = shown ? number_type(*shown->type) : std::nullopt;
   if (!type) return std::nullopt;
   Packing as_double;
@@ -86,7 +79,7 @@ Result<std::optional<CoordinateNumbers>> coordinate_numbers(const Subject& subje
 }
 
 Result<std::optional<CoordinateTexts>> coordinate_texts(const Subject& subject, const Coordinate& of) {
-  H5_ASSIGN(const auto shown, if_sound(read_shown(subject, of, dataset::ShownAs::Text)));
+  H5_ASSIGN(const auto shown, if_readable(read_shown(subject, of, dataset::ShownAs::Text)));
   if (!shown || (!number_type(*shown->type) && shown->type->cls != format::DatatypeClass::String))
     return std::nullopt;
   const std::size_t bytes = shown->type->size, count = shown->bytes.size() / bytes;

@@ -5,6 +5,7 @@
 
 #include "h5mount/object/resolve_path.h"
 #include "h5mount/text/json_writer.h"
+#include "members.h"
 #include "numbers.h"
 
 namespace h5mount::meaning {
@@ -13,14 +14,6 @@ namespace {
 
 using DescriptionPtr = std::shared_ptr<const object::DatasetDescription>;
 using Pair = std::optional<std::array<std::uint64_t, 2>>;
-
-// What cannot be read counts as absent, unless the request failed.
-template <class T>
-Result<std::optional<T>> if_readable(Result<T> read) {
-  if (read) return std::optional<T>(*std::move(read));
-  if (is_passing(read.error())) return fail(read.error());
-  return std::nullopt;
-}
 
 // A group whose members are looked up.
 class Members {

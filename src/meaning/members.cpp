@@ -13,12 +13,12 @@ Result<std::vector<std::string>> attribute_texts(const object::Object& object,
   text::ValueContext context = values;
   context.max_bytes = kMostBytes;
   const std::size_t bytes = attribute->type->size;
-  for (std::size_t at = 0; bytes > 0 && at + bytes <= attribute->data.size(); at += bytes) {
+  for (std::size_t at = 0; bytes > 0 && at + bytes <= attribute->data.size() && out.size() < most;
+       at += bytes) {
     std::string text;
     const Status read =
         text::append_string(*attribute->type, attribute->data.subspan(at, bytes), context, text);
     if (!read && read.error().code() != ErrorCode::TooLarge) return fail(read.error());
-    if (!read || out.size() == most) return std::vector<std::string>();
     out.push_back(std::move(text));
   }
   return out;

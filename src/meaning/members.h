@@ -12,7 +12,16 @@
 
 namespace h5mount::meaning {
 
-// The strings of an attribute, at most so many; empty: there is no such attribute, or it has others.
+// What cannot be read counts as absent, unless the request failed.
+template <class T>
+Result<std::optional<T>> if_readable(Result<T> read) {
+  if (read) return std::optional<T>(*std::move(read));
+  if (is_passing(read.error())) return fail(read.error());
+  return std::nullopt;
+}
+
+// The strings of an attribute, the first ones if they are more than `most`; a long one is cut. Empty: there
+// is no such attribute, or it has others.
 Result<std::vector<std::string>> attribute_texts(const object::Object& object,
                                                  const text::ValueContext& values, std::string_view name,
                                                  std::size_t most);

@@ -245,7 +245,7 @@ class PandasFixed {
     const auto& open = group_.subject().reader;
     if (!open || array.pickled || array.columns != 1) return Names();
     const auto stored = open(array.member.object.address);
-    if (!stored) return Names();
+    if (!stored) return is_passing(stored.error()) ? Result<Names>(fail(stored.error())) : Names();
     const auto derived =
         derive_column(column_of(array, "", dataset::ShownAs::TextTable), array.row_bytes, array.no_rows)
             ->open(*stored);

@@ -312,6 +312,7 @@ void add_dataset(ServedFile& file, const OpenedObject& object, Line& line, Reque
     return;
   }
   const auto decoding = decoding_of_object(file, object, budget);
+  if (!decoding) line.note(decoding.error());
   add_absent_views(**description, decoding && *decoding ? (*decoding)->undecoded : "", line, budget);
   if (line.row() != nullptr) add_size_and_value(file, object, **description, line, budget);
 }

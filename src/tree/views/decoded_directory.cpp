@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "../objects/decoded.h"
-#include "../objects/element_links.h"
 #include "grid_columns.h"
 #include "group_table.h"
 #include "h5mount/tree/names.h"
@@ -25,14 +24,7 @@ class DecodedMirror final : public ViewMirror {
       : ViewMirror(view), name_(fmt::format("decoded/{}", name)) {}
 
   std::string_view name() const override { return name_; }
-  Result<ElementLinksPtr> elements_of(ServedFile& file, const OpenedObject& object,
-                                      RequestBudget& budget) const override {
-    return matlab_elements(file, object, budget);
-  }
-  Result<bool> hides(const GroupContents& group, const format::Link& link,
-                     RequestBudget& budget) const override {
-    return is_kept_beside(group, link, budget);
-  }
+  bool decodes() const override { return true; }
 
   // A group with several grids has a table of each, GROUP@dimensions, and the root group has no name.
   std::string encode(const MirrorEntry& entry) const override {

@@ -44,9 +44,10 @@ Result<Axis> axis_of(ServedFile& file, std::uint64_t scale, std::uint64_t length
   Axis out{fmt::format("dim_{}", number), 0, 0, length};
   if (scale == 0) return out;
   const auto object = file.object(scale, budget);
-  H5_TRY(budget.check());
+  if (!object && is_passing(object.error())) return fail(object.error());
   if (!object || (*object)->object.kind != object::ObjectKind::Dataset) return out;
   const auto described = known_description_of(file, **object);
+  if (!described && is_passing(described.error())) return fail(described.error());
   if (!described || (*described)->space.rank() != 1) return out;
   out = {own_name_of(file, scale), 0, scale, 0};
   if (view::dimension_role(*(*object)->snapshot, (*object)->object).without_values) return out;
@@ -62,6 +63,7 @@ Result<std::optional<GridVariable>> grid_variable_of(ServedFile& file, const Ope
                                                      const TableForm& form, RequestBudget& budget) {
   if (object.object.kind != object::ObjectKind::Dataset) return std::nullopt;
   const auto dataset = known_description_of(file, object);
+  if (!dataset && is_passing(dataset.error())) return fail(dataset.error());
   if (!dataset || (*dataset)->space.rank() == 0 || (*dataset)->image_bytes == 0) return std::nullopt;
   const view::DimensionRole role = view::dimension_role(*object.snapshot, object.object);
   if (role.is_scale || !role.has_scales) return std::nullopt;
@@ -110,7 +112,7 @@ Result<std::vector<Grid>> grids_in(ServedFile& file, const OpenedObject& group, 
   std::map<std::string, std::size_t> by_names;
   H5_ASSIGN(const bool all,
             for_each_member(file, group, budget, [&](std::string name, const auto& object) -> Status {
-              if (!object) return budget.check();
+              if (!object) return is_passing(object.error()) ? Status(fail(object.error())) : Status();
               H5_ASSIGN(auto variable, grid_variable_of(file, **object, form, budget));
               if (!variable) return {};
               variable->column.name = std::move(name);

@@ -15,7 +15,6 @@
 
 #include "../core/states.h"
 #include "../objects/decoded.h"
-#include "../objects/element_links.h"
 #include "../objects/followed_dataset.h"
 #include "h5mount/dataset/joined_datasets.h"
 #include "h5mount/dataset/matrix_entries.h"
@@ -199,14 +198,7 @@ class MatrixMirror final : public Mirror {
   std::string_view name() const override { return "decoded/mtx"; }
   NodeType entry_type() const override { return NodeType::File; }
   bool parts_inside_groups() const override { return true; }
-  Result<ElementLinksPtr> elements_of(ServedFile& file, const OpenedObject& object,
-                                      RequestBudget& budget) const override {
-    return matlab_elements(file, object, budget);
-  }
-  Result<bool> hides(const GroupContents& group, const format::Link& link,
-                     RequestBudget& budget) const override {
-    return is_kept_beside(group, link, budget);
-  }
+  bool decodes() const override { return true; }
 
   std::string encode(const MirrorEntry& entry) const override {
     return entry.link ? encode_link(*entry.link) : entry.part;

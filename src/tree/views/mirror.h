@@ -64,14 +64,9 @@ class Mirror {
   // if some may be missing; the known ones were visited then.
   virtual Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
                                const std::function<void(std::string)>& each) const = 0;
-  // What an object is shown as: a directory of these; null: as itself.
-  virtual Result<ElementLinksPtr> elements_of(ServedFile&, const OpenedObject&, RequestBudget&) const {
-    return nullptr;
-  }
-  // Whether a link of a group is left out.
-  virtual Result<bool> hides(const GroupContents&, const format::Link&, RequestBudget&) const {
-    return false;
-  }
+  // Whether it shows what conventions say: MATLAB's cells and arrays of structures are then directories, and
+  // what programs keep beside the objects that they store is hidden (objects/element_links.h).
+  virtual bool decodes() const { return false; }
   // The part that stands for those which cannot be told, where `for_each_part` fails.
   virtual std::string part_for_damage(const OpenedObject&) const { return {}; }
   // Fails with NotFound if the object does not have that part. By default all are visited.

@@ -132,13 +132,18 @@ class MirrorNode : public Node {
     return with_elements(std::move(out), link, budget);
   }
 
+  Result<bool> hides(const format::Link& link, RequestBudget& budget) const {
+    return mirror_->decodes() ? is_kept_beside(contents_, link, budget) : false;
+  }
+
   // What references lead to is a directory only at one path, as groups are.
   Result<Target> with_elements(Target target, const format::Link& link, RequestBudget& budget) const {
     const bool here = !target.symlink;
     if (here && contents_.elements()) target.elements = contents_.elements()->inside(link);
     if (target.elements) return target;
     // What cannot be told, as an attribute is damaged, is shown as itself.
-    auto elements = mirror_->elements_of(view(), *target.object, budget);
+    if (!mirror_->decodes()) return target;
+    auto elements = matlab_elements(view(), *target.object, budget);
     if (!elements && is_passing(elements.error())) return fail(elements.error());
     if (elements) target.elements = *std::move(elements);
     if (!here || !target.is_group() || (!target.elements && contents_.path().empty())) return target;
@@ -208,7 +213,7 @@ class MirrorNode : public Node {
   }
 
   Result<NodePtr> node_of(const format::Link& link, const std::string& part, RequestBudget& budget) const {
-    H5_ASSIGN(const bool hidden, mirror_->hides(contents_, link, budget));
+    H5_ASSIGN(const bool hidden, hides(link, budget));
     if (hidden) return fail(no_such_entry());
     object::PathWork work{.budget = budget};
     H5_ASSIGN(Target target, target_of(link, work));
@@ -306,7 +311,7 @@ class MirrorNode : public Node {
       report(links.link(position).name, link.error());
       return out.add(*mirror_, {links.link(position).name, {}}, position, NodeType::Symlink);
     }
-    const auto hidden = link ? mirror_->hides(contents_, *link, budget) : Result<bool>(false);
+    const auto hidden = link ? hides(*link, budget) : Result<bool>(false);
     if (hidden && *hidden) return {};
     const auto target = link ? target_of(*link, work) : Result<Target>(fail(link.error()));
     H5_TRY(budget.check());

@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "../core/name_list.h"
-#include "../objects/element_links.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/tree/names.h"
 #include "part_directories.h"
@@ -147,14 +146,7 @@ class DecodedSlices final : public PartsMirror {
  public:
   DecodedSlices() : PartsMirror(kDecodedSlices, has_elements, make_slices_of) {}
 
-  Result<ElementLinksPtr> elements_of(ServedFile& file, const OpenedObject& object,
-                                      RequestBudget& budget) const override {
-    return matlab_elements(file, object, budget);
-  }
-  Result<bool> hides(const GroupContents& group, const format::Link& link,
-                     RequestBudget& budget) const override {
-    return is_kept_beside(group, link, budget);
-  }
+  bool decodes() const override { return true; }
 };
 
 }  // namespace
