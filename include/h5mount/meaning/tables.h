@@ -35,7 +35,7 @@ struct TableColumn {
 
 struct TableDecoding {
   std::string text;  // what was applied: JSON, the value of user.hdf5.decoded
-  std::vector<TableColumn> columns;
+  std::vector<TableColumn> columns = {};
   struct LeftOut {
     std::string name, why;  // why: a short phrase
   };
