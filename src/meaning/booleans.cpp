@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "unpacking.h"
+#include "h5mount/meaning/packing.h"
 
 namespace h5mount::meaning {
 

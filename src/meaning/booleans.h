@@ -2,7 +2,7 @@
 // threads: any.
 #pragma once
 
-#include "elements.h"
+#include "h5mount/meaning/elements.h"
 
 namespace h5mount::meaning {
 

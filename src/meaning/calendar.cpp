@@ -1,4 +1,4 @@
-#include "calendar.h"
+#include "h5mount/meaning/calendar.h"
 
 #include <fmt/format.h>
 

@@ -237,6 +237,10 @@ Result<std::optional<Time>> time_of(const Subject& subject) {
 
 }  // namespace
 
+Result<std::optional<Packing>> packing_of(const Subject& subject) {
+  return CfAttributes(subject).packing();
+}
+
 Result<std::optional<Decoding>> decode_cf(const Subject& subject) {
   constexpr std::array kNames = {"int8",   "int16",  "int32",  "int64",   "uint8",
                                  "uint16", "uint32", "uint64", "float32", "float64"};

@@ -2,8 +2,8 @@
 
 #include "h5mount/dataset/open_dataset.h"
 #include "h5mount/meaning/dimensions.h"
+#include "h5mount/meaning/packing.h"
 #include "members.h"
-#include "unpacking.h"
 
 namespace h5mount::meaning {
 

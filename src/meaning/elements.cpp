@@ -1,4 +1,4 @@
-#include "elements.h"
+#include "h5mount/meaning/elements.h"
 
 #include <fmt/format.h>
 
@@ -25,8 +25,9 @@ class EachReader final : public dataset::UnitsReader {
       : UnitsReader(shown, std::move(base), stored, shown.element_size), elements_(std::move(elements)) {}
 
  private:
-  void make(ByteSpan stored, MutableByteSpan shown) const override {
+  Status make(ByteSpan stored, MutableByteSpan shown) const override {
     elements_->decode(stored, shown, nullptr);
+    return {};
   }
 
   const ElementsPtr elements_;
@@ -43,10 +44,11 @@ class RowsReader final : public dataset::UnitsReader {
         elements_(std::move(elements)) {}
 
  private:
-  void make(ByteSpan stored, MutableByteSpan shown) const override {
+  Status make(ByteSpan stored, MutableByteSpan shown) const override {
     for (; !stored.empty(); stored = stored.subspan(stored_row_), shown = shown.subspan(shown_row_))
       elements_->decode(stored.first(stored_row_), shown.first(shown_row_ - cells_),
                         shown.data() + shown_row_ - cells_);
+    return {};
   }
 
   const std::size_t stored_row_, shown_row_, cells_;
@@ -116,7 +118,7 @@ class RowsDerivation final : public ElementsDerivation {
       row->members.push_back(
           {fmt::format("mask {}", i), static_cast<std::uint32_t>(cells * type_->size + i), mask});
     H5_ASSIGN(DatasetDescription out, described_as(dataset, std::move(row), cells));
-    out.joined = true;
+    out.side_by_side = true;
     out.masks = std::move(masks);
     out.space.dims.resize(1);
     out.space.max_dims.resize(1);

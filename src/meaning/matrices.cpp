@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "h5mount/meaning/numbers.h"
 #include "h5mount/object/resolve_path.h"
 #include "h5mount/text/json_writer.h"
 #include "members.h"
-#include "numbers.h"
 
 namespace h5mount::meaning {
 

@@ -1,4 +1,4 @@
-#include "numbers.h"
+#include "h5mount/meaning/numbers.h"
 
 #include <bit>
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "unpacking.h"
+#include "h5mount/meaning/packing.h"
 
 namespace h5mount::meaning {
 

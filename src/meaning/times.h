@@ -1,8 +1,8 @@
 // Times as CF counts them: numbers of units since an epoch. Immutable; threads: any.
 #pragma once
 
-#include "calendar.h"
-#include "unpacking.h"
+#include "h5mount/meaning/calendar.h"
+#include "h5mount/meaning/packing.h"
 
 namespace h5mount::meaning {
 

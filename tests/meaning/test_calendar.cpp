@@ -1,7 +1,7 @@
 // CF's calendars: every day of some centuries, and what units are times.
 #include <gtest/gtest.h>
 
-#include "../../src/meaning/calendar.h"
+#include "h5mount/meaning/calendar.h"
 
 namespace h5mount::test {
 namespace {

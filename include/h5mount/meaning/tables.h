@@ -22,7 +22,7 @@ struct TableColumn {
   std::string name;
   std::uint64_t address = 0;  // of a dataset, or of categorical or nullable data, of the same file
   // What stands for the dataset's elements, in one dimension; null: themselves. Where what it describes is
-  // joined (DatasetDescription::joined), its members are columns by their own names, with their masks.
+  // several (DatasetDescription::side_by_side), its members are columns by their own names, with their masks.
   dataset::DerivationPtr derivation = {};
   // The dataset with the names of the codes at `address`, and what stands for its elements.
   std::optional<std::uint64_t> names = {};

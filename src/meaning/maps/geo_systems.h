@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "../numbers.h"
 #include "h5mount/dataset/placement.h"
+#include "h5mount/meaning/numbers.h"
 
 namespace h5mount::meaning {
 

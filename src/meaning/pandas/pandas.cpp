@@ -5,8 +5,8 @@
 #include <map>
 
 #include "../conventions.h"
-#include "../numbers.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/meaning/numbers.h"
 #include "pandas_group.h"
 
 namespace h5mount::meaning {

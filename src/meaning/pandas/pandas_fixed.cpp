@@ -4,10 +4,10 @@
 #include <map>
 
 #include "../booleans.h"
-#include "../numbers.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/dataset/converted_dataset.h"
+#include "h5mount/meaning/numbers.h"
 #include "pandas_group.h"
 
 namespace h5mount::meaning {

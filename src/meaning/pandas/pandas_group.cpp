@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "../numbers.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/text.h"
+#include "h5mount/meaning/numbers.h"
 #include "h5mount/object/resolve_path.h"
 
 namespace h5mount::meaning {

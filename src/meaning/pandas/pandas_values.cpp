@@ -9,10 +9,10 @@
 #include <limits>
 
 #include "../booleans.h"
-#include "../calendar.h"
 #include "../texts.h"
 #include "h5mount/base/utf8.h"
 #include "h5mount/dataset/converted_dataset.h"
+#include "h5mount/meaning/calendar.h"
 
 namespace h5mount::meaning {
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kNotATime = std::numeric_limits<std::int64_t>::min();
 
-Packing packing_of(NumberType stored) {
+Packing plain_packing(NumberType stored) {
   Packing out;
   out.stored = stored;
   out.read_as = out.shown = stored.kind;
@@ -173,7 +173,7 @@ RecordColumn pandas_column(std::string name, std::uint64_t offset, const format:
   }
   const auto number = number_or_time(*stored);
   if (!number) return out;
-  const Packing packing = packing_of(*number);
+  const Packing packing = plain_packing(*number);
   const bool nanoseconds = number->kind == NumberKind::I64;
   if (nanoseconds && dtype.starts_with("datetime64")) {
     const bool stamps = form == dataset::ShownAs::ColumnTable;

@@ -3,8 +3,8 @@
 
 #include "../booleans.h"
 #include "../conventions.h"
-#include "../numbers.h"
 #include "h5mount/dataset/converted_dataset.h"
+#include "h5mount/meaning/numbers.h"
 #include "pandas_values.h"
 
 namespace h5mount::meaning {

@@ -18,7 +18,7 @@ namespace {
 struct RecordLayout {
   std::vector<RecordColumn> columns;
   std::uint64_t row_bytes = 0;
-  bool joined = true, no_rows = false;
+  bool side_by_side = true, no_rows = false;
 };
 
 class RecordsReader final : public dataset::UnitsReader {
@@ -30,15 +30,15 @@ class RecordsReader final : public dataset::UnitsReader {
         layout_(std::move(layout)) {}
 
  private:
-  void make(ByteSpan stored, MutableByteSpan shown) const override {
+  Status make(ByteSpan stored, MutableByteSpan shown) const override {
     const auto row = static_cast<std::size_t>(layout_->row_bytes);
     const std::size_t rows = stored.size() / row;
     std::size_t at = 0, mask = shown_row_;
-    if (layout_->joined)
+    if (layout_->side_by_side)
       mask -= static_cast<std::size_t>(std::ranges::count_if(layout_->columns, &RecordColumn::may_miss));
     for (const RecordColumn& column : layout_->columns) {
       const std::byte* const from = stored.data() + column.offset;
-      const bool has_mask = column.may_miss && layout_->joined;
+      const bool has_mask = column.may_miss && layout_->side_by_side;
       if (column.elements)
         decode(column, from, rows, shown.data() + at, has_mask ? shown.data() + mask : nullptr);
       else
@@ -47,6 +47,7 @@ class RecordsReader final : public dataset::UnitsReader {
       at += column.type->size;
       mask += has_mask ? 1 : 0;
     }
+    return {};
   }
 
   // Some at a time: what is decoded lies side by side.
@@ -91,8 +92,8 @@ class RecordsDerivation final : public dataset::Derivation {
     H5_ASSIGN(object::DatasetDescription out, described_as(dataset, type_, cells));
     out.space.dims.resize(1);
     out.space.max_dims.resize(std::min<std::size_t>(out.space.max_dims.size(), 1));
-    out.joined = layout_->joined;
-    if (layout_->joined) out.masks = masks();
+    out.side_by_side = layout_->side_by_side;
+    if (layout_->side_by_side) out.masks = masks();
     if (layout_->no_rows) {
       out.space.dims = {0};
       out.space.max_dims = {};
@@ -118,7 +119,7 @@ class RecordsDerivation final : public dataset::Derivation {
   // Null if rows would be too large.
   format::DatatypePtr row_type() const {
     const std::vector<RecordColumn>& columns = layout_->columns;
-    if (!layout_->joined) return columns.front().type;
+    if (!layout_->side_by_side) return columns.front().type;
     auto row = std::make_shared<format::Datatype>();
     row->cls = format::DatatypeClass::Compound;
     std::uint64_t at = 0;

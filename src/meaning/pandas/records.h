@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../elements.h"
+#include "h5mount/meaning/elements.h"
 
 namespace h5mount::meaning {
 
@@ -20,7 +20,7 @@ struct RecordColumn {
 // Of datasets of one dimension, or two, whose rows have `row_bytes`. `no_rows`: the dataset stands for one
 // that has none.
 //
-// Joined datasets (DatasetDescription::joined) of the columns, which have different names.
+// Datasets side by side (DatasetDescription::side_by_side) of the columns, which have different names.
 dataset::DerivationPtr derive_records(std::vector<RecordColumn> columns, std::uint64_t row_bytes,
                                       bool no_rows = false);
 // One column as a dataset of one dimension.

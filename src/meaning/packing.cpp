@@ -1,4 +1,4 @@
-#include "unpacking.h"
+#include "h5mount/meaning/packing.h"
 
 #include <algorithm>
 #include <array>

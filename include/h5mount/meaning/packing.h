@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "elements.h"
-#include "numbers.h"
+#include "h5mount/meaning/elements.h"
+#include "h5mount/meaning/numbers.h"
 
 namespace h5mount::meaning {
 
@@ -29,6 +29,10 @@ struct Packing {
   bool marks_missing() const { return may_miss() && !is_integer(shown); }
   bool changes_values() const { return scaled() || marks_missing() || read_as != stored.kind; }
 };
+
+// What the attributes of a dataset say of its numbers; nullopt: it has others than processors have. Errors
+// are those of reading attributes.
+Result<std::optional<Packing>> packing_of(const Subject& subject);
 
 // Makes values of stored numbers: little-endian ones of the kind `shown`; a missing float is NaN, a missing
 // integer as it is stored.
