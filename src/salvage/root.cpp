@@ -89,13 +89,13 @@ void Salvager::set_root(std::uint64_t address) {
   if (block.version >= 2 || !state_.shape.root_known) {
     format::Superblock changed = state_.file->superblock();
     changed.root_address = address;
-    state_.made->lay_over(0, encode_superblock(changed));
+    state_.made->lay_over(0, format::encode_superblock(changed));
     return;
   }
   // In versions 0 and 1 the root's address stands in its symbol table entry, behind the name's offset.
   const std::size_t o = block.sizes.offsets;
   const std::size_t at = (block.version == 0 ? 24 : 28) + 4 * o + block.sizes.lengths;
-  Writer out(block.sizes);
+  format::Writer out(block.sizes);
   state_.made->lay_over(at, out.address(address).uint(0, 4).take());
 }
 

@@ -47,7 +47,8 @@ Status Salvager::open() {
   state_.made = std::make_shared<MadeSource>(state_.source, shape.base);
   state_.end = state_.made->own_end();
   state_.steps = kStepsAnyway + kSweepsPerByte * state_.source->stored_bytes();
-  if (!shape.root_known || shape.flags_left) state_.made->lay_over(0, encode_superblock(shape.superblock));
+  if (!shape.root_known || shape.flags_left)
+    state_.made->lay_over(0, format::encode_superblock(shape.superblock));
   state_.data.end = std::max(shape.superblock.end_from_base(), state_.end);
   state_.made->begin_behind(state_.data.end, shape.superblock.sizes.offsets);
   state_.findings.report.superblock = shape.found_by;
@@ -57,7 +58,7 @@ Status Salvager::open() {
   // structures are read, which are older but are there.
   format::Superblock plain = shape.superblock;
   plain.extension_address = format::kUndefinedAddress;
-  state_.made->lay_over(0, encode_superblock(plain));
+  state_.made->lay_over(0, format::encode_superblock(plain));
   state_.findings.report.changed = true;
   state_.findings.report.superblock +=
       state_.findings.report.superblock.empty() ? "no superblock extension" : ", no superblock extension";

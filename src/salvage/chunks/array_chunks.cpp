@@ -118,7 +118,7 @@ class ArrayGatherer {
   // ---- fixed arrays
 
   Result<format::FixedArrayHeader> fixed_header(std::uint64_t data_block) const {
-    Writer out(state_.sizes());
+    format::Writer out(state_.sizes());
     out.text("FAHD").uint(0, 1).uint(static_cast<std::uint64_t>(expected_.record.client), 1);
     out.uint(format_->record_bytes(), 1).uint(layout_.fixed_array_page_bits, 1);
     // A fixed array has room for the chunks of the maximum extents.
@@ -194,7 +194,7 @@ class ArrayGatherer {
   // ---- extensible arrays
 
   Result<format::ExtensibleArrayHeader> extensible_header() const {
-    Writer out(state_.sizes());
+    format::Writer out(state_.sizes());
     out.text("EAHD").uint(0, 1).uint(static_cast<std::uint64_t>(expected_.record.client), 1);
     out.uint(format_->record_bytes(), 1).uint(layout_.ea_max_bits, 1).uint(layout_.ea_index_elements, 1);
     out.uint(layout_.ea_min_elements, 1).uint(layout_.ea_min_pointers, 1).uint(layout_.ea_page_bits, 1);

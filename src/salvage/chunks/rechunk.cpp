@@ -78,7 +78,7 @@ void mend_contiguous(SalvageState& state, const OpenedDataset& dataset, bool unl
       state.made->add_part(begin, bytes, std::move(lost), fill ? fill_bytes(d) : std::vector<std::byte>{});
   if (!place) return;
   static constexpr MessageType kLayout[] = {MessageType::DataLayout};
-  const NewMessage layout = encode_contiguous_layout(*place, bytes, state.sizes());
+  const format::NewMessage layout = format::encode_contiguous_layout(*place, bytes, state.sizes());
   state.replace_messages(*dataset.object.header, kLayout, {&layout, 1});
 }
 
@@ -164,7 +164,7 @@ class ChunkTable {
 
   bool write(Finding& finding);
   // The chunks as entries of a tree's nodes, in order. Notes what is missing of them.
-  std::vector<NodeEntry> entries(Finding& finding);
+  std::vector<format::NodeEntry> entries(Finding& finding);
 
  private:
   void place(const PlacedChunk& one, bool known) {
@@ -185,8 +185,8 @@ class ChunkTable {
   }
 
   void note_missing(std::uint64_t number, Finding& finding) const;
-  bool take_unread(const PlacedChunk& chunk, NodeEntry& entry, Finding& finding);
-  std::optional<std::uint64_t> write_tree(const std::vector<NodeEntry>& entries);
+  bool take_unread(const PlacedChunk& chunk, format::NodeEntry& entry, Finding& finding);
+  std::optional<std::uint64_t> write_tree(const std::vector<format::NodeEntry>& entries);
 
   SalvageState& state_;
   const OpenedDataset& dataset_;
@@ -225,7 +225,7 @@ void ChunkTable::note_missing(std::uint64_t number, Finding& finding) const {
 
 // Gives those bytes of a chunk that is stored as it is which the source gives. Returns false if the chunk is
 // to be left out of the tree, so that all of it is filled.
-bool ChunkTable::take_unread(const PlacedChunk& chunk, NodeEntry& entry, Finding& finding) {
+bool ChunkTable::take_unread(const PlacedChunk& chunk, format::NodeEntry& entry, Finding& finding) {
   const bool fill = state_.options.fill;
   if (!is_stored_plain(dataset_, chunk)) {
     note_missing(chunk.number, finding);
@@ -242,9 +242,9 @@ bool ChunkTable::take_unread(const PlacedChunk& chunk, NodeEntry& entry, Finding
   return true;
 }
 
-std::vector<NodeEntry> ChunkTable::entries(Finding& finding) {
+std::vector<format::NodeEntry> ChunkTable::entries(Finding& finding) {
   std::ranges::sort(placed_, {}, &PlacedChunk::number);
-  std::vector<NodeEntry> out;
+  std::vector<format::NodeEntry> out;
   const std::uint64_t stored = geometry_.filtered ? 1 : geometry_.chunk_bytes;
   std::optional<std::uint64_t> nowhere;
   auto chunk = placed_.begin();
@@ -252,7 +252,7 @@ std::vector<NodeEntry> ChunkTable::entries(Finding& finding) {
     while (chunk != placed_.end() && chunk->number < number) ++chunk;
     const State state = states_[number];
     if (state == State::Absent) continue;
-    NodeEntry entry;
+    format::NodeEntry entry;
     entry.offsets = offsets_of(geometry_, number);
     if (state == State::Present) {
       entry.stored_size = static_cast<std::uint32_t>(chunk->record.stored_size);
@@ -273,32 +273,32 @@ std::vector<NodeEntry> ChunkTable::entries(Finding& finding) {
   return out;
 }
 
-std::optional<std::uint64_t> ChunkTable::write_tree(const std::vector<NodeEntry>& entries) {
+std::optional<std::uint64_t> ChunkTable::write_tree(const std::vector<format::NodeEntry>& entries) {
   std::vector<std::uint64_t> behind = geometry_.chunk_dims;  // the key behind the last chunk
   for (std::size_t d = 0; d < behind.size(); ++d) behind[d] *= geometry_.grid[d];
-  const std::span<const NodeEntry> all(entries);
-  std::vector<NodeEntry> leaves;
+  const std::span<const format::NodeEntry> all(entries);
+  std::vector<format::NodeEntry> leaves;
   for (std::size_t at = 0; at < all.size() || leaves.empty(); at += kLeafEntries) {
     const auto part = all.subspan(at, std::min(kLeafEntries, all.size() - at));
     const bool last = at + part.size() == all.size();
     const auto place = state_.made->add(
-        encode_chunk_node(0, part, last ? behind : all[at + part.size()].offsets, state_.sizes()));
+        format::encode_chunk_node(0, part, last ? behind : all[at + part.size()].offsets, state_.sizes()));
     if (!place) return std::nullopt;
     if (last && leaves.empty()) return place;
-    NodeEntry leaf;
+    format::NodeEntry leaf;
     leaf.offsets = part.front().offsets;
     leaf.child = *place;
     leaves.push_back(std::move(leaf));
   }
-  return state_.made->add(encode_chunk_node(1, leaves, behind, state_.sizes()));
+  return state_.made->add(format::encode_chunk_node(1, leaves, behind, state_.sizes()));
 }
 
 bool ChunkTable::write(Finding& finding) {
   const auto tree = write_tree(entries(finding));
   if (!tree) return false;
   static constexpr MessageType kLayout[] = {MessageType::DataLayout};
-  const NewMessage layout =
-      encode_chunked_layout(*tree, geometry_.chunk_dims, geometry_.element_size, state_.sizes());
+  const format::NewMessage layout =
+      format::encode_chunked_layout(*tree, geometry_.chunk_dims, geometry_.element_size, state_.sizes());
   return state_.replace_messages(*dataset_.object.header, kLayout, {&layout, 1});
 }
 

@@ -145,7 +145,7 @@ class Tree2Gatherer {
  private:
   // A header of a tree with that depth, from which the widths of the nodes' fields follow.
   std::optional<format::BTree2Header> header_of(unsigned depth) const {
-    Writer out(state_.sizes());
+    format::Writer out(state_.sizes());
     out.text("BTHD").uint(0, 1).uint(type_, 1).uint(node_size_, 4).uint(format_->record_bytes(), 2);
     out.uint(depth, 2).uint(100, 1).uint(40, 1).address(0).uint(1, 2).length(1).checksum();
     const std::vector<std::byte> bytes = out.take();

@@ -266,13 +266,13 @@ std::vector<format::Link> surviving_links(SalvageState& state, const object::Obj
 bool replace_links(SalvageState& state, const object::Object& group, std::span<const format::Link> links) {
   static constexpr MessageType kOwn[] = {MessageType::LinkInfo, MessageType::Link, MessageType::SymbolTable};
   const auto info = link_info_of(state, group);
-  const auto messages = encode_links(links, info && info->creation_order_tracked,
-                                     info && info->creation_order_indexed, state.sizes());
+  const auto messages = format::encode_links(links, info && info->creation_order_tracked,
+                                             info && info->creation_order_indexed, state.sizes());
   return state.replace_messages(*group.header, kOwn, messages);
 }
 
 std::optional<std::uint64_t> make_group(SalvageState& state, std::span<const format::Link> links) {
-  return state.made->add(encode_header(encode_links(links, false, false, state.sizes())));
+  return state.made->add(format::encode_header(format::encode_links(links, false, false, state.sizes())));
 }
 
 std::unordered_map<std::uint64_t, std::string> surviving_names(SalvageState& state,

@@ -76,11 +76,11 @@ struct Chain {
   Form form;
   std::size_t looked = 0;  // bytes that were decoded, those of NIL messages and of the last one too
   std::size_t told = 0;    // bytes of messages other than NIL
-  std::vector<NewMessage> messages;
+  std::vector<format::NewMessage> messages;
 
   bool has(MessageType type) const { return find(type) != nullptr; }
-  const NewMessage* find(MessageType type) const {
-    const auto at = std::ranges::find(messages, static_cast<std::uint8_t>(type), &NewMessage::type);
+  const format::NewMessage* find(MessageType type) const {
+    const auto at = std::ranges::find(messages, static_cast<std::uint8_t>(type), &format::NewMessage::type);
     return at == messages.end() ? nullptr : &*at;
   }
   bool is_object() const { return has(DataLayout) || has(LinkInfo) || has(Link) || has(SymbolTable); }
@@ -111,7 +111,7 @@ Chain chain_at(ByteSpan bytes, std::size_t at, const Form& form, format::FileSiz
     at += form.head() + size;
     if (type == Nil) continue;
     out.told += size + form.head();
-    NewMessage message;
+    format::NewMessage message;
     message.type = static_cast<std::uint8_t>(type);
     message.flags = flags;
     message.body.assign(body.begin(), body.end());
@@ -145,25 +145,25 @@ Chain best_chain(SalvageState& state, ByteSpan bytes) {
 }
 
 // `growing`: whether the first dimension is unlimited.
-NewMessage simple_space(std::span<const std::uint64_t> dims, bool growing, format::FileSizes sizes) {
-  Writer out(sizes);
+format::NewMessage simple_space(std::span<const std::uint64_t> dims, bool growing, format::FileSizes sizes) {
+  format::Writer out(sizes);
   out.uint(2, 1).uint(dims.size(), 1).uint(growing ? 1 : 0, 1).uint(1, 1);
   for (const std::uint64_t dim : dims) out.length(dim);
   if (growing) {
     out.length(format::kUnlimited);
     for (const std::uint64_t dim : dims.subspan(1)) out.length(dim);
   }
-  return make_message(Dataspace, out);
+  return format::make_message(Dataspace, out);
 }
 
 // A datatype for elements of which only the size is known: unsigned bytes, or opaque elements.
-NewMessage opaque_type(std::uint32_t size, format::FileSizes sizes) {
-  Writer out(sizes);
+format::NewMessage opaque_type(std::uint32_t size, format::FileSizes sizes) {
+  format::Writer out(sizes);
   if (size == 1)
     out.uint(0x10, 1).uint(0, 3).uint(1, 4).uint(0, 2).uint(8, 2);  // an unsigned integer
   else
     out.uint(0x15, 1).uint(0, 3).uint(size, 4);  // an opaque type without a tag
-  return make_message(Datatype, out);
+  return format::make_message(Datatype, out);
 }
 
 class HeaderMender {
@@ -178,7 +178,7 @@ class HeaderMender {
     if (!chain.is_object()) return false;
     if (chain.has(DataLayout) && !complete_dataset(chain)) return false;
     if (!chain.has(DataLayout) && !chain.has(LinkInfo) && chain.has(Link))
-      chain.messages.push_back(encode_link_info(false, false, state_.sizes()));
+      chain.messages.push_back(format::encode_link_info(false, false, state_.sizes()));
     return state_.make_header_at(address_, chain.messages);
   }
 
@@ -192,12 +192,13 @@ class HeaderMender {
   }
 
   bool complete_dataset(Chain& chain) {
-    const NewMessage* const stored = chain.find(DataLayout);
+    const format::NewMessage* const stored = chain.find(DataLayout);
     format::Cursor cursor(stored->body, 0, structures::kDataLayoutMessage, state_.sizes());
     const auto layout = format::decode_data_layout(cursor);
     if (!layout) return false;
     std::uint64_t element = layout->element_size;
-    if (const NewMessage* const type = chain.find(Datatype); type != nullptr && (type->flags & 2) == 0) {
+    if (const format::NewMessage* const type = chain.find(Datatype);
+        type != nullptr && (type->flags & 2) == 0) {
       format::Cursor body(type->body, 0, structures::kDatatypeMessage, state_.sizes());
       const auto decoded = format::decode_datatype(body);
       if (!decoded) return false;
@@ -306,7 +307,7 @@ bool mend_header(SalvageState& state, std::uint64_t address) {
 bool mend_old_group(SalvageState& state, std::uint64_t address, const CachedTable& table) {
   const std::vector<format::Link> links = links_of_table(state, table.tree, table.heap);
   if (links.empty() || !state.spend(links.size() * kStepsPerLink)) return false;
-  return state.make_header_at(address, encode_links(links, false, false, state.sizes()));
+  return state.make_header_at(address, format::encode_links(links, false, false, state.sizes()));
 }
 
 std::unordered_map<std::uint64_t, CachedTable> cached_tables(SalvageState& state) {

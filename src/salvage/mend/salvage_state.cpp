@@ -7,6 +7,25 @@
 
 namespace h5mount::salvage {
 
+namespace {
+
+// The messages of a header, without those whose types are in `without`.
+std::vector<format::NewMessage> messages_of(const metadata::ObjectHeader& header,
+                                            std::span<const format::MessageType> without) {
+  std::vector<format::NewMessage> out;
+  for (const metadata::HeaderMessage& old : header.messages) {
+    if (std::ranges::find(without, old.type) != without.end() || old.body.size() > format::kMostMessageBytes)
+      continue;
+    out.push_back({static_cast<std::uint8_t>(old.type),
+                   old.flags,
+                   old.creation_order.value_or(0),
+                   {old.body.begin(), old.body.end()}});
+  }
+  return out;
+}
+
+}  // namespace
+
 void SalvageState::take_found(std::vector<Found> more) {
   found = std::move(more);
   by_kind = {};
@@ -57,10 +76,10 @@ Status SalvageState::reopen() {
 
 bool SalvageState::replace_messages(const metadata::ObjectHeader& header,
                                     std::span<const format::MessageType> without,
-                                    std::span<const NewMessage> add) {
-  std::vector<NewMessage> messages = messages_of(header, without);
+                                    std::span<const format::NewMessage> add) {
+  std::vector<format::NewMessage> messages = messages_of(header, without);
   messages.insert(messages.end(), add.begin(), add.end());
-  std::vector<std::byte> block = encode_continuation(header.version, header.flags, messages);
+  std::vector<std::byte> block = format::encode_continuation(header.version, header.flags, messages);
   const std::uint64_t bytes = block.size();
   const auto prefix_block = file->read_up_to(header.address, 64, structures::kObjectHeader);
   if (!prefix_block) return false;
@@ -75,20 +94,20 @@ bool SalvageState::replace_messages(const metadata::ObjectHeader& header,
   if (!old) return false;
   const auto place = made->add(std::move(block));
   if (!place) return false;
-  auto chunk0 = encode_chunk0(old->bytes(), sizes(), *place, bytes, messages.size());
+  auto chunk0 = format::encode_chunk0(old->bytes(), sizes(), *place, bytes, messages.size());
   if (!chunk0) return false;
   made->lay_over(header.address, *std::move(chunk0));
   findings.report.changed = true;
   return true;
 }
 
-bool SalvageState::make_header_at(std::uint64_t address, std::span<const NewMessage> messages) {
-  std::vector<std::byte> block = encode_continuation(2, 0, messages);
+bool SalvageState::make_header_at(std::uint64_t address, std::span<const format::NewMessage> messages) {
+  std::vector<std::byte> block = format::encode_continuation(2, 0, messages);
   const std::uint64_t bytes = block.size();
   const auto place = made->add(std::move(block));
   if (!place) return false;
-  const NewMessage lead = encode_continuation_message(*place, bytes, sizes());
-  made->lay_over(address, encode_header({&lead, 1}));
+  const format::NewMessage lead = format::encode_continuation_message(*place, bytes, sizes());
+  made->lay_over(address, format::encode_header({&lead, 1}));
   findings.report.changed = true;
   return true;
 }

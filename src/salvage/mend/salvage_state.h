@@ -13,9 +13,10 @@
 #include "../find/survey.h"
 #include "../find/sweep.h"
 #include "../find/used_ranges.h"
-#include "encode.h"
+#include "h5mount/format/encode.h"
 #include "h5mount/format/messages.h"
 #include "h5mount/metadata/file_metadata.h"
+#include "h5mount/metadata/object_header.h"
 #include "made_source.h"
 
 namespace h5mount::salvage {
@@ -96,9 +97,9 @@ struct SalvageState {
   // Replaces messages of the object with that header: removes those whose types are in `without`, and adds
   // those in `add`.
   bool replace_messages(const metadata::ObjectHeader& header, std::span<const format::MessageType> without,
-                        std::span<const NewMessage> add);
+                        std::span<const format::NewMessage> add);
   // Lays a header with these messages over the bytes at `address`; the messages themselves lie elsewhere.
-  bool make_header_at(std::uint64_t address, std::span<const NewMessage> messages);
+  bool make_header_at(std::uint64_t address, std::span<const format::NewMessage> messages);
   std::optional<OpenedDataset> describe(std::uint64_t address) const;
 };
 

@@ -1,4 +1,4 @@
-#include "encode.h"
+#include "h5mount/format/encode.h"
 
 #include <algorithm>
 
@@ -6,12 +6,8 @@
 #include "h5mount/base/structures.h"
 #include "h5mount/format/object_header_format.h"
 
-namespace h5mount::salvage {
+namespace h5mount::format {
 namespace {
-
-using format::MessageType;
-
-constexpr std::size_t kMaxBody = 0xFFF8;
 
 bool tracks_order(std::uint8_t version, std::uint8_t flags) {
   return version == 2 && (flags & 0x04) != 0;
@@ -29,15 +25,15 @@ void append_message(Writer& out, std::uint8_t version, std::uint8_t flags, const
   out.bytes(message.body);
 }
 
-NewMessage encode_link(const format::Link& link, format::FileSizes sizes) {
+NewMessage encode_link(const Link& link, FileSizes sizes) {
   Writer out(sizes);
   const bool ordered = link.creation_order.has_value();
   out.uint(1, 1).uint(0x18 | (ordered ? 0x04 : 0) | 0x01, 1).uint(link.type, 1);
   if (ordered) out.uint(static_cast<std::uint64_t>(*link.creation_order), 8);
   out.uint(static_cast<std::uint64_t>(link.charset), 1).uint(link.name.size(), 2).text(link.name);
-  if (link.is(format::LinkType::Hard)) {
+  if (link.is(LinkType::Hard)) {
     out.address(link.address);
-  } else if (link.is(format::LinkType::External)) {
+  } else if (link.is(LinkType::External)) {
     out.uint(link.file.size() + link.target.size() + 3, 2)
         .uint(link.external_form, 1)
         .text(link.file)
@@ -59,25 +55,12 @@ Writer& Writer::checksum() {
   return uint(lookup3_checksum(out_), 4);
 }
 
-std::vector<std::byte> encode_superblock(const format::Superblock& superblock) {
+std::vector<std::byte> encode_superblock(const Superblock& superblock, std::uint8_t version) {
   Writer out(superblock.sizes);
-  out.text(format::kFormatSignature).uint(2, 1).uint(superblock.sizes.offsets, 1);
+  out.text(kFormatSignature).uint(version, 1).uint(superblock.sizes.offsets, 1);
   out.uint(superblock.sizes.lengths, 1).uint(0, 1).address(0).address(superblock.extension_address);
   out.address(superblock.end_from_base()).address(superblock.root_address).checksum();
   return out.take();
-}
-
-std::vector<NewMessage> messages_of(const metadata::ObjectHeader& header,
-                                    std::span<const MessageType> without) {
-  std::vector<NewMessage> out;
-  for (const metadata::HeaderMessage& old : header.messages) {
-    if (std::ranges::find(without, old.type) != without.end() || old.body.size() > kMaxBody) continue;
-    out.push_back({static_cast<std::uint8_t>(old.type),
-                   old.flags,
-                   old.creation_order.value_or(0),
-                   {old.body.begin(), old.body.end()}});
-  }
-  return out;
 }
 
 std::vector<std::byte> encode_continuation(std::uint8_t version, std::uint8_t flags,
@@ -89,11 +72,10 @@ std::vector<std::byte> encode_continuation(std::uint8_t version, std::uint8_t fl
   return out.take();
 }
 
-std::optional<std::vector<std::byte>> encode_chunk0(ByteSpan old, format::FileSizes sizes,
-                                                    std::uint64_t continuation, std::uint64_t bytes,
-                                                    std::size_t messages) {
-  format::Cursor cursor(old, 0, structures::kObjectHeader, sizes);
-  const auto prefix = format::decode_object_header_prefix(cursor);
+std::optional<std::vector<std::byte>> encode_chunk0(ByteSpan old, FileSizes sizes, std::uint64_t continuation,
+                                                    std::uint64_t bytes, std::size_t messages) {
+  Cursor cursor(old, 0, structures::kObjectHeader, sizes);
+  const auto prefix = decode_object_header_prefix(cursor);
   if (!prefix) return std::nullopt;
   NewMessage leading = encode_continuation_message(continuation, bytes, sizes);
   if (prefix->version == 1) leading.body.resize((leading.body.size() + 7) / 8 * 8);
@@ -107,7 +89,7 @@ std::optional<std::vector<std::byte>> encode_chunk0(ByteSpan old, format::FileSi
   std::size_t nils = 0;
   for (; left >= head; ++nils) {
     NewMessage nil;
-    nil.body.resize(std::min(left - head, kMaxBody));
+    nil.body.resize(std::min(left - head, kMostMessageBytes));
     left -= head + nil.body.size();
     append_message(out, prefix->version, prefix->flags, nil);
   }
@@ -133,38 +115,38 @@ std::vector<std::byte> encode_header(std::span<const NewMessage> messages) {
   return out.take();
 }
 
-NewMessage encode_continuation_message(std::uint64_t address, std::uint64_t bytes, format::FileSizes sizes) {
+NewMessage encode_continuation_message(std::uint64_t address, std::uint64_t bytes, FileSizes sizes) {
   Writer out(sizes);
   out.address(address).length(bytes);
   return make_message(MessageType::ObjectHeaderContinuation, out);
 }
 
-NewMessage encode_link_info(bool tracked, bool indexed, format::FileSizes sizes) {
+NewMessage encode_link_info(bool tracked, bool indexed, FileSizes sizes) {
   Writer out(sizes);
   out.uint(0, 1).uint((tracked ? 1U : 0U) | (indexed ? 2U : 0U), 1);
   if (tracked) out.uint(0, 8);
-  out.address(format::kUndefinedAddress).address(format::kUndefinedAddress);
-  if (indexed) out.address(format::kUndefinedAddress);
+  out.address(kUndefinedAddress).address(kUndefinedAddress);
+  if (indexed) out.address(kUndefinedAddress);
   return make_message(MessageType::LinkInfo, out);
 }
 
-std::vector<NewMessage> encode_links(std::span<const format::Link> links, bool tracked, bool indexed,
-                                     format::FileSizes sizes) {
+std::vector<NewMessage> encode_links(std::span<const Link> links, bool tracked, bool indexed,
+                                     FileSizes sizes) {
   std::vector<NewMessage> out{encode_link_info(tracked, indexed, sizes)};
-  for (const format::Link& link : links)
+  for (const Link& link : links)
     if (link.name.size() < UINT16_MAX / 2 && link.target.size() + link.file.size() < UINT16_MAX / 4)
       out.push_back(encode_link(link, sizes));
   return out;
 }
 
-NewMessage encode_contiguous_layout(std::uint64_t address, std::uint64_t bytes, format::FileSizes sizes) {
+NewMessage encode_contiguous_layout(std::uint64_t address, std::uint64_t bytes, FileSizes sizes) {
   Writer out(sizes);
   out.uint(3, 1).uint(1, 1).address(address).length(bytes);
   return make_message(MessageType::DataLayout, out);
 }
 
 NewMessage encode_chunked_layout(std::uint64_t tree, std::span<const std::uint64_t> chunk_dims,
-                                 std::uint32_t element_size, format::FileSizes sizes) {
+                                 std::uint32_t element_size, FileSizes sizes) {
   Writer out(sizes);
   out.uint(3, 1).uint(2, 1).uint(chunk_dims.size() + 1, 1).address(tree);
   for (const std::uint64_t dim : chunk_dims) out.uint(dim, 4);
@@ -173,14 +155,14 @@ NewMessage encode_chunked_layout(std::uint64_t tree, std::span<const std::uint64
 }
 
 std::vector<std::byte> encode_chunk_node(std::uint8_t level, std::span<const NodeEntry> entries,
-                                         std::span<const std::uint64_t> last, format::FileSizes sizes) {
+                                         std::span<const std::uint64_t> last, FileSizes sizes) {
   Writer out(sizes);
   const auto offsets = [&out](std::span<const std::uint64_t> of) {
     for (const std::uint64_t offset : of) out.uint(offset, 8);
     out.uint(0, 8);
   };
   out.text("TREE").uint(1, 1).uint(level, 1).uint(entries.size(), 2);
-  out.address(format::kUndefinedAddress).address(format::kUndefinedAddress);
+  out.address(kUndefinedAddress).address(kUndefinedAddress);
   for (const NodeEntry& entry : entries) {
     out.uint(entry.stored_size, 4).uint(entry.filter_mask, 4);
     offsets(entry.offsets);
@@ -191,4 +173,4 @@ std::vector<std::byte> encode_chunk_node(std::uint8_t level, std::span<const Nod
   return out.take();
 }
 
-}  // namespace h5mount::salvage
+}  // namespace h5mount::format
