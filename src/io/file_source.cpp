@@ -164,7 +164,8 @@ class FileSource final : public ByteSource, private SourceState {
     constexpr unsigned kMaxInterruptions = 1000;
     unsigned interruptions = 0;
     while (to.left() > 0) {
-      if (offset > static_cast<std::uint64_t>(INT64_MAX)) return ends_before(offset);
+      // No file has bytes there, and the kernel would call the request invalid.
+      if (!range_within(offset, to.left(), static_cast<std::uint64_t>(INT64_MAX))) return ends_before(offset);
       const ssize_t got = ::pread(open->get(), to.rest().data(), to.left(), static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR && ++interruptions < kMaxInterruptions) continue;
       if (got < 0) return fail(io_error(errno, "reading " + name_));

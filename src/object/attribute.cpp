@@ -136,6 +136,10 @@ Status for_each_attribute(const metadata::FileMetadata& file, const Object& obje
 
 Result<Attribute> find_attribute(const metadata::FileMetadata& file, const Object& object,
                                  std::string_view name) {
+  if (object.attributes) {
+    const auto known = std::ranges::find(*object.attributes, name, &Attribute::name);
+    return known != object.attributes->end() ? Result<Attribute>(*known) : fail(no_such_attribute());
+  }
   std::optional<Error> met;
   for (const metadata::HeaderMessage& message : object.header->messages) {
     if (message.type != format::MessageType::Attribute) continue;

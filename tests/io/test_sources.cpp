@@ -155,6 +155,9 @@ TEST_F(FileSourceTest, AReadThatEndsEarlyIsAnErrorAndLeavesNothingOfTheMemory) {
   EXPECT_EQ(left_by_failed_read(*set, 3, 2, ErrorCode::Internal), "d\0"s);
   const auto file = *open_file_source(path_);
   EXPECT_EQ(left_by_failed_read(*file, 8, 4, ErrorCode::Truncated), "89\0\0"s);
+  // Where no file has bytes, which is no failure of the disk.
+  EXPECT_EQ(left_by_failed_read(*file, INT64_MAX - 1, 4, ErrorCode::Truncated), "\0\0\0\0"s);
+  EXPECT_EQ(left_by_failed_read(*file, UINT64_MAX - 1, 4, ErrorCode::Truncated), "\0\0\0\0"s);
   const auto memory = make_memory_source(bytes_of("abc"));
   EXPECT_EQ(left_by_failed_read(*memory, 1, 3, ErrorCode::Truncated), "\0\0\0"s);
   const auto refused = make_refused_source(Error(ErrorCode::AccessDenied, "no"), 10, "refused");

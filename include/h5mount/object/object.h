@@ -33,10 +33,15 @@ namespace h5mount::object {
 enum class ObjectKind : std::uint8_t { Group, Dataset, Datatype };
 std::string_view kind_name(ObjectKind kind);  // "group", "dataset", "datatype"
 
+struct Attribute;
+
 struct Object {
   std::uint64_t address = 0;
   ObjectKind kind = ObjectKind::Group;
   std::shared_ptr<const metadata::ObjectHeader> header;
+  // For one who asks for many of them: all attributes, of which none is damaged. Null: they are read one by
+  // one. Only find_attribute looks here.
+  std::shared_ptr<const std::vector<Attribute>> attributes = nullptr;
 };
 
 // Loads the header and determines the kind by its messages: a dataset has a layout or a dataspace; a group a
@@ -165,17 +170,18 @@ struct DatasetDescription {
   std::vector<ExternalSegment> external;
   std::uint64_t element_size = 0;  // type->size
   std::uint64_t image_bytes = 0;   // elements * element size: the row-major image. TooLarge if >= 2^63
-  bool joined = false;             // several datasets side by side: see dataset/joined_datasets.h
+  bool side_by_side = false;       // several datasets side by side: see dataset/dataset_columns.h
   // Fields that repeat what another says and say something else. The data are read by the other one, as
   // libhdf5 reads them (docs/format-notes.md, "Fields that do not decide").
   std::vector<Error> disagreements;
-  // For joined datasets: for each member of the type the names of its codes; null if the member holds values.
+  // For datasets side by side: for each member of the type the names of its codes; null if the member holds
+  // values.
   std::vector<CategoriesPtr> categories;
-  // For joined datasets: for each member of the type the member whose bytes say where its values are missing
-  // (those that are not 0), which is no column itself.
+  // For datasets side by side: for each member of the type the member whose bytes say where its values are
+  // missing (those that are not 0), which is no column itself.
   std::vector<std::optional<std::size_t>> masks = {};
-  // For joined datasets: the elements of a grid whose dimensions are the first members; null: they are not,
-  // or their order is row-major.
+  // For datasets side by side: the elements of a grid whose dimensions are the first members; null: they are
+  // not, or their order is row-major.
   GridRowsPtr boxes = {};
   // Where a map is; null: it is none, or nothing was asked.
   std::shared_ptr<const dataset::Placement> placement = nullptr;
