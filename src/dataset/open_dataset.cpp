@@ -43,6 +43,10 @@ bool stays(const object::DatasetDescription& earlier, const object::DatasetDescr
 Result<DatasetReaderPtr> open_dataset(const ReadEnvironment& environment, object::OpenedFilePtr file,
                                       object::DatasetDescription description) {
   RequestBudget budget;
+  if (environment.made) {
+    H5_ASSIGN(const NextReader made, environment.made->open(environment, file, description, nullptr, budget));
+    if (made.reader != nullptr) return made.reader;
+  }
   return open_first(environment, std::move(file), std::move(description), budget);
 }
 
@@ -50,6 +54,10 @@ Result<NextReader> open_next_dataset(const ReadEnvironment& environment, object:
                                      object::DatasetDescription description, const DatasetReaderPtr& previous,
                                      RequestBudget& budget) {
   NextReader out;
+  if (environment.made) {
+    H5_ASSIGN(out, environment.made->open(environment, file, description, previous, budget));
+    if (out.reader != nullptr) return out;
+  }
   if (previous != nullptr) {
     H5_ASSIGN(out, previous->continued(environment, file, description, budget));
     if (out.reader != nullptr) return out;

@@ -12,6 +12,7 @@
 namespace h5mount::dataset {
 
 struct VirtualAncestry;  // private to the module
+class MadeDatasets;      // below
 
 struct ReadEnvironment {
   std::shared_ptr<cache::BlockCache> cache;
@@ -19,6 +20,21 @@ struct ReadEnvironment {
   std::shared_ptr<object::FileSet> files;
   std::shared_ptr<const VirtualAncestry> within = nullptr;  // of a source: the virtual datasets around it
   std::shared_ptr<Counters> counters = std::make_shared<Counters>();
+  std::shared_ptr<const MadeDatasets> made = nullptr;  // of a file that is made; null: it is none
+};
+
+// Datasets of a made file whose elements are elsewhere (module `join`). Threads: any.
+class MadeDatasets {
+ public:
+  virtual ~MadeDatasets() = default;
+  // The reader of the dataset with its header at `dataset.address`, and what is stale since `previous`, the
+  // reader of an earlier state, or null. Its description may differ from `dataset` in how the elements lie in
+  // chunks. Its `reader` is null if the elements are in the file itself.
+  virtual Result<NextReader> open(const ReadEnvironment& environment, const object::OpenedFilePtr& file,
+                                  const object::DatasetDescription& dataset, const DatasetReaderPtr& previous,
+                                  RequestBudget& budget) const = 0;
+  // Why the object is no dataset that can be read, although the file says so; nullopt: nothing is wrong.
+  virtual std::optional<Error> problem(std::uint64_t address) const = 0;
 };
 
 // Reads only what describes the storage. An unknown layout or filter (UnsupportedFeature) is an error of

@@ -18,6 +18,14 @@ class ByteSource;
 
 namespace h5mount::dataset {
 
+// The state of a file whose mapped bytes were passed on.
+class MappedBytes {
+ public:
+  virtual ~MappedBytes() = default;
+  // Fails if the bytes may have changed since then.
+  virtual Status confirm_unchanged() const = 0;
+};
+
 // A reply: spans in order, each kept alive by its owner. A span that is mapped from a file (`kernel_only`)
 // may be handed to writev but never dereferenced, as the file may shrink: its bytes are read from the source.
 struct Piece {
@@ -25,6 +33,9 @@ struct Piece {
   std::shared_ptr<const void> owner;
   const io::ByteSource* mapped_from = nullptr;  // lives as long as the mapping
   std::uint64_t address = 0;                    // in it
+  // If the source is not that of the open file, which whoever opened it asks itself: to be asked once the
+  // bytes were copied. It lives as long as the owner.
+  const MappedBytes* of = nullptr;
 
   bool kernel_only() const { return mapped_from != nullptr; }
 };
@@ -38,7 +49,7 @@ class Pieces {
   }
   // Adds bytes of a source as a mapped piece; returns false if the source has no mapping of them.
   bool add_mapped(const io::ByteSource& source, std::uint64_t address, std::uint64_t length,
-                  std::shared_ptr<const void> owner = nullptr);
+                  std::shared_ptr<const void> owner = nullptr, const MappedBytes* of = nullptr);
   void append(const Pieces& more) {
     total_ += more.total_;
     pieces_.insert(pieces_.end(), more.pieces_.begin(), more.pieces_.end());

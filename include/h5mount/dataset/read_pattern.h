@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "h5mount/base/request_budget.h"
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/dataset/pieces.h"
 #include "h5mount/format/cursor.h"
 #include "h5mount/io/ahead_window.h"
 
@@ -39,6 +41,15 @@ class ReadPattern {
   };
   Announced& announced() { return announced_; }
 
+  // The pattern in one of the datasets that the one that is read consists of, by its number. A reader that
+  // goes forward goes forward there from the first byte on. Those of the latest few are remembered.
+  std::shared_ptr<ReadPattern> of_part(std::uint64_t part);
+
+  // Mapped bytes of other files than the open one (Piece::of) that were passed on to this reader.
+  void note_mapped(const std::shared_ptr<const MappedBytes>& bytes);
+  // Confirms those whose pieces live, once the kernel has copied them.
+  Status confirm_mapped() const;
+
   // The offset after the last byte read, for jobs that may outlive the open file: bytes before it need not be
   // read any more.
   std::shared_ptr<const std::atomic<std::uint64_t>> position() const { return expected_; }
@@ -49,6 +60,12 @@ class ReadPattern {
   std::atomic<std::uint64_t> ahead_{0};
   std::atomic<std::uint64_t> behind_{format::kUnlimited};  // kUnlimited: nothing yet
   Announced announced_;
+
+  static constexpr std::size_t kMostParts = 8;
+  mutable Mutex mutex_;
+  std::vector<std::pair<std::uint64_t, std::shared_ptr<ReadPattern>>> parts_
+      H5_GUARDED_BY(mutex_);  // oldest first
+  std::vector<std::weak_ptr<const MappedBytes>> mapped_ H5_GUARDED_BY(mutex_);
 };
 
 // How a request reads a dataset.

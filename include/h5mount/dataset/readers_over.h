@@ -72,7 +72,8 @@ class UnitsReader : public ReaderOver {
 
  private:
   // Makes whole units.
-  virtual void make(ByteSpan stored, MutableByteSpan shown) const = 0;
+  virtual Status make(ByteSpan stored, MutableByteSpan shown) const = 0;
+  Status make_units(std::uint64_t first, ByteSpan stored, MutableByteSpan shown) const;
   Status fill(std::uint64_t offset, MutableByteSpan out, ReadAccess access) const;
   Status fill_some(std::uint64_t offset, MutableByteSpan out, ReadAccess access) const;
 

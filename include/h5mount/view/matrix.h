@@ -11,7 +11,7 @@ namespace h5mount::view {
 // 0, and complex numbers; others fail with UnsupportedFeature.
 const View& matrix_market_view();
 
-// Lines of words with tabs between them, of joined datasets (dataset/joined_datasets.h); characters that
+// Lines of words with tabs between them, of joined datasets (dataset/dataset_columns.h); characters that
 // would break a line or a word are escaped. Features: all members and, if they are only two, `Gene
 // Expression`. Genes: the first two.
 const View& features_view();

@@ -99,7 +99,7 @@ struct View {
   Result<ComputedFilePtr> (*make)(ViewInput source, const Earlier& before, RequestBudget& budget) = nullptr;
 
   // Whether the view also shows groups of equally long one-dimensional datasets, as joined datasets
-  // (dataset/joined_datasets.h).
+  // (dataset/dataset_columns.h).
   bool of_groups = false;
 
   // Which form of values that elements mean the view is of (module `meaning`).

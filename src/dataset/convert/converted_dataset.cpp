@@ -25,8 +25,9 @@ class ConvertedReader final : public UnitsReader {
         number_bytes_(types.to->size) {}
 
  private:
-  void make(ByteSpan stored, MutableByteSpan shown) const override {
+  Status make(ByteSpan stored, MutableByteSpan shown) const override {
     conversion_.convert(shown.size() / number_bytes_, stored, shown);
+    return {};
   }
 
   const ElementConversion conversion_;

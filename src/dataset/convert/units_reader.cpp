@@ -1,5 +1,7 @@
 #include "h5mount/dataset/readers_over.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 namespace h5mount::dataset {
@@ -60,6 +62,13 @@ Status UnitsReader::fill(std::uint64_t offset, MutableByteSpan out, ReadAccess a
   return {};
 }
 
+Status UnitsReader::make_units(std::uint64_t first, ByteSpan stored, MutableByteSpan shown) const {
+  Status made = make(stored, shown);
+  if (made) return made;
+  return fail(made.error().within(fmt::format(
+      "elements {} to {}", first, first + std::max<std::uint64_t>(1, shown.size() / shown_) - 1)));
+}
+
 // Makes the units that the range touches, even if those at its ends are needed only in part.
 Status UnitsReader::fill_some(std::uint64_t offset, MutableByteSpan out, ReadAccess access) const {
   const std::uint64_t first = offset / shown_, end = (offset + out.size() - 1) / shown_ + 1;
@@ -70,12 +79,9 @@ Status UnitsReader::fill_some(std::uint64_t offset, MutableByteSpan out, ReadAcc
   H5_TRY(base()->read(first * stored_, stored.size(), access, pieces));
   if (pieces.total() != stored.size()) return fail({ErrorCode::Stale, "the dataset became shorter"});
   H5_TRY(copy_pieces(pieces.list(), stored));
-  if (out.size() == count * shown_) {
-    make(stored, out);
-    return {};
-  }
+  if (out.size() == count * shown_) return make_units(first, stored, out);
   std::vector<std::byte> whole(count * static_cast<std::size_t>(shown_));
-  make(stored, whole);
+  H5_TRY(make_units(first, stored, whole));
   std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset % shown_), out.size(), out.begin());
   return {};
 }

@@ -51,4 +51,39 @@ std::pair<std::uint64_t, std::uint64_t> ReadPattern::claim_behind(std::uint64_t 
   return {0, 0};
 }
 
+std::shared_ptr<ReadPattern> ReadPattern::of_part(std::uint64_t part) {
+  std::shared_ptr<ReadPattern> dropped;
+  const MutexLock lock(mutex_);
+  const auto found = std::ranges::find(parts_, part, [](const auto& known) { return known.first; });
+  if (found != parts_.end()) {
+    std::rotate(found, found + 1, parts_.end());
+    return parts_.back().second;
+  }
+  if (parts_.size() == kMostParts) {
+    dropped = std::move(parts_.front().second);
+    parts_.erase(parts_.begin());
+  }
+  auto made = std::make_shared<ReadPattern>();
+  if (forward()) made->streak_.store(kStreak, std::memory_order_relaxed);
+  parts_.emplace_back(part, std::move(made));
+  return parts_.back().second;
+}
+
+void ReadPattern::note_mapped(const std::shared_ptr<const MappedBytes>& bytes) {
+  const MutexLock lock(mutex_);
+  std::erase_if(mapped_, [](const auto& known) { return known.expired(); });
+  mapped_.push_back(bytes);
+}
+
+Status ReadPattern::confirm_mapped() const {
+  std::vector<std::shared_ptr<const MappedBytes>> passed_on;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& known : mapped_)
+      if (auto bytes = known.lock()) passed_on.push_back(std::move(bytes));
+  }
+  for (const auto& bytes : passed_on) H5_TRY(bytes->confirm_unchanged());
+  return {};
+}
+
 }  // namespace h5mount::dataset

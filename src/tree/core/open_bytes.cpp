@@ -59,6 +59,7 @@ class OpenBytes : public OpenNode {
 
   Status revalidate() override {
     Status same = followed_.confirm_unchanged();
+    if (same) same = pattern_.confirm_mapped();
     if (!same) drop_all_pages();
     return same;
   }

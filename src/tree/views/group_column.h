@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "../objects/object_facts.h"
+#include "h5mount/dataset/dataset_columns.h"
 #include "h5mount/dataset/derivation.h"
-#include "h5mount/dataset/joined_datasets.h"
 #include "h5mount/object/grid_rows.h"
 
 namespace h5mount::tree {

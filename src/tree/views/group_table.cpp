@@ -42,14 +42,14 @@ Result<DatasetDescriptionPtr> join(std::uint64_t address, const std::vector<Grou
   if (is_grid) {
     H5_ASSIGN(rows, rows_of_grid(columns, datasets, form.in_boxes()));
   }
-  std::vector<dataset::JoinedMember> members;
+  std::vector<dataset::DatasetColumn> members;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     H5_ASSIGN(object::DatasetDescription shown, describe_column(columns[i], *datasets[i], rows.get()));
     members.push_back(
         {columns[i].name, std::make_shared<const object::DatasetDescription>(std::move(shown)), names[i]});
     if (masks[i]) members.push_back({name_of_mask(columns[i].name), masks[i], nullptr, true});
   }
-  H5_ASSIGN(auto joined, dataset::describe_joined(address, members));
+  H5_ASSIGN(auto joined, dataset::describe_columns(address, members));
   if (form.in_boxes()) joined.boxes = std::move(rows);
   return std::make_shared<const object::DatasetDescription>(std::move(joined));
 }
@@ -227,7 +227,7 @@ Result<GroupTable::States::ValuePtr> GroupTable::make(const Columns& columns, co
   const Table* const before = state.before.get();
   auto made = std::make_shared<Table>();
   made->columns = state.of;
-  std::vector<dataset::JoinedMember> described;
+  std::vector<dataset::DatasetColumn> described;
   std::vector<DatasetReaderPtr> readers;
   std::vector<dataset::StaleMember> stale;
   const auto join = [&](std::string name, const DatasetReaderPtr& reader, object::CategoriesPtr names,
@@ -265,7 +265,7 @@ Result<GroupTable::States::ValuePtr> GroupTable::make(const Columns& columns, co
                               : std::vector<dataset::ByteRange>());
     made->number += now.number();
   }
-  H5_ASSIGN(auto joined, dataset::describe_joined(address(), described));
+  H5_ASSIGN(auto joined, dataset::describe_columns(address(), described));
   if (form_.in_boxes()) joined.boxes = rows;
   if (before == nullptr && state.number > 1) made->stale.add(made->number, {{dataset::kWholeImage}});
   if (before != nullptr) {
@@ -273,10 +273,10 @@ Result<GroupTable::States::ValuePtr> GroupTable::make(const Columns& columns, co
     made->stale = before->stale;
     // If the names change, all rows do, and so do boxes with the number of rows.
     const bool same_rows = made->names == before->names && (!joined.boxes || joined.boxes == earlier.boxes);
-    made->stale.add(made->number, same_rows ? dataset::stale_in_joined(joined, earlier, stale)
+    made->stale.add(made->number, same_rows ? dataset::stale_in_columns(joined, earlier, stale)
                                             : std::vector{dataset::kWholeImage});
   }
-  made->reader = dataset::open_joined(std::move(joined), std::move(readers));
+  made->reader = dataset::open_columns(std::move(joined), std::move(readers));
   return made;
 }
 

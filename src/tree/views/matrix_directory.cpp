@@ -16,7 +16,7 @@
 #include "../core/states.h"
 #include "../objects/decoded.h"
 #include "../objects/followed_dataset.h"
-#include "h5mount/dataset/joined_datasets.h"
+#include "h5mount/dataset/dataset_columns.h"
 #include "h5mount/dataset/matrix_entries.h"
 #include "h5mount/tree/names.h"
 #include "h5mount/view/matrix.h"
@@ -179,17 +179,17 @@ class NamesData final : public CombinedData {
  private:
   Result<object::DatasetDescription> describe(std::span<const DatasetDescriptionPtr> of,
                                               RequestBudget&) const override {
-    std::vector<dataset::JoinedMember> members;
+    std::vector<dataset::DatasetColumn> members;
     for (const DatasetDescriptionPtr& names : of) {
       if (names->space.rank() != 1) return fail({ErrorCode::NotFound, "names of more than one dimension"});
       members.push_back({fmt::format("{}", members.size()), names});
     }
-    return dataset::describe_joined(address(), members);
+    return dataset::describe_columns(address(), members);
   }
 
   Result<DatasetReaderPtr> combine(object::DatasetDescription described,
                                    std::vector<DatasetReaderPtr> readers) const override {
-    return dataset::open_joined(std::move(described), std::move(readers));
+    return dataset::open_columns(std::move(described), std::move(readers));
   }
 };
 

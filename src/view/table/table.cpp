@@ -117,7 +117,7 @@ void make_unique(std::vector<Column>& columns) {
 
 // Whether the columns' names come from the members of the type alone.
 bool has_members(const object::DatasetDescription& dataset) {
-  return dataset.joined ||
+  return dataset.side_by_side ||
          (dataset.type->cls == format::DatatypeClass::Compound && !is_complex(*dataset.type));
 }
 
@@ -144,7 +144,7 @@ Result<Extent> extent_of_rows(const object::DatasetDescription& dataset, Request
   if (space.rank() > 2) return fail(no_table("more than two dimensions"));
   if (space.rank() == 0 && !has_members(dataset)) return fail(no_table("a scalar"));
   Extent extent;
-  if (dataset.joined) {
+  if (dataset.side_by_side) {
     for (const format::CompoundMember& member : joined_columns(dataset)) {
       H5_ASSIGN(const Extent own, extent_of(*member.type, budget));
       extent.columns = std::min(kTooMany.columns, extent.columns + own.columns);
@@ -183,7 +183,7 @@ Result<Table> make_table(const object::DatasetDescription& dataset, const Extent
   table.rows = space.rank() == 0 ? 1 : space.dims[0];
   table.row_bytes = dataset.element_size * row_elements(space);
   table.columns.reserve(static_cast<std::size_t>(extent.columns));
-  if (dataset.joined) {
+  if (dataset.side_by_side) {
     const auto members = joined_columns(dataset);
     for (std::size_t i = 0; i < members.size(); ++i) {
       const format::CompoundMember& member = members[i];

@@ -1,7 +1,7 @@
 // Tables, which csv, tsv and ndjson show. The rows of a table are those of a 1-d or 2-d dataset, or the one
 // element of a scalar compound. Its columns are the members of a compound type (nested members and the items
 // of arrays are columns of their own), or the indices of the second dimension. Joined datasets
-// (dataset/joined_datasets.h), which stand for the datasets of a group, have one or more columns each.
+// (dataset/dataset_columns.h), which stand for the datasets of a group, have one or more columns each.
 #pragma once
 
 #include <cstdint>

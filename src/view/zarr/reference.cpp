@@ -81,6 +81,12 @@ Result<ReferencedArray> ReferencedArray::of(ViewInput source, ZarrEncoding encod
   H5_ASSIGN(ZarrArray array, ZarrArray::of(source.reader->description(), encoding));
   ReferencedArray out(std::move(source), std::move(array));
   out.of_sources_ = is_virtual && why.empty();
+  // The chunks of a joined dataset that are none of its files' are runs of these, or nowhere.
+  const DatasetReaderPtr stored = without_padding(out.source_.reader);
+  const object::DatasetDescription& shown = stored->description();
+  if (out.rule_.form == ReferenceForm::Chunks && shown.pipeline.filters.empty() && stored->size() > 0 &&
+      dataset::stored_chunks_of(*stored) == nullptr && stored->storage_bytes_known() != 0)
+    out.rule_.form = ReferenceForm::Runs;
   if (!why.empty() && out.rule_.form == ReferenceForm::Decoded) out.rule_.reason = std::move(why);
   return out;
 }

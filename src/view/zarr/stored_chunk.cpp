@@ -104,6 +104,9 @@ Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chun
                                           RequestBudget& budget) {
   const StoredChunks* chunks = dataset::stored_chunks_of(chunk->dataset());
   const std::uint64_t elements = chunk->size();
+  const bool plain = codec.compressor == StoredCompressor::None && codec.shuffle == 0;
+  // The chunks of a joined dataset may be stored nowhere.
+  if (chunks == nullptr && plain && !codec.fletcher32) return show_as_stored(std::move(chunk));
   if (chunks == nullptr) return fail({ErrorCode::Internal, "a codec of a dataset without chunks"});
   const std::optional<std::uint64_t> number = chunk->stored_number();
   StoredChunks::Stored stored;
@@ -114,7 +117,6 @@ Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chun
   if (part)
     return std::make_shared<const StoredBytes>(std::move(chunk), *number, *chunks, std::move(part->head),
                                                part->range, codec.fletcher32);
-  const bool plain = codec.compressor == StoredCompressor::None && codec.shuffle == 0;
   if (plain) return show_as_stored(std::move(chunk));
   H5_ASSIGN(const std::uint64_t size, frame_size(codec.compressor, elements));
   const auto framed = std::make_shared<FramedElements>(std::move(chunk), codec, size);

@@ -1,4 +1,4 @@
-#include "h5mount/dataset/joined_datasets.h"
+#include "h5mount/dataset/dataset_columns.h"
 
 #include <cstring>
 #include <limits>
@@ -37,10 +37,10 @@ void spread(ByteSpan from, std::size_t size, std::size_t step, std::byte* to) {
   }
 }
 
-class JoinedReader final : public ElementsReader {
+class ColumnsReader final : public ElementsReader {
  public:
-  JoinedReader(object::DatasetDescription joined, std::vector<ReaderPtr> members)
-      : ElementsReader(std::move(joined)), members_(std::move(members)) {}
+  ColumnsReader(object::DatasetDescription whole, std::vector<ReaderPtr> members)
+      : ElementsReader(std::move(whole)), members_(std::move(members)) {}
 
   // The first byte of a row in which any member has data.
   Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget& budget) const override {
@@ -93,8 +93,8 @@ class JoinedReader final : public ElementsReader {
 };
 
 // Whether both have the same members at the same offsets.
-bool same_form(const object::DatasetDescription& joined, const object::DatasetDescription& before) {
-  return std::ranges::equal(before.type->members, joined.type->members,
+bool same_form(const object::DatasetDescription& whole, const object::DatasetDescription& before) {
+  return std::ranges::equal(before.type->members, whole.type->members,
                             [](const format::CompoundMember& a, const format::CompoundMember& b) {
                               return a.name == b.name && a.type->size == b.type->size;
                             });
@@ -102,11 +102,11 @@ bool same_form(const object::DatasetDescription& joined, const object::DatasetDe
 
 }  // namespace
 
-Result<object::DatasetDescription> describe_joined(std::uint64_t address,
-                                                   std::span<const JoinedMember> members) {
+Result<object::DatasetDescription> describe_columns(std::uint64_t address,
+                                                    std::span<const DatasetColumn> members) {
   object::DatasetDescription out;
   out.address = address;
-  out.joined = true;
+  out.side_by_side = true;
   auto type = std::make_shared<format::Datatype>();
   type->cls = format::DatatypeClass::Compound;
   std::vector<format::CompoundMember> masks;        // which are behind all columns
@@ -120,7 +120,7 @@ Result<object::DatasetDescription> describe_joined(std::uint64_t address,
     if (is_mask) {
       mask_of.back() = masks.size();
       masks.push_back({name, offset, dataset->type});
-    } else if (dataset->joined) {
+    } else if (dataset->side_by_side) {
       const auto& own = dataset->type->members;
       for (std::size_t i = 0; i < dataset->masks.size(); ++i) {
         const std::string& own_name = dataset->masks.size() == 1 ? name : own[i].name;
@@ -167,17 +167,17 @@ Result<object::DatasetDescription> describe_joined(std::uint64_t address,
   return out;
 }
 
-ReaderPtr open_joined(object::DatasetDescription joined, std::vector<ReaderPtr> members) {
-  return std::make_shared<JoinedReader>(std::move(joined), std::move(members));
+ReaderPtr open_columns(object::DatasetDescription whole, std::vector<ReaderPtr> members) {
+  return std::make_shared<ColumnsReader>(std::move(whole), std::move(members));
 }
 
-std::vector<ByteRange> stale_in_joined(const object::DatasetDescription& joined,
-                                       const object::DatasetDescription& before,
-                                       std::span<const StaleMember> stale) {
-  if (!same_form(joined, before)) return {kWholeImage};
+std::vector<ByteRange> stale_in_columns(const object::DatasetDescription& whole,
+                                        const object::DatasetDescription& before,
+                                        std::span<const StaleMember> stale) {
+  if (!same_form(whole, before)) return {kWholeImage};
   std::vector<ByteRange> out;
   for (const auto& [size, ranges] : stale) {
-    const std::uint64_t row = joined.element_size;
+    const std::uint64_t row = whole.element_size;
     for (const ByteRange& range : ranges) {
       const std::uint64_t begin = checked_mul(range.begin / size, row).value_or(format::kUnlimited);
       const std::uint64_t end = checked_mul(divide_up(range.end, size), row).value_or(format::kUnlimited);
