@@ -23,6 +23,7 @@
 #include "h5mount/front/path_walk.h"
 #include "h5mount/tree/tree.h"
 #include "open/advice.h"
+#include "open/join_progress.h"
 #include "open/make_tree.h"
 #include "open/open_source.h"
 #include "run_commands.h"
@@ -238,6 +239,7 @@ int run_front(const FrontCommand& command) {
   const auto pin = (*tree)->pin();  // the same file throughout, even if it is reloaded
   bool any_failed = false;
   front::Output out(STDOUT_FILENO);
+  const JoinProgress progress(*tree);
   const Status done =
       run_command(command, sources->files.get(), {*tree, out, failure_handler(*tree, name, any_failed)});
   if (!done) {

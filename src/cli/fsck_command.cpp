@@ -22,6 +22,7 @@
 #include "h5mount/remote/url.h"
 #include "h5mount/text/json_writer.h"
 #include "open/advice.h"
+#include "open/make_tree.h"
 #include "open/open_source.h"
 #include "open/progress_line.h"
 #include "open/salvage_files.h"
@@ -282,8 +283,11 @@ class Checker {
   Checker(const FsckCommand& command, const MountOptions& options)
       : command_(command),
         options_(options),
+        join_(options.join),
         threads_(command.threads > 0 ? command.threads : std::max(1U, std::thread::hardware_concurrency())),
-        workers_(std::make_shared<cache::WorkerPool>(threads_)) {}
+        workers_(std::make_shared<cache::WorkerPool>(threads_)) {
+    options_.join.reset();
+  }
 
   // Checks a file, or all files of a directory and prints their totals. Returns the exit code.
   int check(const std::string& source) {
@@ -298,6 +302,22 @@ class Checker {
     files_ = 0;
     const int code = check_below(*sources->many, path, {});
     Printer(command_, advice_, path, 0).summarise(sum_, files_);
+    return code;
+  }
+
+  // Whether the sources can be joined, if the options say how. Returns the exit code.
+  int check_join(const std::vector<std::string>& sources) {
+    if (!join_) return kFsckClean;
+    const auto opened = open_sources({sources}, options_, {});
+    if (!opened) return complain(sources.front(), opened.error());
+    if (!opened->many) return complain(sources.front(), {ErrorCode::InvalidValue, "join= is for many files"});
+    const auto plan = plan_of(*opened, *join_, workers_);
+    Printer printer(command_, advice_, "joined", 0);
+    int code = kFsckClean;
+    for_each_not_joined(plan, [&](const std::string& path, const Error& error) {
+      code = kFsckDamaged;
+      printer.found({check::Severity::Damage, path, error});
+    });
     return code;
   }
 
@@ -406,7 +426,8 @@ class Checker {
   }
 
   const FsckCommand& command_;
-  const MountOptions& options_;
+  MountOptions options_;  // of each file by itself
+  const std::optional<join::Options> join_;
   const unsigned threads_;
   const std::shared_ptr<cache::WorkerPool> workers_;
   SalvageReports salvaging_;
@@ -463,6 +484,7 @@ int run_fsck(int count, const char* const* words) {
     code |= command->references ? checker.check_references(source) : checker.check(source);
     if (g_interrupted.load()) return code | kFsckCancelled;
   }
+  code |= command->references ? 0 : checker.check_join(*sources);
   if ((code & kFsckDamaged) != 0 && !command->salvage && !command->references && !command->quiet &&
       !command->json)
     fmt::print(stderr, "fsck.h5: --salvage tells what can still be known of what is damaged\n");

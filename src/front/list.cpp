@@ -91,7 +91,7 @@ class Lister : public Visitor {
   std::vector<std::string> named_;  // those of them whose error was told
 };
 
-// Printing names alone opens no object.
+// Printing names alone opens no object but the directory's own.
 Status list_names(const Context& context, const FoundNode& directory, bool whole_paths, bool for_terminal) {
   const auto listing = context.tree->open_directory(directory.node.id());
   if (!listing) {
@@ -105,7 +105,10 @@ Status list_names(const Context& context, const FoundNode& directory, bool whole
   }
   for (const auto& [name, why] : (*listing)->left_out())
     context.failed(joined_path(directory.path, name), why);
-  if (const Error* damage = (*listing)->damage()) context.failed(directory.path, *damage);
+  if (const Error* damage = (*listing)->damage())
+    context.failed(directory.path, *damage);
+  else if (const auto trouble = trouble_with(*context.tree, directory))
+    context.failed(directory.path, *trouble);
   return {};
 }
 

@@ -24,6 +24,21 @@ TEST(SplitOptions, AtCommasButNotEscapedOnes) {
   EXPECT_EQ(split_options("a,b=1"), (std::vector<std::string>{"a", "b=1"}));
   EXPECT_EQ(split_options("fsname=a\\,b\\\\c,,ro,"), (std::vector<std::string>{"fsname=a,b\\c", "ro"}));
   EXPECT_TRUE(split_options("").empty());
+  EXPECT_EQ(split_options(R"(join=+run:run_(\d+)\.h5,ro\)"),
+            (std::vector<std::string>{R"(join=+run:run_(\d+)\.h5)", R"(ro\)"}));
+}
+
+TEST(MountOptionsTest, OfJoining) {
+  EXPECT_FALSE(parsed({"ro"}).join);
+  const MountOptions options = parsed({"join=time", "join_order=name,join_conflict=first,join_gap=refuse"});
+  ASSERT_TRUE(options.join);
+  EXPECT_EQ(options.join->axis.name, "time");
+  EXPECT_EQ(options.join->order, join::Order::Name);
+  EXPECT_EQ(options.join->conflict, join::Conflict::First);
+  EXPECT_EQ(options.join->gap, join::Gap::Refuse);
+  EXPECT_EQ(parsed({"join=time"}).join->conflict, join::Conflict::Decode);
+  EXPECT_EQ(trouble("join_gap=fill"), "options join_* need join=");
+  EXPECT_NE(trouble("join=time,join_order=size").find("coordinate, name or given"), std::string::npos);
 }
 
 TEST(ParseBytes, TakesUnits) {

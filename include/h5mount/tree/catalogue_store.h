@@ -7,9 +7,16 @@
 #include <vector>
 
 #include "h5mount/base/error.h"
+#include "h5mount/base/hash.h"
 #include "h5mount/tree/catalogue_row.h"
 
 namespace h5mount::tree {
+
+// The identity under which the card of a file (join/card.h) is remembered: one row with the card's bytes as
+// its value.
+inline std::uint64_t card_identity(std::uint64_t file) {
+  return mix_bits({file, fnv1a("card")});
+}
 
 class CatalogueStore {
  public:

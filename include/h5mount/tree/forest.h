@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "h5mount/join/joined_file.h"
 #include "h5mount/object/source_directory.h"
 #include "h5mount/tree/catalogue_store.h"
 #include "h5mount/tree/tree.h"
@@ -75,6 +76,8 @@ class ForestDirectory {
   };
   virtual std::optional<Shown> shown_at(const std::string& from, std::string_view stored) const = 0;
   virtual std::string name() const = 0;  // for messages
+  // The joined file that `open` opens; null: it opens files as they are.
+  virtual join::JoinedFilePtr joined() const { return nullptr; }
 };
 using ForestDirectoryPtr = std::shared_ptr<const ForestDirectory>;
 
@@ -149,6 +152,7 @@ struct ForestCounts {
   // described so far, of `to_tell` in all. Since the mount began: the files that were opened for a catalogue,
   // and those whose lines the store had (`remembered`).
   std::uint64_t passes = 0, told = 0, to_tell = 0, opened = 0, remembered = 0;
+  std::optional<join::JoinCounts> joined = {};  // nullopt: nothing is joined
 };
 
 struct ForestOptions {
@@ -163,8 +167,13 @@ struct ForestOptions {
   // Any user may read the catalogue: a file that others may not read in the source is an error in it. The
   // kernel checks everything else.
   bool catalogue_for_others = false;
-  std::shared_ptr<CatalogueStore> remembered = nullptr;  // lines of the catalogue; null: nothing is
+  std::shared_ptr<CatalogueStore> remembered = nullptr;  // what files hold; null: nothing is
+  std::optional<join::Options> join = {};                // how the files are joined; nullopt: they are not
+  bool far = false;                                      // opening a file costs round trips
 };
+
+// The files below `top` as one, as `options.join` says; null if that says nothing.
+join::JoinedFilePtr make_joined_file(ForestDirectoryPtr top, const ForestOptions& options);
 
 class Forest : public Tree {
  public:

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "h5mount/dataset/open_dataset.h"
+#include "h5mount/join/joined_file.h"
 #include "h5mount/tree/files_read.h"
 
 namespace h5mount::tree {
@@ -52,7 +53,8 @@ struct TreeOptions {
   std::uint32_t file_umask = 0, directory_umask = 0;  // permission bits to remove
   std::function<std::string()> status = nullptr;      // the text of /.h5/status; null: there is none
   ReferenceOptions references = {};
-  bool logs_failed_reads = true;  // false: the front end names every object that cannot be read
+  join::JoinedFilePtr joined = nullptr;  // the tree is that of this joined file; null: of another file
+  bool logs_failed_reads = true;         // false: the front end names every object that cannot be read
   // If the file is one of many: the path, relative to this file's root, at which the file that an external
   // link names is shown; nullopt if it is not shown. Null: no other file is shown.
   std::function<std::optional<std::string>(std::string_view name)> sibling = nullptr;

@@ -110,9 +110,34 @@ std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const Mo
   forest.checks_others = readers == Readers::Any;
   forest.catalogue_for_others = readers != Readers::Own;
   forest.remembered = sources.remembered;
+  forest.join = options.join;
+  if (forest.join) forest.join->listed = sources.listed;
+  forest.far = sources.far;
   auto made = tree::Forest::make(sources.many, std::move(forest));
   status->set_forest(made);
   return made;
+}
+
+Result<join::PlanPtr> plan_of(const OpenedSources& sources, const join::Options& join,
+                              const std::shared_ptr<cache::WorkerPool>& workers) {
+  constexpr std::uint64_t kCacheBytes = 64U << 20;
+  tree::ForestOptions forest;
+  forest.join = join;
+  forest.join->listed = sources.listed;
+  forest.far = sources.far;
+  forest.environment = [cache = std::make_shared<cache::BlockCache>(kCacheBytes),
+                        workers](std::shared_ptr<object::FileSet> files) -> dataset::ReadEnvironment {
+    return {cache, workers, std::move(files)};
+  };
+  return tree::make_joined_file(sources.many, forest)->plan(Unbounded());
+}
+
+void for_each_not_joined(const Result<join::PlanPtr>& plan,
+                         const std::function<void(const std::string& path, const Error& why)>& found) {
+  if (!plan) return found("", plan.error());
+  for (const join::LeftOutFile& left : (*plan)->left_out) found(left.card->path, left.why);
+  for (const join::PlannedMember& member : (*plan)->members)
+    if (member.error) found("/" + member.card->path, *member.error);
 }
 
 Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, const MountOptions& options,

@@ -1,6 +1,7 @@
 // The tree of opened sources, or their forest, and what it works with: cache, workers.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "h5mount/cache/block_cache.h"
@@ -39,5 +40,13 @@ std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const Mo
                                           const std::shared_ptr<cache::WorkerPool>& workers,
                                           const std::shared_ptr<MountStatus>& status,
                                           FailedReads failed_reads, Readers readers);
+
+// How the sources, which are many, are joined.
+Result<join::PlanPtr> plan_of(const OpenedSources& sources, const join::Options& join,
+                              const std::shared_ptr<cache::WorkerPool>& workers);
+// Calls `found` for each file and each variable that is not joined, and why; with an empty path if nothing
+// is.
+void for_each_not_joined(const Result<join::PlanPtr>& plan,
+                         const std::function<void(const std::string& path, const Error& why)>& found);
 
 }  // namespace h5mount::cli

@@ -145,10 +145,12 @@ Result<OpenedSources> open_sources(const SourceArguments& words, const MountOpti
   if (options.max_open) io::set_descriptor_budget(*options.max_open);
   H5_TRY(prepare_urls(words.paths, options.remote));
   if (!words.many()) {
+    if (options.join) return fail({ErrorCode::InvalidValue, "join= is for many files, and this is one"});
     H5_ASSIGN(out.files, open_source(words.paths.front(),
                                      open_options(options, metadata_options(options, memory), salvage)));
     return out;
   }
+  out.far = words.far(), out.listed = words.listed;
   H5_ASSIGN(out.remembered, open_remembered(words, options));
   // URLs are opened when they are used, but errors in the options are reported now.
   if (words.far()) H5_TRY(make_remote_opener(external_access(options), options.remote));

@@ -33,6 +33,8 @@ struct OpenedSources {
   std::shared_ptr<SharedCache> memory;
   std::string path;  // of the one file, as it is opened again: absolute
   std::shared_ptr<tree::CatalogueStore> remembered = nullptr;  // of many
+  bool far = false;                                            // one of many is a URL
+  bool listed = false;                                         // some of many are from a list
 };
 // Errors: those of `open_source`; for many sources, that one is missing.
 Result<OpenedSources> open_sources(const SourceArguments& words, const MountOptions& options,

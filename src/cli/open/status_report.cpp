@@ -92,6 +92,23 @@ void MountStatus::append_failures(std::string& out) const {
   }
 }
 
+namespace {
+
+template <class Counters>
+void add_joined(const join::JoinCounts& counts, Counters& out) {
+  out.push_back({"joined_files", counts.files});
+  out.push_back({"joined_files_left_out", counts.left_out});
+  out.push_back({"joined_files_waiting", counts.waiting});
+  out.push_back({"joined_variables", counts.variables});
+  out.push_back({"joined_variables_refused", counts.refused});
+  out.push_back({"joined_plans", counts.plans});
+  out.push_back({"joined_headers_read", counts.cards_read});
+  out.push_back({"joined_headers_remembered", counts.cards_remembered});
+  out.push_back({"joined_headers_to_read", counts.to_read - std::min(counts.reading, counts.to_read)});
+}
+
+}  // namespace
+
 std::vector<MountStatus::Counter> MountStatus::numbers() const {
   const cache::BlockCache::Counters cache = cache_->counters();
   const auto files = this->files();
@@ -136,6 +153,7 @@ std::vector<MountStatus::Counter> MountStatus::numbers() const {
     out.push_back({"catalogue_files_to_tell", counts.to_tell});
     out.push_back({"catalogue_files_opened", counts.opened});
     out.push_back({"catalogue_files_remembered", counts.remembered});
+    if (counts.joined) add_joined(*counts.joined, out);
   }
   return out;
 }

@@ -13,7 +13,6 @@
 #include <optional>
 #include <span>
 
-#include "h5mount/base/checked.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/text.h"
 #include "suggest.h"
@@ -23,33 +22,16 @@ namespace {
 
 using Value = std::string_view;
 
+bool take_join(Value text, std::string JoinWords::* word, MountOptions& out) {
+  if (!out.join_words) out.join_words.emplace();
+  (*out.join_words).*word = text;
+  return is_join_word(word, text);
+}
+
 constexpr std::uint64_t kMinRead = 4096;  // a page, the kernel's smallest read
 
 Error bad(std::string text) {
   return {ErrorCode::InvalidValue, std::move(text)};
-}
-
-std::optional<std::uint64_t> parse_unit(Value text) {
-  static constexpr Value kUnits = "KMGT";
-  if (text.empty()) return 1;
-  const auto power = kUnits.find(static_cast<char>(text.front() & ~0x20));
-  if (power == Value::npos) return std::nullopt;
-  const Value ending = text.substr(1);
-  const bool decimal = ending == "B" || ending == "b";
-  if (!decimal && !ending.empty() && ending != "iB" && ending != "ib") return std::nullopt;
-  std::uint64_t unit = 1;
-  for (std::size_t i = 0; i <= power; ++i) unit *= decimal ? 1000 : 1024;
-  return unit;
-}
-
-// The digits after the point, as a fraction of `unit`.
-std::optional<std::uint64_t> parse_fraction(Value digits, std::uint64_t unit) {
-  constexpr std::size_t kMaxDigits = 6;  // so that digits times unit fit in 64 bits
-  const auto number = parse_whole<std::uint64_t>(digits);
-  if (!number || digits.size() > kMaxDigits || unit == 1) return std::nullopt;
-  std::uint64_t scale = 1;
-  for (std::size_t i = 0; i < digits.size(); ++i) scale *= 10;
-  return *number * unit / scale;
 }
 
 std::optional<std::uint32_t> parse_mask(Value text) {
@@ -302,6 +284,18 @@ constexpr Option kOptions[] = {
     {"catalogue", "DIR", "a directory of your own, which is made where there is none",
      "of many files: remember there what files hold, so that the next catalogue opens only what changed",
      [](Value v, MountOptions& o) { return set_absolute(v, o.catalogue); }},
+    {"join", "AXIS", "time, time:'%Y%m%d', :0, +run, +run:REGEX, +time:'%Y%m%d', +run:@ATTRIBUTE or union",
+     "of many files: show them as one too, /.h5/joined, along a dimension (h5mount-joined(7))",
+     [](Value v, MountOptions& o) { return take_join(v, &JoinWords::axis, o); }},
+    {"join_order", "coordinate|name|given", "coordinate, name or given",
+     "with join=: the order of the files, by the values on the axis (default), by name, or as they are named",
+     [](Value v, MountOptions& o) { return take_join(v, &JoinWords::order, o); }},
+    {"join_conflict", "decode|refuse|first", "decode, refuse or first",
+     "with join=: what differs between files is decoded (default), refused, or as in the first file",
+     [](Value v, MountOptions& o) { return take_join(v, &JoinWords::conflict, o); }},
+    {"join_gap", "fill|refuse", "fill or refuse",
+     "with join=: where a file lacks a variable, that has the fill value (default), or is refused",
+     [](Value v, MountOptions& o) { return take_join(v, &JoinWords::gap, o); }},
     {"passthrough", "", "", "of a directory: all other files are there as they are",
      [](Value, MountOptions& o) { return o.passthrough = true; }},
     {"timeout", "SECONDS", "a number of seconds from 1 to 3600",
@@ -415,7 +409,7 @@ std::vector<std::string> split_options(std::string_view text) {
   std::vector<std::string> out;
   std::string current;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size()) {
+    if (text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == ',' || text[i + 1] == '\\')) {
       current += text[++i];
     } else if (text[i] == ',') {
       out.push_back(std::exchange(current, {}));
@@ -428,20 +422,6 @@ std::vector<std::string> split_options(std::string_view text) {
   return out;
 }
 
-// As in coreutils K and KiB are 1024, KB is 1000; a fraction needs a unit.
-std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  const std::size_t unit_at = std::min(text.find_first_not_of("0123456789."), text.size());
-  const auto unit = parse_unit(text.substr(unit_at));
-  const std::string_view number = text.substr(0, unit_at);
-  const std::size_t point = number.find('.');
-  const auto whole = parse_whole<std::uint64_t>(number.substr(0, point));
-  if (!unit || !whole) return std::nullopt;
-  const auto bytes = checked_mul(*whole, *unit);
-  if (point == std::string_view::npos || !bytes) return bytes;
-  const auto part = parse_fraction(number.substr(point + 1), *unit);
-  return part ? checked_add(*bytes, *part) : std::nullopt;
-}
-
 Result<MountOptions> parse_mount_options(const std::vector<std::string>& texts, bool sloppy) {
   MountOptions out;
   for (const std::string& text : texts) {
@@ -452,6 +432,9 @@ Result<MountOptions> parse_mount_options(const std::vector<std::string>& texts, 
       if (equals != std::string::npos) value = Value(option).substr(equals + 1);
       H5_TRY(take_option(name, value, sloppy, out));
     }
+  }
+  if (out.join_words) {
+    H5_ASSIGN(out.join, join_options(*out.join_words));
   }
   return out;
 }

@@ -1,5 +1,5 @@
 // The options after -o: `name`, `name=value`, separated by commas; a backslash escapes a comma or a
-// backslash.
+// backslash, and stands for itself before anything else.
 #pragma once
 
 #include <chrono>
@@ -16,6 +16,7 @@
 #include "h5mount/object/file_set.h"
 #include "h5mount/remote/remote.h"
 #include "h5mount/tree/tree.h"
+#include "join_words.h"
 
 namespace h5mount::cli {
 
@@ -42,12 +43,14 @@ struct MountOptions {
   std::chrono::seconds patience{30};  // with survive, after an upgrade: how long until the new program serves
   bool reload = false;                // a replaced file is reopened
   std::optional<std::size_t> max_open;  // source files that are open at once
-  bool passthrough = false;             // of a directory, other files are shown too
-  std::string catalogue;                // directory, absolute: what is remembered of files; empty: nothing
-  std::string match;                    // which files of a directory are HDF5; empty: by their extensions
-  std::vector<std::string> plugins;     // directories of filter plugins, absolute
-  remote::Options remote;               // of URLs
-  tree::ReferenceOptions references;    // what references.* tell
+  std::optional<JoinWords> join_words;
+  std::optional<join::Options> join;  // how many files are joined; nullopt: they are not
+  bool passthrough = false;           // of a directory, other files are shown too
+  std::string catalogue;              // directory, absolute: what is remembered of files; empty: nothing
+  std::string match;                  // which files of a directory are HDF5; empty: by their extensions
+  std::vector<std::string> plugins;   // directories of filter plugins, absolute
+  remote::Options remote;             // of URLs
+  tree::ReferenceOptions references;  // what references.* tell
   std::optional<LogLevel> log_level;
 };
 

@@ -155,10 +155,12 @@ Result<SourceArguments> read_source_arguments(const std::vector<std::string>& wo
   SourceArguments out;
   std::vector<Error> missing;
   for (const std::string& word : words) {
-    if (word.size() > 1 && word.front() == '@')
+    if (word.size() > 1 && word.front() == '@') {
       H5_TRY(add_list(word.substr(1), out, missing));
-    else
+      out.listed = true;
+    } else {
       H5_TRY(add_path(word, out));
+    }
   }
   if (!missing.empty()) return fail(missing.front());
   if (out.paths.empty()) return fail(no_source_named());

@@ -11,6 +11,7 @@ namespace h5mount::cli {
 struct SourceArguments {
   // Paths are absolute but not resolved, as messages show what the user wrote. URLs are left as they are.
   std::vector<std::string> paths;
+  bool listed = false;  // some are from a list
   // For messages, df and findmnt: the path, or the first one and the number of further ones.
   std::string name() const;
   // Whether the sources are shown as one tree of many files: there are several, or one that has files below

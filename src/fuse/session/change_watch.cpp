@@ -19,6 +19,9 @@ namespace {
 constexpr int kPause = 500;  // milliseconds between two calls of the tree
 // Milliseconds between two calls without an event, if the file may be replaced.
 constexpr int kPeriod = 1000;
+// Of a file, and of a directory whose files are joined.
+constexpr std::uint32_t kEvents =
+    IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
 
 // The kernel's name of a watched descriptor's file; else the path itself. Empty if the file was removed. A
 // descriptor's name is known without a walk of a path, which could lead through this mount before it answers.
@@ -70,7 +73,7 @@ bool ChangeWatch::watch_all() {
   std::set<int> watched;
   std::map<std::string, std::string> names;
   for (const std::string& path : tree_->watchable()) {
-    const int file = ::inotify_add_watch(events_.get(), path.c_str(), IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF);
+    const int file = ::inotify_add_watch(events_.get(), path.c_str(), kEvents);
     all = all && file >= 0;
     if (file < 0) continue;
     watched.insert(file);

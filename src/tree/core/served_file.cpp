@@ -159,9 +159,42 @@ void ServedFile::report(std::string_view path, const Error& error) const {
            metadata()->number(), cause);
 }
 
+namespace {
+
+// The paths of the objects of one of the files that are joined: the last one that was asked for.
+struct PathsOfJoined {
+  Mutex mutex;
+  std::string file H5_GUARDED_BY(mutex);
+  std::shared_ptr<const ObjectPaths> paths H5_GUARDED_BY(mutex);
+};
+
+}  // namespace
+
+std::optional<std::string> ServedFile::path_of_reference(std::uint64_t address) {
+  const join::JoinedFilePtr& joined = context_->options.joined;
+  if (!joined || !join::is_foreign_reference(address)) return object_paths()->path_to(address);
+  RequestBudget budget;
+  const auto referred = joined->referred(address, budget);
+  if (!referred) return std::nullopt;
+  auto& known = kept<PathsOfJoined>();
+  std::shared_ptr<const ObjectPaths> paths;
+  {
+    const MutexLock lock(known.mutex);
+    if (known.file == referred->file) paths = known.paths;
+  }
+  if (!paths) {
+    paths = ObjectPaths::walk(referred->environment.files->main()->snapshot());
+    const MutexLock lock(known.mutex);
+    known.file = referred->file;
+    known.paths = paths;
+  }
+  const auto path = paths->path_to(referred->address);
+  return path ? std::optional(referred->file + ":" + *path) : std::nullopt;
+}
+
 text::ValueEnvironment ServedFile::value_environment(metadata::FileMetadataPtr snapshot) {
   return {.file = std::move(snapshot), .path_of = [self = shared_from_this()](std::uint64_t address) {
-            return self->object_paths()->path_to(address);
+            return self->path_of_reference(address);
           }};
 }
 

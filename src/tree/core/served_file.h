@@ -91,6 +91,9 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   std::optional<std::vector<std::string>> other_place(std::uint64_t address, std::uint64_t parent,
                                                       std::string_view name);
 
+  // The path of the object that a value refers to, in a joined file with that of the object's file before it;
+  // nullopt if none leads to it. It may walk the file, once.
+  std::optional<std::string> path_of_reference(std::uint64_t address);
   // For values that are read through this snapshot. `budget`: that of the request, or null.
   text::ValueEnvironment value_environment(metadata::FileMetadataPtr snapshot);
   text::ValueContext value_context(metadata::FileMetadataPtr snapshot, RequestBudget& budget) {

@@ -112,7 +112,10 @@ Result<bool> CatalogueWalk::take(const std::string& name, File& out, RequestBudg
       H5_TRY(tell_error(entry->error.value_or(Error(ErrorCode::AccessDenied, "it leads nowhere")), out));
       return true;
     case EntryKind::Hdf5:
-      if (options_.remembered) files_.push_back(entry->source.identity);
+      if (options_.remembered) {
+        files_.push_back(entry->source.identity);
+        files_.push_back(card_identity(entry->source.identity));
+      }
       H5_TRY(describe(directory, name, *entry, out, budget));
       return true;
     case EntryKind::Plain:

@@ -167,7 +167,10 @@ Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, OpenableFil
   open->name = place.name;
   open->tree->set_kernel(kernel());
   trees_.add(open, openable);
-  if (const auto notify = notify_.load()) open->tree->when_more_to_watch(*notify);
+  if (const auto notify = notify_.load()) {
+    open->tree->when_more_to_watch(*notify);
+    if (place.in->source->joined()) (*notify)();  // the directories of its files
+  }
   return open;
 }
 
@@ -176,15 +179,18 @@ Result<std::shared_ptr<SourceTree>> ForestFiles::make_tree(NodeId id, const Plac
                                                            const ForestEntry& entry) const {
   const ForestDirectoryPtr& in = place.in->source;
   H5_ASSIGN(auto opened, in->open(place.name));
-  auto files = siblings_->join(in, place.name, entry, std::move(opened));
   TreeOptions options = options_.tree;
+  options.joined = in->joined();
+  auto files = options.joined ? std::move(opened) : siblings_->join(in, place.name, entry, std::move(opened));
+  dataset::ReadEnvironment environment = options_.environment(files);
+  environment.made = options.joined;
   options.sibling = [in,
                      from = files->main()->directory](std::string_view name) -> std::optional<std::string> {
     const auto shown = in->shown_at(from, name);
     return shown ? std::optional("../" + shown->relative) : std::nullopt;
   };
-  H5_ASSIGN(auto tree, SourceTree::make(options_.environment(std::move(files)), options,
-                                        {id, OpenTrees::below(number), ino_of(place, entry)}));
+  H5_ASSIGN(auto tree,
+            SourceTree::make(environment, options, {id, OpenTrees::below(number), ino_of(place, entry)}));
   H5_TRY(tree->stat(id, StatDepth::Listing));
   return tree;
 }

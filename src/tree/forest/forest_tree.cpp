@@ -9,6 +9,7 @@
 #include "h5mount/base/log.h"
 #include "h5mount/tree/names.h"
 #include "hidden_files.h"
+#include "joined_sources.h"
 #include "plain_file.h"
 
 namespace h5mount::tree {
@@ -26,14 +27,21 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
         places_(root_),
         files_(options_, places_),
         catalogue_(options_, root_->source),
-        hidden_(options_.tree.status, catalogue_) {}
+        joined_(make_joined_file(root_->source, options_)),
+        hidden_(options_.tree.status, catalogue_, joined_) {
+    if (joined_)
+      hidden_folder_ = std::make_shared<Folder>(make_joined_directory(root_->source, options_, joined_),
+                                                std::string(kHiddenName), HiddenFiles::kDirectory);
+  }
 
   Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
     H5_ASSIGN(OpenTreePtr open, tree_of(parent));
     if (open) return open->tree->lookup(parent, name, budget);
     if (parent == HiddenFiles::kDirectory) {
-      H5_ASSIGN(const NodeId found, hidden_.find(name));
-      return hidden_entry(found, budget);
+      const auto found = hidden_.find(name);
+      if (!found && hidden_folder_) return look_up(hidden_folder_, std::string(name), budget);
+      if (!found) return fail(found.error());
+      return hidden_entry(*found, budget);
     }
     H5_ASSIGN(const Place place, place_of(parent));
     if (place.kind == EntryKind::Directory)
@@ -116,6 +124,11 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   }
 
   Result<std::shared_ptr<OpenNode>> open(NodeId id, RequestBudget& budget) override {
+    if (hidden_.is_joined(id) && options_.checks_others) {
+      H5_ASSIGN(const ForestEntry joined, hidden_folder_->source->find_entry("joined"));
+      if ((joined.source.attributes.mode & kOthersRead) == 0)
+        return fail({ErrorCode::AccessDenied, "not all users may read all files that are joined"});
+    }
     if (hidden_.has(id)) return hidden_.open(id, budget);
     H5_ASSIGN(const OpenTreePtr open, tree_of(id));
     if (open) {
@@ -226,6 +239,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   ForestCounts counts() const override {
     ForestCounts out{places_.size(), const_cast<ForestFiles&>(files_).trees().size(), watch_.count()};
     catalogue_.add_counts(out);
+    if (joined_) out.joined = joined_->counts();
     return out;
   }
 
@@ -345,6 +359,10 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
       out.gid = root.gid;
       out.mtime = root.mtime, out.mtime_nanoseconds = root.mtime_nanoseconds;
       out.mode = out.type == NodeType::Directory ? root.mode : root.mode & 0444 & ~options_.tree.file_umask;
+      if (hidden_.is_joined(id)) {
+        H5_ASSIGN(const ForestEntry joined, hidden_folder_->source->find_entry("joined"));
+        out.mode &= joined.source.attributes.mode;
+      }
     }
     return out;
   }
@@ -451,7 +469,9 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   PlaceTable places_;
   ForestFiles files_;
   Catalogue catalogue_;
+  const join::JoinedFilePtr joined_;  // null: files are not joined
   const HiddenFiles hidden_;
+  FolderPtr hidden_folder_;  // what is a file of its own in the hidden directory; null: nothing is
   DirectoryWatch watch_{{[this](const FolderPtr& folder, const std::string& name, bool structure) {
                            changed(folder, name, structure);
                          },

@@ -20,6 +20,8 @@ constexpr std::string_view kAboutForest =
     "                           WHERE path = '/entry/sample/temperature' AND CAST(value AS DOUBLE) > 290;\n"
     "                           made when it is opened or its size is asked for; status tells how far that "
     "is\n"
+    "joined/                    with join=: all files as one, with a directory .h5 of its own\n"
+    "joined.h5                  the same as a file of virtual datasets, to be put beside the files\n"
     "log                        the mount's last thousand messages\n"
     "metadata.jsonl             the same as lines of JSON, made file by file as it is read\n"
     "status                     the mount's counters\n\n"
@@ -27,7 +29,51 @@ constexpr std::string_view kAboutForest =
 
 }  // namespace
 
-HiddenFiles::HiddenFiles(std::function<std::string()> status, Catalogue& catalogue) {
+namespace {
+
+// joined.h5, made for a plan when it is first wanted, and kept as long as somebody has it open.
+class StoredForm {
+ public:
+  explicit StoredForm(join::JoinedFilePtr joined) : joined_(std::move(joined)) {}
+
+  Result<std::shared_ptr<const std::string>> bytes(RequestBudget& budget) {
+    H5_TRY(joined_->plan(budget));
+    const std::uint64_t version = joined_->version();
+    if (auto made = known(); made && version == made->first)
+      return std::shared_ptr<const std::string>(made, &made->second);
+    H5_ASSIGN(const auto bytes, joined_->stored_form(budget));
+    const auto text = as_text(bytes);
+    const auto made = std::make_shared<const Made>(version, std::string(text));
+    const MutexLock lock(mutex_);
+    newest_ = made;
+    // Who asks for the size reads the file next.
+    constexpr std::size_t kMostKept = 8U << 20;
+    kept_ = bytes.size() <= kMostKept ? made : nullptr;
+    return std::shared_ptr<const std::string>(made, &made->second);
+  }
+  std::uint64_t known_size() const {
+    const auto made = known();
+    return made && made->first == joined_->version() ? made->second.size() : 0;
+  }
+
+ private:
+  using Made = std::pair<std::uint64_t, std::string>;
+  std::shared_ptr<const Made> known() const {
+    const MutexLock lock(mutex_);
+    return newest_.lock();
+  }
+
+  const join::JoinedFilePtr joined_;
+  mutable Mutex mutex_;
+  std::weak_ptr<const Made> newest_ H5_GUARDED_BY(mutex_);
+  std::shared_ptr<const Made> kept_ H5_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+HiddenFiles::HiddenFiles(std::function<std::string()> status, Catalogue& catalogue,
+                         const join::JoinedFilePtr& joined)
+    : has_joined_(joined != nullptr) {
   const auto readme = std::make_shared<const std::string>(std::string(kAboutForest) + hidden_entries_text());
   files_.push_back({"README", kPlainText, [readme](StatDepth, RequestBudget&) { return readme->size(); },
                     [readme](RequestBudget&) { return open_text(readme); }, false});
@@ -37,6 +83,20 @@ HiddenFiles::HiddenFiles(std::function<std::string()> status, Catalogue& catalog
                       return catalogue.parquet_size(budget);
                     },
                     [&catalogue](RequestBudget& budget) { return catalogue.open_parquet(budget); }, true});
+  if (joined) {
+    const auto stored = std::make_shared<StoredForm>(joined);
+    files_.push_back({"joined.h5", "application/x-hdf5",
+                      [stored](StatDepth depth, RequestBudget& budget) -> Result<std::uint64_t> {
+                        if (depth == StatDepth::Listing) return stored->known_size();
+                        H5_ASSIGN(const auto bytes, stored->bytes(budget));
+                        return bytes->size();
+                      },
+                      [stored](RequestBudget& budget) -> Result<std::shared_ptr<OpenNode>> {
+                        H5_ASSIGN(auto bytes, stored->bytes(budget));
+                        return open_text(std::move(bytes), false);
+                      },
+                      true});
+  }
   files_.push_back({"log", kPlainText,
                     [](StatDepth, RequestBudget&) {
                       const KeptLog kept = kept_log();
@@ -63,6 +123,7 @@ std::shared_ptr<const DirectoryListing> HiddenFiles::list() const {
   auto out = std::make_shared<NameList>();
   for (const File& one : files_)
     out->add(std::string(one.name), NodeType::File, make_ino(fnv1a("hidden file"), one.name));
+  if (has_joined_) out->add("joined", NodeType::Directory);
   return out;
 }
 

@@ -18,7 +18,8 @@ class HiddenFiles {
   static constexpr NodeId kDirectory = 2;
 
   // `status` returns the text of the status; null: there is none. `catalogue` must outlive this object.
-  HiddenFiles(std::function<std::string()> status, Catalogue& catalogue);
+  // `joined`: null if files are not joined.
+  HiddenFiles(std::function<std::string()> status, Catalogue& catalogue, const join::JoinedFilePtr& joined);
 
   bool has(NodeId id) const { return id >= kDirectory && id < kDirectory + 1 + files_.size(); }
   // Finds one of the directory's entries. Fails with NotFound.
@@ -28,6 +29,8 @@ class HiddenFiles {
   // only where it is asked for itself, not in a listing.
   Result<NodeStat> stat(NodeId id, StatDepth depth, RequestBudget& budget) const;
   Result<std::shared_ptr<OpenNode>> open(NodeId id, RequestBudget& budget) const;
+  // Whether it shows what is joined of all files.
+  bool is_joined(NodeId id) const { return has(id) && id != kDirectory && file(id).name == "joined.h5"; }
   std::string_view media_type(NodeId id) const {
     return id == kDirectory ? kPlainBytes : file(id).media_type;
   }
@@ -41,6 +44,7 @@ class HiddenFiles {
   };
   const File& file(NodeId id) const { return files_[id - kDirectory - 1]; }
 
+  const bool has_joined_;
   std::vector<File> files_;
 };
 

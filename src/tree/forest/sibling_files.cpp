@@ -29,9 +29,9 @@ std::uint64_t key_of(const ForestDirectory& in, const std::string& name, const F
 }
 
 // The files of one source of a forest, together with its siblings.
-class JoinedFiles final : public FileSet {
+class FilesBeside final : public FileSet {
  public:
-  JoinedFiles(std::shared_ptr<FileSet> own, std::shared_ptr<SiblingFiles> siblings, ForestDirectoryPtr in)
+  FilesBeside(std::shared_ptr<FileSet> own, std::shared_ptr<SiblingFiles> siblings, ForestDirectoryPtr in)
       : own_(std::move(own)), siblings_(std::move(siblings)), in_(std::move(in)) {}
 
   const OpenedFilePtr& main() const override { return own_->main(); }
@@ -58,7 +58,7 @@ class JoinedFiles final : public FileSet {
   Result<std::shared_ptr<FileSet>> salvaged(const std::function<bool()>& go_on) const override {
     H5_ASSIGN(auto files, own_->salvaged(go_on));
     if (!files) return nullptr;
-    return std::make_shared<JoinedFiles>(std::move(files), siblings_, in_);
+    return std::make_shared<FilesBeside>(std::move(files), siblings_, in_);
   }
 
   const object::ExternalAccess& access() const override { return own_->access(); }
@@ -111,7 +111,7 @@ class JoinedFiles final : public FileSet {
 std::shared_ptr<FileSet> SiblingFiles::join(const ForestDirectoryPtr& in, const std::string& name,
                                             const ForestEntry& entry, std::shared_ptr<FileSet> files) {
   add(key_of(*in, name, entry), files->main());
-  return std::make_shared<JoinedFiles>(std::move(files), shared_from_this(), in);
+  return std::make_shared<FilesBeside>(std::move(files), shared_from_this(), in);
 }
 
 void SiblingFiles::add(std::uint64_t key, const OpenedFilePtr& file) {

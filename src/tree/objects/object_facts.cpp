@@ -19,6 +19,8 @@ bool is_unlimited_view(const object::DatasetDescription& description) {
 
 // The description as the object's header states it.
 Result<DatasetDescriptionPtr> stated_description(ServedFile& file, const OpenedObject& object) {
+  if (const auto& made = file.context().environment.made)
+    if (const auto why = made->problem(object.object.address)) return fail(*why);
   const bool fresh = !object.description.peek();
   const auto describe = [&]() -> Result<DatasetDescriptionPtr> {
     H5_ASSIGN(object::DatasetDescription description,

@@ -166,6 +166,12 @@ Text sections_text(const StructureSubject& subject) {
   return out + "]";
 }
 
+// How the object was joined of those of files; empty: it was not.
+std::string joined_text(const StructureSubject& subject) {
+  const join::JoinedFilePtr& joined = subject.file.context().options.joined;
+  return joined ? joined->facts(subject.opened.object.address) : std::string();
+}
+
 // What conventions say of the object.
 Text decoded_text(const StructureSubject& subject) {
   H5_ASSIGN(std::string text, decoded_text_of(subject.file, subject.opened, subject.budget));
@@ -224,6 +230,8 @@ const std::array kTable = {
               true},
     XattrLine{"sources", names_sources, source_files_text},
     XattrLine{"decoded", [](const StructureSubject& s) { return decoded_text(s).has_value(); }, decoded_text},
+    XattrLine{"joined", [](const StructureSubject& s) { return !joined_text(s).empty(); },
+              [](const StructureSubject& s) -> Text { return joined_text(s); }, true},
     XattrLine{"salvage", [](const StructureSubject& s) { return remark_on(s).has_value(); }, remark_text},
     XattrLine{"error", [](const StructureSubject& s) { return s.problem.has_value(); },
               [](const StructureSubject& s) -> Text { return text_with_advice(*s.problem); }},
@@ -269,7 +277,8 @@ Gathered gather(ServedFile& file, const OpenedObject& opened, bool with_problem,
     const auto reader = open_reader(file, *out.description, budget);
     problem = reader ? (*reader)->problem() : std::optional(reader.error());
   } else if (opened.object.kind == object::ObjectKind::Group) {
-    problem = links_damage(opened);
+    const auto& made = file.context().environment.made;
+    problem = made ? made->problem(opened.object.address) : links_damage(opened);
   } else if (const auto type = object::committed_datatype(*opened.snapshot, opened.object); !type) {
     problem = type.error();
   }

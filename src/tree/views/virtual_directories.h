@@ -38,6 +38,10 @@ using MakeTreeText = std::function<Status(const ServedFilePtr& file, TreeText& o
 NodePtr make_tree_text_file(const VirtualDirectorySetup& setup, std::string name, std::string_view media_type,
                             MakeTreeText make);
 
+// /.h5/files.jsonl and files.parquet of a joined file: what became of each of its files; else null.
+NodePtr make_joined_lines(const VirtualDirectorySetup& setup);
+NodePtr make_joined_table(const VirtualDirectorySetup& setup);
+
 // The directory of a view: every dataset that it can show, with the view's suffix, in a mirror of the tree.
 NodePtr make_view_directory(const VirtualDirectorySetup& setup, const view::View& view);
 // /.h5/decoded: the views of what conventions say that elements mean.
