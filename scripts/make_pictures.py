@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the README's pictures: a terminal session, a table as it is stored and decoded, and what is faster by
+"""Makes the README's pictures: terminal sessions, a table as it is stored and decoded, and what is faster by
 how much, each for light and dark pages.
 
     make_pictures.py BUILD [DIRECTORY]         default: docs/pictures
@@ -47,6 +47,11 @@ DECODED = [
     "head -n 4 decoded/csv/observations.csv",
     "cd && umount /mnt/weather",
 ]
+JOINED = [
+    "h5mount --list -l era5 2020.nc/t2m 2021.nc/t2m 2022.nc/t2m",
+    "h5mount -o join=time --list -l era5 /.h5/joined/t2m",
+    "h5mount -o join=time --cat era5 /.h5/joined/.h5/decoded/csv/t2m.csv | head -n 5",
+]
 CHAR, LINE = 8.43, 19  # of the font, at 14 pixels
 
 # What a picture shows of the results: (row, beside) as the table has them, and how the picture names them.
@@ -63,6 +68,21 @@ SPEEDS = [
 ]
 
 
+# Makes files of one variable, each packed in its own way and with times of its own.
+YEARS = """
+import h5py
+for i, (units, step) in enumerate((("days", 1), ("hours", 24), ("days", 1))):
+    with h5py.File(f"era5/{2020 + i}.nc", "w") as file:
+        time = file.create_dataset("time", data=[step * (i * 2 + j) for j in range(2)], dtype="i4")
+        time.attrs["units"] = f"{units} since 2020-12-31"
+        time.make_scale("time")
+        t2m = file.create_dataset("t2m", (2,), "i2", chunks=(1 + i % 2,))
+        t2m[...] = [round((10 + 2 * i + j) * 2 * (i + 1)) for j in range(2)]
+        t2m.attrs.update(scale_factor=0.5 / (i + 1), units="K")
+        t2m.dims[0].attach_scale(time)
+"""
+
+
 def run_session(build, commands):
     """[(command, output)]; None where nothing can be mounted."""
     program = os.path.join(os.path.abspath(build), "src", "cli", "h5mount")
@@ -73,6 +93,8 @@ def run_session(build, commands):
         place = os.path.join(home, "weather")
         os.mkdir(place)
         os.symlink(os.path.join(ROOT, "tests", "data", "weather.h5"), place + ".h5")
+        os.mkdir(os.path.join(home, "era5"))
+        subprocess.run(["/usr/bin/python3", "-c", YEARS], cwd=home, check=True)
         os.mkdir(os.path.join(home, "bin"))
         os.symlink(program, os.path.join(home, "bin", "h5mount"))
         environment = {"PATH": f"{home}/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": home}
@@ -209,8 +231,8 @@ def main():
     parser.add_argument("build")
     parser.add_argument("directory", nargs="?", default=os.path.join(ROOT, "docs", "pictures"))
     args = parser.parse_args()
-    session, decoded = run_session(args.build, SESSION), run_session(args.build, DECODED)
-    if session is None or decoded is None:
+    session, decoded, joined = (run_session(args.build, one) for one in (SESSION, DECODED, JOINED))
+    if session is None:
         print("no /dev/fuse that may be used, or no getfattr")
         sys.exit(77)
     ratios, wrong = results(), []
@@ -221,6 +243,7 @@ def main():
                 "decoded",
                 session_picture([[one] for one in decoded[1:3]], "A table, stored and decoded", theme),
             ),
+            ("joined", session_picture([joined], "Three files, joined along time", theme)),
             ("speed", speed_picture(ratios, theme)),
         ):
             place = os.path.join(args.directory, f"{kind}-{name}.svg")

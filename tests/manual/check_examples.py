@@ -14,6 +14,7 @@ EXAMPLE = os.path.join(ROOT, "tests", "data", "weather.h5")
 PAGES = [
     "h5mount.1",
     "h5mount-views.7",
+    "h5mount-joined.7",
     "h5mount-salvage.7",
     "h5mount-serve.1",
     "fsck.h5.8",
@@ -37,7 +38,7 @@ ELSEWHERE = {
 # Blocks that are no commands: of nginx (ProxyTest), of Jupyter, output.
 CONFIGURATIONS = ("location /h5/", "server {", "c.ServerProxy", '{"certainty"', "[HDF5]", "ext h5|")
 # Pages whose commands other tests run, as they need programs that are not in Debian.
-OTHER_TESTS = {"h5mount-s3.7": "S3Clients"}
+OTHER_TESTS = {"h5mount-joined.7": "JoinedTools", "h5mount-s3.7": "S3Clients"}
 # Programs of the pages that scripts/packages.txt does not install.
 MAY_BE_MISSING = ["duckdb", "gnuplot", "ffmpeg", "jq", "rg"]
 failures = 0
