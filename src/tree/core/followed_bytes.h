@@ -78,6 +78,12 @@ class FollowedBytes {
   // Whether it is a dataset's own file.
   bool own_file() const { return own_file_; }
 
+  // What the kernel was told; 0: nothing.
+  std::uint64_t published_size() const {
+    const auto known = publisher_.load();
+    return known ? known->size().value_or(0) : 0;
+  }
+
  private:
   using States = tree::States<DataStatePtr, State>;
   Result<StatePtr> make(const States::State& state, RequestBudget& budget) const;

@@ -105,6 +105,7 @@ class OpenBytes : public OpenNode {
       dataset::Pieces pieces;
       H5_TRY(state->read(offset, length, {&pattern_, budget}, pieces));
       H5_TRY(followed_.confirm_unchanged());
+      H5_TRY(check_not_shorter(offset, length, pieces.total()));
       data_.note_missing_sources();
       if (bytes_.superseded(*state)) drop_pages({offset, offset + length});
       out = std::move(pieces);
@@ -112,6 +113,14 @@ class OpenBytes : public OpenNode {
     };
     if (data_.repeats_attempts()) return attempt(nullptr);
     return metadata::retry_torn(followed_, "dataset", budget, attempt);
+  }
+
+  // Files that are joined go too. The kernel shows zeros for bytes that it was told of and does not get.
+  Status check_not_shorter(std::uint64_t offset, std::uint64_t length, std::uint64_t got) const {
+    if (!data_.context().options.joined) return {};
+    const std::uint64_t told = bytes_.published_size();
+    if (offset >= told || got >= std::min(length, told - offset)) return {};
+    return fail({ErrorCode::Stale, "it has become shorter"});
   }
 
   // While the file grows, a held handle refers to the newest state.
