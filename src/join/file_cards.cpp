@@ -57,18 +57,20 @@ Status FileCards::read_one(const SourceFile& file, Known& out, RequestBudget& bu
   FileCard card;
   card.path = file.path;
   card.identity = file.identity, card.stamp = file.stamp, card.size = file.size;
+  // Its own, so that a file that asks for too much work is left out and the others are joined.
+  RequestBudget own;
+  H5_TRY(budget.check());
   MomentaryWatch watch;
   const auto environment = files_->open(file.path);
   auto made =
-      environment ? maker_.make(*environment, card, budget) : Result<FileCardPtr>(fail(environment.error()));
+      environment ? maker_.make(*environment, card, own) : Result<FileCardPtr>(fail(environment.error()));
   ++read_;
-  if (!made && concerns_one_request(made.error())) return fail(made.error());
   if (!made) {
     card.error = made.error();
     made = std::make_shared<const FileCard>(std::move(card));
   }
   out.card = *std::move(made);
-  const bool lasts = !watch.met() && (!out.card->error || is_about_bytes(out.card->error->code()));
+  const bool lasts = !watch.met() && (!out.card->error || meets_all_requests(*out.card->error));
   watch.forget();
   out.waits = out.card->error && has_writer(*out.card->error);
   if (!lasts) out.again = Clock::now() + kTriedAgain;

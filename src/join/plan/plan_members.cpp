@@ -18,8 +18,10 @@ namespace {
 using Kind = MemberCard::Kind;
 
 constexpr std::uint64_t kMostLength = std::numeric_limits<std::int64_t>::max();
-// Parts of all members, 8 bytes each. A variable that few of many files have is parts, too.
-constexpr std::uint64_t kMostParts = std::uint64_t{1} << 26;
+// Parts of all members, 8 bytes each. A variable that few of many files have is as many parts as others:
+// those of all such are half of these at most, so that one file cannot take the place of what the others
+// have.
+constexpr std::uint64_t kMostParts = std::uint64_t{1} << 23;
 
 std::string_view kind_name(Kind kind) {
   switch (kind) {
@@ -257,9 +259,11 @@ class MemberRule {
   }
 
   Status set_parts(std::uint32_t axis) {
-    if (checked_add(plan_.parts, plan_.files.size()).value_or(kMostParts) >= kMostParts)
-      return refuse("there are more than {} parts of variables (match= leaves files out)", kMostParts);
-    plan_.parts += plan_.files.size();
+    const bool rare = 2 * in_.files.size() < plan_.files.size();
+    std::uint64_t& parts = rare ? plan_.rare_parts : plan_.parts;
+    if (parts + plan_.files.size() > kMostParts / 2)
+      return refuse("there are more than {} parts of variables (match= leaves files out)", kMostParts / 2);
+    parts += plan_.files.size();
     const auto number = share_treatments();
     auto starts = std::vector<std::uint64_t>{0};
     starts.reserve(plan_.files.size() + 1);

@@ -59,7 +59,7 @@ struct Planning {
   std::string coordinate = {};  // the path of the shallowest coordinate along the axis; empty: there is none
   // Of the members that are planned already: what they share, and how many parts they have together.
   std::vector<std::shared_ptr<const std::vector<std::uint64_t>>> starts = {};
-  std::uint64_t parts = 0;
+  std::uint64_t parts = 0, rare_parts = 0;  // rare: of members that fewer than half of the files have
 
   std::string_view name(const Variant& variant) const { return files[variant.file].name(); }
   void leave_out(const FileCardPtr& card, std::string why);

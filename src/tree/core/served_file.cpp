@@ -164,7 +164,7 @@ namespace {
 // The paths of the objects of one of the files that are joined: the last one that was asked for.
 struct PathsOfJoined {
   Mutex mutex;
-  std::string file H5_GUARDED_BY(mutex);
+  std::uint64_t snapshot H5_GUARDED_BY(mutex) = 0;
   std::shared_ptr<const ObjectPaths> paths H5_GUARDED_BY(mutex);
 };
 
@@ -176,16 +176,17 @@ std::optional<std::string> ServedFile::path_of_reference(std::uint64_t address) 
   RequestBudget budget;
   const auto referred = joined->referred(address, budget);
   if (!referred) return std::nullopt;
+  const metadata::FileMetadataPtr snapshot = referred->environment.files->main()->snapshot();
   auto& known = kept<PathsOfJoined>();
   std::shared_ptr<const ObjectPaths> paths;
   {
     const MutexLock lock(known.mutex);
-    if (known.file == referred->file) paths = known.paths;
+    if (known.snapshot == snapshot->number()) paths = known.paths;
   }
   if (!paths) {
-    paths = ObjectPaths::walk(referred->environment.files->main()->snapshot());
+    paths = ObjectPaths::walk(snapshot);
     const MutexLock lock(known.mutex);
-    known.file = referred->file;
+    known.snapshot = snapshot->number();
     known.paths = paths;
   }
   const auto path = paths->path_to(referred->address);
