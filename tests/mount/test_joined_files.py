@@ -264,6 +264,8 @@ class JoinedMembers(JoinedCase):
         place = self.joined(":0")
         self.same(place + "v", np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4], "u1"))
         self.assertEqual(sorted({os.fsencode(row["file"]) for row in self.rows(place)}), sorted(names))
+        table = read(place + ".h5/files.parquet")  # whose texts are UTF-8
+        self.assertEqual((b"\xff\xfe.nc" in table, b"\\udcff\\udcfe.nc" in table), (False, True))
         place = self.joined(r"+run:'(\d+)\.nc'", "match=[0-9]*.nc")
         self.same(place + "run", np.array([9, 10], "i8"))
         self.same(place + "v", np.array([[0, 0], [1, 1]], "u1"))

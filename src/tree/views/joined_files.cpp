@@ -1,4 +1,5 @@
 // /.h5/files.jsonl and files.parquet of a joined file.
+#include "h5mount/base/utf8.h"
 #include "h5mount/join/plan.h"
 #include "h5mount/text/json_writer.h"
 #include "h5mount/view/parquet_rows.h"
@@ -60,19 +61,24 @@ Status append_joined_table(const ServedFilePtr& file, TreeText& out, RequestBudg
   const auto number = [](const std::optional<std::uint64_t>& value) {
     return value ? Cell(static_cast<std::int64_t>(*value)) : Cell();
   };
-  const auto words = [](std::string_view value) { return value.empty() ? Cell() : Cell(value); };
   H5_TRY(for_each_file(
       file,
       [&](const join::FileRow& row) {
-        const std::array cells{Cell(row.file),
-                               words(row.path),
+        // As in the lines of JSON, and in a catalogue.
+        std::array<std::string, 6> texts;
+        const std::array<std::string_view, 6> of = {row.file,  row.path,      row.packing,
+                                                    row.units, row.converted, row.error};
+        for (std::size_t i = 0; i < of.size(); ++i) texts[i] = escape_invalid_utf8(of[i], "\\udc{:02x}");
+        const auto words = [&](std::size_t i) { return texts[i].empty() ? Cell() : Cell(texts[i]); };
+        const std::array cells{words(0),
+                               words(1),
                                number(row.position),
                                number(row.length),
                                Cell(std::int64_t{row.first}),
-                               words(row.packing),
-                               words(row.units),
-                               words(row.converted),
-                               words(row.error)};
+                               words(2),
+                               words(3),
+                               words(4),
+                               words(5)};
         return rows.add(cells);
       },
       budget));
