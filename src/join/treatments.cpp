@@ -25,34 +25,6 @@ Error no_treatment(std::string_view why) {
   return {ErrorCode::UnsupportedFeature, std::string(why)};
 }
 
-// Calls use(number) with a number of the kind.
-template <class Use>
-auto with_kind(NumberKind kind, Use&& use) {
-  switch (kind) {
-    case NumberKind::I8:
-      return use(std::int8_t{});
-    case NumberKind::I16:
-      return use(std::int16_t{});
-    case NumberKind::I32:
-      return use(std::int32_t{});
-    case NumberKind::I64:
-      return use(std::int64_t{});
-    case NumberKind::U8:
-      return use(std::uint8_t{});
-    case NumberKind::U16:
-      return use(std::uint16_t{});
-    case NumberKind::U32:
-      return use(std::uint32_t{});
-    case NumberKind::U64:
-      return use(std::uint64_t{});
-    case NumberKind::F32:
-      return use(float{});
-    case NumberKind::F64:
-      break;
-  }
-  return use(double{});
-}
-
 // The number of the bits that AttributeNumbers has of one of the kind `From`.
 template <class Element, class From>
 Element of_bits(std::uint64_t bits) {
@@ -121,9 +93,9 @@ Result<DatasetReaderPtr> with_fill(DatasetReaderPtr dataset, const Treatment::Fi
   const format::DatatypePtr type = meaning::type_of(shown->kind);
   H5_ASSIGN(dataset, dataset::open_converted(dataset, {type, dataset->description().type, type}));
   H5_ASSIGN(object::DatasetDescription described, meaning::described_as(dataset->description(), type, 1));
-  return with_kind(shown->kind, [&]<class Element>(Element) -> DatasetReaderPtr {
+  return text::with_number(shown->kind, [&]<class Element>(Element) -> DatasetReaderPtr {
     const auto own_fill = fill.own.transform([&](std::uint64_t bits) {
-      return with_kind(own->kind, [&]<class Own>(Own) { return of_bits<Element, Own>(bits); });
+      return text::with_number(own->kind, [&]<class Own>(Own) { return of_bits<Element, Own>(bits); });
     });
     return std::make_shared<const MappedFill<Element>>(std::move(described), std::move(dataset), own_fill,
                                                        of_bits<Element, Element>(fill.joined));
@@ -193,7 +165,7 @@ Result<DatasetReaderPtr> rebased(DatasetReaderPtr dataset, const Treatment::Reba
   const NumberKind kind = rebase.to_integer ? NumberKind::I64 : NumberKind::F64;
   H5_ASSIGN(object::DatasetDescription shown,
             meaning::described_as(dataset->description(), meaning::type_of(kind), 1));
-  return with_kind(own->kind, [&]<class Element>(Element) -> DatasetReaderPtr {
+  return text::with_number(own->kind, [&]<class Element>(Element) -> DatasetReaderPtr {
     return std::make_shared<const Rebased<Element>>(std::move(shown), std::move(dataset), own->big_endian,
                                                     rebase);
   });

@@ -100,29 +100,8 @@ ElementsPtr elements_from(const Packing& packing) {
 }  // namespace
 
 ElementsPtr elements_of(const Packing& packing) {
-  switch (packing.read_as) {
-    case NumberKind::I8:
-      return elements_from<std::int8_t>(packing);
-    case NumberKind::I16:
-      return elements_from<std::int16_t>(packing);
-    case NumberKind::I32:
-      return elements_from<std::int32_t>(packing);
-    case NumberKind::I64:
-      return elements_from<std::int64_t>(packing);
-    case NumberKind::U8:
-      return elements_from<std::uint8_t>(packing);
-    case NumberKind::U16:
-      return elements_from<std::uint16_t>(packing);
-    case NumberKind::U32:
-      return elements_from<std::uint32_t>(packing);
-    case NumberKind::U64:
-      return elements_from<std::uint64_t>(packing);
-    case NumberKind::F32:
-      return elements_from<float>(packing);
-    case NumberKind::F64:
-      break;
-  }
-  return elements_from<double>(packing);
+  return text::with_number(packing.read_as,
+                           [&]<class Number>(Number) { return elements_from<Number>(packing); });
 }
 
 OfNumbers::OfNumbers(const Packing& packing, std::size_t shown_bytes)

@@ -1,5 +1,4 @@
-// Numbers of the formats that processors have: which one a type is, and the values of attributes in it. Pure;
-// threads: any.
+// The values of attributes as numbers of the formats that processors have. Pure; threads: any.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +7,16 @@
 #include <vector>
 
 #include "h5mount/meaning/decoding.h"
+#include "h5mount/text/number_kind.h"
 
 namespace h5mount::meaning {
 
-enum class NumberKind : std::uint8_t { I8, I16, I32, I64, U8, U16, U32, U64, F32, F64 };
+using text::bytes_of;
+using text::is_integer;
+using text::number_type;
+using text::NumberKind;
+using text::NumberType;
 
-struct NumberType {
-  NumberKind kind = NumberKind::I8;
-  bool big_endian = false;
-};
-// nullopt: another type, or a format of numbers that processors do not have.
-std::optional<NumberType> number_type(const format::Datatype& type);
-
-bool is_integer(NumberKind kind);
-unsigned bytes_of(NumberKind kind);
 // The signed or unsigned kind of as many bytes.
 NumberKind with_sign(NumberKind kind, bool is_signed);
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "h5mount/text/number_kind.h"
 #include "h5mount/text/value_text.h"
 
 namespace h5mount::serve {
@@ -15,37 +16,11 @@ struct FlatType {
 };
 FlatType flat_type(format::DatatypePtr type, std::vector<std::uint64_t> dims);
 
-enum class NumberKind : std::uint8_t { I8, I16, I32, I64, U8, U16, U32, U64, F32, F64 };
+using text::NumberKind;
+using text::with_number;
+
 // The kind of elements in NumberForm::Safe; nullopt for complex numbers and arrays.
 std::optional<NumberKind> number_kind(const format::Datatype& type);
-
-// Calls `use` with a value of the C++ type; only the type of the value has meaning.
-template <class Use>
-auto with_number(NumberKind kind, Use use) {
-  switch (kind) {
-    case NumberKind::I8:
-      return use(std::int8_t{});
-    case NumberKind::I16:
-      return use(std::int16_t{});
-    case NumberKind::I32:
-      return use(std::int32_t{});
-    case NumberKind::I64:
-      return use(std::int64_t{});
-    case NumberKind::U8:
-      return use(std::uint8_t{});
-    case NumberKind::U16:
-      return use(std::uint16_t{});
-    case NumberKind::U32:
-      return use(std::uint32_t{});
-    case NumberKind::U64:
-      return use(std::uint64_t{});
-    case NumberKind::F32:
-      return use(float{});
-    case NumberKind::F64:
-      break;
-  }
-  return use(double{});
-}
 
 class ElementText {
  public:
