@@ -320,6 +320,25 @@ std::optional<double> double_of(const format::Datatype& type, ByteSpan element) 
   return field(type.sign_location, 1) != 0 ? -value : value;
 }
 
+long double long_double_of(const format::Datatype& type, ByteSpan element) {
+  FloatParts parts = take_apart(type, element);
+  const std::string_view special = special_value(type, parts);
+  if (special == "NaN") return std::numeric_limits<long double>::quiet_NaN();
+  const bool vax_zero = type.order == format::ByteOrder::Vax && parts.exponent == 0;
+  const long double sign = parts.negative ? -1 : 1;
+  if (!special.empty()) return sign * std::numeric_limits<long double>::infinity();
+  if (vax_zero) return 0;
+  constexpr int kTooLarge = 1 << 20;  // for any long double
+  Binary binary = to_binary(type, std::move(parts));
+  while (binary.mantissa.bit_width() > 64) {
+    binary.mantissa.divide(2);
+    ++binary.exponent;
+  }
+  return sign *
+         std::ldexp(static_cast<long double>(binary.mantissa.low_bits()),
+                    static_cast<int>(std::clamp<std::int64_t>(binary.exponent, -kTooLarge, kTooLarge)));
+}
+
 void append_integer(const format::Datatype& type, ByteSpan element, std::string& out) {
   const bool is_signed = type.is_signed || type.cls == format::DatatypeClass::Time;
   if (type.bit_precision == 0 && type.size > kWidestBytes) return append_hex_string(element, out);

@@ -22,8 +22,6 @@ void append_float(const format::Datatype& type, ByteSpan element, std::string& o
 // neither holds are written as above.
 void append_common_float(const format::Datatype& type, ByteSpan element, std::string& out);
 
-// Whether it is the format of IEEE 754 with these sizes, which count bytes, bits and bits.
-bool is_ieee(const format::Datatype& type, unsigned size, unsigned exponent, unsigned mantissa);
 // Steps (base/request_budget.h) that the text of one number takes in addition to those for its bytes: 0 for
 // common formats.
 std::uint64_t number_steps(const format::Datatype& type);

@@ -90,7 +90,7 @@ Result<MaybeTarget> old_object(const ValueWriter& writer, ByteSpan element) {
 
 Result<MaybeTarget> old_region(const ValueWriter& writer, ByteSpan element) {
   format::Cursor cursor(element, 0, kStructure, writer.sizes());
-  H5_ASSIGN(const auto object, load_heap_place(writer, cursor));
+  H5_ASSIGN(const auto object, load_heap_place(writer.context, cursor));
   if (!object) return std::nullopt;
   format::Cursor heap(object->bytes(), 0, "RegionReferenceHeapObject", writer.sizes());
   Target target{.address = heap.address("object_address")};
@@ -152,7 +152,7 @@ Result<MaybeTarget> new_target(const ValueWriter& writer, ByteSpan element) {
   const auto kind = static_cast<format::ReferenceKind>(stored_kind);
   if (kind == format::ReferenceKind::Object2 && !external) return decode_target(cursor, kind, false);
   cursor.skip(4, "heap_object_bytes");
-  H5_ASSIGN(const auto object, load_heap_place(writer, cursor));
+  H5_ASSIGN(const auto object, load_heap_place(writer.context, cursor));
   if (!object) return std::nullopt;
   format::Cursor heap(object->bytes(), 0, "ReferenceHeapObject", writer.sizes());
   return decode_target(heap, kind, external);

@@ -43,31 +43,6 @@ std::string_view without_padding(std::string_view text, format::StringPadding pa
   return text;
 }
 
-struct VariablePart {
-  std::uint32_t length = 0;                          // elements
-  std::optional<metadata::GlobalHeapObject> object;  // nullopt if the part is empty
-};
-
-// A variable-length element: length (4) | heap collection (O) | index (4).
-Result<VariablePart> load_variable_part(const ValueWriter& writer, ByteSpan element,
-                                        std::uint64_t item_bytes) {
-  format::Cursor cursor(element, 0, "VariableLengthElement", writer.sizes());
-  VariablePart part;
-  part.length = cursor.u32("length");
-  H5_TRY(cursor.finish());
-  if (part.length == 0) return part;
-  H5_ASSIGN(part.object, load_heap_place(writer, cursor));
-  if (!part.object) {
-    part.length = 0;
-    return part;
-  }
-  if (part.length > part.object->bytes().size() / item_bytes)
-    return fail(Error(ErrorCode::Truncated, "VariableLengthElement", "length", 0)
-                    .with_found(part.length)
-                    .with_detail("more than the heap object holds"));
-  return part;
-}
-
 // Calls `use` with the string's bytes. Fails before that if they exceed the limit, as their text is at least
 // as long.
 template <class Use>
@@ -78,7 +53,7 @@ Status with_string(const ValueWriter& writer, const format::Datatype& type, Byte
   if (type.cls == format::DatatypeClass::String) {
     text = fixed_string(type, element);
   } else if (type.tag == kCodePointsTag) {
-    H5_ASSIGN(part, load_variable_part(writer, element, type.base->size));
+    H5_ASSIGN(part, load_variable_part(element, type.base->size, writer.context));
     H5_TRY(writer.check_length(part.length));
     H5_TRY(writer.context.budget.spend(std::uint64_t{part.length} * type.base->size));
     for (std::size_t i = 0; i < part.length; ++i)
@@ -87,7 +62,7 @@ Status with_string(const ValueWriter& writer, const format::Datatype& type, Byte
                   utf8);
     text = utf8;
   } else {
-    H5_ASSIGN(part, load_variable_part(writer, element, 1));
+    H5_ASSIGN(part, load_variable_part(element, 1, writer.context));
     // A variable-length string ends at its NUL whatever its padding is, as in every C program.
     if (part.object)
       text = without_padding(as_text(part.object->bytes().first(part.length)),
@@ -122,7 +97,7 @@ bool has_bounded_brackets(const format::Dataspace& space) {
 
 Status write_sequence(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
   const std::size_t item = type.base->size;
-  H5_ASSIGN(const VariablePart part, load_variable_part(writer, element, item));
+  H5_ASSIGN(const VariablePart part, load_variable_part(element, item, writer.context));
   writer.out.push_back('[');
   for (std::size_t i = 0; i < part.length; ++i) {
     if (i > 0) writer.out.push_back(',');
@@ -220,16 +195,35 @@ Status need_bytes(const format::Datatype& type, ByteSpan element) {
 
 }  // namespace
 
-Result<std::optional<metadata::GlobalHeapObject>> load_heap_place(const ValueWriter& writer,
+Result<std::optional<metadata::GlobalHeapObject>> load_heap_place(const ValueContext& context,
                                                                   format::Cursor& cursor) {
   const std::uint64_t address = cursor.address("heap_collection_address");
   const std::uint32_t index = cursor.u32("heap_object_index");
   H5_TRY(cursor.finish());
   if (address == 0 || address == format::kUndefinedAddress) return std::nullopt;
-  if (!writer.context.file)
-    return fail(Error(ErrorCode::Internal, "a variable-length value without its file"));
-  H5_ASSIGN(auto object, metadata::load_global_heap_object(*writer.context.file, address, index));
+  if (!context.file) return fail(Error(ErrorCode::Internal, "a variable-length value without its file"));
+  H5_ASSIGN(auto object, metadata::load_global_heap_object(*context.file, address, index));
   return object;
+}
+
+// A variable-length element: length (4) | heap collection (O) | index (4).
+Result<VariablePart> load_variable_part(ByteSpan element, std::uint64_t item_bytes,
+                                        const ValueContext& context) {
+  format::Cursor cursor(element, 0, "VariableLengthElement", file_sizes(context));
+  VariablePart part;
+  part.length = cursor.u32("length");
+  H5_TRY(cursor.finish());
+  if (part.length == 0) return part;
+  H5_ASSIGN(part.object, load_heap_place(context, cursor));
+  if (!part.object) {
+    part.length = 0;
+    return part;
+  }
+  if (part.length > part.object->bytes().size() / item_bytes)
+    return fail(Error(ErrorCode::Truncated, "VariableLengthElement", "length", 0)
+                    .with_found(part.length)
+                    .with_detail("more than the heap object holds"));
+  return part;
 }
 
 Status write_element(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {

@@ -4,13 +4,16 @@
 #include <optional>
 
 #include "h5mount/format/selection.h"
-#include "h5mount/metadata/global_heap.h"
-#include "h5mount/text/value_text.h"
+#include "h5mount/text/variable_part.h"
 
 namespace h5mount::text {
 
 // Steps charged for each part of an array, a compound or a variable-length value.
 inline constexpr std::uint64_t kStepsPerPart = 32;
+
+inline format::FileSizes file_sizes(const ValueContext& context) {
+  return context.file ? context.file->sizes() : format::FileSizes{};
+}
 
 // Variable-length parts may share heap objects, so a small file can produce any amount of text: `most` bounds
 // it, and the writer stops at the element that exceeds it.
@@ -23,7 +26,7 @@ struct ValueWriter {
   std::size_t dropped = 0;
   std::size_t room = 0;  // what is reserved for the text once it is long; 0: nothing
 
-  format::FileSizes sizes() const { return context.file ? context.file->sizes() : format::FileSizes{}; }
+  format::FileSizes sizes() const { return file_sizes(context); }
   std::size_t written() const { return dropped + out.size(); }
 
   // Fails if `bytes` more would exceed the bound.
@@ -50,7 +53,7 @@ Status write_element(ValueWriter& writer, const format::Datatype& type, ByteSpan
 Status write_reference(ValueWriter& writer, const format::Datatype& type, ByteSpan element);
 
 // An object of the global heap, read by collection address and index; nullopt if the address is undefined.
-Result<std::optional<metadata::GlobalHeapObject>> load_heap_place(const ValueWriter& writer,
+Result<std::optional<metadata::GlobalHeapObject>> load_heap_place(const ValueContext& context,
                                                                   format::Cursor& cursor);
 
 }  // namespace h5mount::text

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace h5mount::text {
 namespace {
@@ -116,6 +118,23 @@ TEST(Floats, WideOnesAndVax) {
   // 1.0 in VAX F: exponent 129 with a hidden bit worth one half; words in reverse order.
   EXPECT_EQ(json(floating(4, 8, 23, 129, format::ByteOrder::Vax), bytes(0x80, 0x40, 0, 0)), "1.0");
   EXPECT_EQ(json(floating(4, 8, 23, 129, format::ByteOrder::Vax), bytes(0x00, 0x80, 0, 0)), "NaN");
+}
+
+TEST(Floats, AsLongDoubles) {
+  const auto vax = floating(4, 8, 23, 129, format::ByteOrder::Vax);
+  EXPECT_EQ(long_double_of(vax, bytes(0x80, 0x40, 0, 0)), 1.0L);
+  EXPECT_EQ(long_double_of(vax, bytes(0x80, 0xC1, 0, 0)), -4.0L);
+  EXPECT_EQ(long_double_of(vax, bytes(0, 0, 1, 0)), 0.0L);
+  EXPECT_TRUE(std::isnan(long_double_of(vax, bytes(0x00, 0x80, 0, 0))));
+  const auto half = floating(2, 5, 10, 15);
+  EXPECT_EQ(long_double_of(half, bytes(0x01, 0)), 0x1p-24L);
+  EXPECT_EQ(long_double_of(half, bytes(0, 0xFC)), -std::numeric_limits<long double>::infinity());
+  // Bits beyond the 64th are cut.
+  std::vector<std::byte> quad(16);
+  quad[15] = std::byte{0x3F};
+  quad[14] = std::byte{0xFF};
+  quad[0] = std::byte{1};
+  EXPECT_EQ(long_double_of(floating(16, 15, 112, 16383), quad), 1.0L);
 }
 
 TEST(Strings, EscapesAndBytesThatAreNoText) {

@@ -91,6 +91,9 @@ struct WrittenRun {
   bool written = true;  // false: nothing was ever written there, so that every element is the fill value
 };
 
+// The element that is read where nothing was ever written.
+std::vector<std::byte> fill_element(const object::DatasetDescription& dataset);
+
 class DatasetReader;
 using DatasetReaderPtr = std::shared_ptr<const DatasetReader>;
 

@@ -33,6 +33,10 @@ class StoredChunks {
 // Null unless the reader is of a chunked dataset that is not sparse. The result lives as long as the reader.
 const StoredChunks* stored_chunks_of(const DatasetReader& reader);
 
+// Whether what one pipeline encoded the other one decodes: levels and block sizes stand in what is encoded.
+bool same_decoding(const std::vector<format::FilterDescription>& a,
+                   const std::vector<format::FilterDescription>& b);
+
 // A virtual dataset as a chunked one whose chunks are those of its sources. Opens all of these. Fails with
 // UnsupportedFeature, and a short phrase that names the file, if they do not agree in the shape of chunks,
 // filters, type and fill value, or show parts that are no boxes of whole chunks.

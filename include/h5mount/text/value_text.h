@@ -55,6 +55,11 @@ const format::Datatype* complex_part(const format::Datatype& type);
 std::uint64_t stored_bits(const format::Datatype& type, const std::byte* element);
 // The number that is stored, where a double holds every number of its floating-point type.
 std::optional<double> double_of(const format::Datatype& type, ByteSpan element);
+// The same of any format, as far as the first 64 bits of its mantissa say. A zero is never negative in VAX
+// order.
+long double long_double_of(const format::Datatype& type, ByteSpan element);
+// Whether it is the format of IEEE 754 with these sizes, which count bytes, bits and bits.
+bool is_ieee(const format::Datatype& type, unsigned size, unsigned exponent, unsigned mantissa);
 // Appends one element (type.size bytes at `element`) as JSON, without a newline; a reference that leads
 // nowhere is null. Fails if the heap object of a variable-length part cannot be read.
 Status append_json(const format::Datatype& type, ByteSpan element, const ValueContext& context,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "h5mount/dataset/dataset_reader.h"
+
 namespace h5mount::dataset {
 namespace {
 
@@ -53,6 +55,12 @@ void FillPattern::write(std::uint64_t offset, MutableByteSpan out) const {
     out = out.subspan(n);
     offset += n;
   }
+}
+
+std::vector<std::byte> fill_element(const object::DatasetDescription& dataset) {
+  std::vector<std::byte> out(static_cast<std::size_t>(dataset.element_size));
+  FillPattern(dataset.fill, dataset.element_size).write(0, out);
+  return out;
 }
 
 }  // namespace h5mount::dataset

@@ -21,22 +21,6 @@ Error disagrees(const std::string& file, std::string_view how) {
   return {ErrorCode::UnsupportedFeature, fmt::format("{}{}{}", file, file.empty() ? "" : ": ", how)};
 }
 
-// Whether what one pipeline encoded the other one decodes: levels and block sizes stand in what is encoded.
-bool same_decoding(const std::vector<format::FilterDescription>& a,
-                   const std::vector<format::FilterDescription>& b) {
-  return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
-    const bool describes_itself = one.id == format::kDeflate || one.id == format::kBlosc ||
-                                  one.id == format::kZstd || one.id == format::kBzip2;
-    return one.id == other.id && (describes_itself || one.client_data == other.client_data);
-  });
-}
-
-std::vector<std::byte> fill_element(const object::DatasetDescription& dataset) {
-  std::vector<std::byte> out(static_cast<std::size_t>(dataset.element_size));
-  FillPattern(dataset.fill, dataset.element_size).write(0, out);
-  return out;
-}
-
 // The shape of the chunks of a source; empty: it has none.
 std::vector<std::uint64_t> chunk_shape(const object::DatasetDescription& source) {
   if (source.layout.cls == format::LayoutClass::Contiguous && source.image_bytes <= kMostContiguousBytes)
@@ -48,6 +32,15 @@ std::vector<std::uint64_t> chunk_shape(const object::DatasetDescription& source)
 }
 
 }  // namespace
+
+bool same_decoding(const std::vector<format::FilterDescription>& a,
+                   const std::vector<format::FilterDescription>& b) {
+  return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
+    const bool describes_itself = one.id == format::kDeflate || one.id == format::kBlosc ||
+                                  one.id == format::kZstd || one.id == format::kBzip2;
+    return one.id == other.id && (describes_itself || one.client_data == other.client_data);
+  });
+}
 
 class VirtualChunks::Builder {
  public:
