@@ -35,8 +35,10 @@ void decode_link_value(Cursor& cursor, Link& link) {
   const std::uint16_t length = cursor.u16("value_length");
   Cursor value = cursor.part(length, "value");
   if (!cursor.ok()) return;
-  if (link.is(LinkType::Soft)) link.target = as_text(value.rest());
-  if (link.is(LinkType::External)) decode_external_target(value, link);
+  if (link.is(LinkType::External))
+    decode_external_target(value, link);
+  else
+    link.target = as_text(value.rest());
   cursor.take_error(value);
 }
 

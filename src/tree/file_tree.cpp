@@ -131,6 +131,12 @@ class FileTree : public SourceTree {
     budget.allow_for(main_->followed().source()->stored_bytes());
     return open_file_object(main_, main_->root_address(), budget);
   }
+  Result<std::shared_ptr<const FileObject>> object_of(NodeId id, RequestBudget& budget) override {
+    H5_ASSIGN(const NodePtr found, node(id, budget));
+    if (found->key().kind != NodeKey::Kind::Object) return nullptr;
+    return unchanged(
+        *found, open_file_object(found->file_of_key()->shared_from_this(), found->key().address, budget));
+  }
 
   void report(NodeId id, const Error& error) override {
     const auto code = static_cast<std::size_t>(error.code());

@@ -132,6 +132,9 @@ class SalvagingTree final : public ForwardingTree<SourceTree>,
     return answered(place_.root, budget,
                     [&](Tree& tree, NodeId node) { return tree.root_object(node, budget); });
   }
+  Result<std::shared_ptr<const FileObject>> object_of(NodeId id, RequestBudget& budget) override {
+    return answered(id, budget, [&](Tree& tree, NodeId node) { return tree.object_of(node, budget); });
+  }
   std::optional<Error> damage(NodeId id, RequestBudget& budget) override {
     const Where where = find(id);
     return where.tree->damage(where.node, budget);

@@ -138,6 +138,9 @@ class FakeTree final : public tree::Tree {
   Result<std::shared_ptr<const tree::FileObject>> root_object(tree::NodeId, RequestBudget&) override {
     return fail({ErrorCode::NotFound, "a tree without a file"});
   }
+  Result<std::shared_ptr<const tree::FileObject>> object_of(tree::NodeId, RequestBudget&) override {
+    return nullptr;
+  }
   void report(tree::NodeId, const Error&) override { ++reports; }
 
   FileStat statfs() const override { return {.file_bytes = 4097}; }

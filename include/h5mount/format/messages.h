@@ -41,11 +41,14 @@ enum class MessageType : std::uint16_t {
 };
 inline constexpr auto kLastKnownMessageType = static_cast<std::uint16_t>(MessageType::MetadataCacheImage);
 
+// Bogus is a type of libhdf5's own tests, which no reader knows.
+constexpr bool is_defined(MessageType type) {
+  return static_cast<std::uint16_t>(type) <= kLastKnownMessageType && type != MessageType::Bogus;
+}
 // Whether a message of this type and these flags (bit 7: fail always if unknown) forbids the use of what has
-// it. Bogus is a type of libhdf5's own tests, which no reader knows.
+// it.
 constexpr bool must_be_understood(std::uint16_t type, std::uint8_t flags) {
-  const bool known = type <= kLastKnownMessageType && type != static_cast<std::uint16_t>(MessageType::Bogus);
-  return !known && (flags & 0x80) != 0;
+  return !is_defined(static_cast<MessageType>(type)) && (flags & 0x80) != 0;
 }
 
 // Link message, IV.A.2.g
@@ -54,8 +57,8 @@ struct Link {
   std::string name;
   std::uint8_t type = 0;                      // LinkType, or a user-defined class
   std::uint64_t address = kUndefinedAddress;  // Hard: the object header
-  std::string target;                         // Soft: the path; External: the object's path
-  std::string file;                           // External: the file's name
+  std::string target;  // Soft: the path; External: the object's path; of a user-defined class: its data
+  std::string file;    // External: the file's name
   // External: version and flags as stored. None but zeros are known; what has others is named, not followed.
   std::uint8_t external_form = 0;
   std::optional<std::int64_t> creation_order;

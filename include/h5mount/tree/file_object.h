@@ -73,6 +73,15 @@ class FileObject {
   virtual text::ValueContext values(RequestBudget& budget) const = 0;
 };
 
+// The attributes of an object, sorted by the bytes of their names.
+struct NamedAttributes {
+  std::vector<object::Attribute> list;
+  std::optional<Error> damage;            // why some may be missing
+  cache::BlockCache::Charge charge = {};  // for the values
+};
+enum class WithValues : std::uint8_t { Yes, No };
+Result<NamedAttributes> attributes_of(const FileObject& object, WithValues values, RequestBudget& budget);
+
 // The last link of a path. A component of the path may be a link of any kind; `.` and empty components are
 // ignored.
 struct FoundPath {

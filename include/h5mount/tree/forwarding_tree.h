@@ -53,6 +53,9 @@ class ForwardingTree : public Base {
   Result<std::shared_ptr<const FileObject>> root_object(NodeId id, RequestBudget& budget) override {
     return ask(id, budget, [&](Inner& tree, NodeId node) { return tree.root_object(node, budget); });
   }
+  Result<std::shared_ptr<const FileObject>> object_of(NodeId id, RequestBudget& budget) override {
+    return ask(id, budget, [&](Inner& tree, NodeId node) { return tree.object_of(node, budget); });
+  }
   // The state of a node that stands for none now: it does not follow, does not last, and shows plain bytes.
   bool follows(NodeId id) override {
     const Target to = target_now(id);

@@ -287,6 +287,9 @@ class Tree {
   virtual Result<std::optional<FileOfNode>> file_of(NodeId node, RequestBudget& budget) = 0;
   // The root group of that file, from which a front end goes on by HDF5's own names (tree/file_object.h).
   virtual Result<std::shared_ptr<const FileObject>> root_object(NodeId node, RequestBudget& budget) = 0;
+  // The object whose directory or file the node is; null if it is that of none: a view, a link, a directory
+  // of files.
+  virtual Result<std::shared_ptr<const FileObject>> object_of(NodeId node, RequestBudget& budget) = 0;
 
   // Counts and logs a failed request for the node, with the file's name and the object's path, once for each
   // cause. A front end calls it for every unexpected error that it answers.

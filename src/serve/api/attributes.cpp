@@ -12,7 +12,7 @@ constexpr std::size_t kValueBytes = 64U << 10;  // bytes of a value that is made
 // The values of attributes, as an object. If a value cannot be read, it is null.
 class AttributesBody final : public GradualBody {
  public:
-  AttributesBody(tree::FileObjectPtr object, NamedAttributes attributes)
+  AttributesBody(tree::FileObjectPtr object, tree::NamedAttributes attributes)
       : object_(std::move(object)),
         attributes_(std::move(attributes.list)),
         charge_(std::move(attributes.charge)) {}
@@ -79,7 +79,8 @@ class AttributesBody final : public GradualBody {
 Result<Answer> answer_attributes(const ApiRequest& request) {
   H5_ASSIGN(const Entity entity, find_object(request));
   const bool own = is_own(*entity.object, OwnPart::Description, request.budget());
-  H5_ASSIGN(NamedAttributes attributes, attributes_of(*entity.object, WithValues::Yes, request.budget()));
+  H5_ASSIGN(tree::NamedAttributes attributes,
+            attributes_of(*entity.object, tree::WithValues::Yes, request.budget()));
   const std::vector<std::string> keys = request.query.all("attr_keys");
   for (const std::string& key : keys) {
     if (std::ranges::find(attributes.list, key, &object::Attribute::name) != attributes.list.end()) continue;

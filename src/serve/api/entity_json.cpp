@@ -10,7 +10,6 @@ namespace {
 
 using text::JsonWriter;
 
-constexpr std::uint64_t kStepsPerAttribute = 500;
 // The largest description, as it is made as a whole.
 constexpr std::size_t kMaxEntityText = 16U << 20;
 
@@ -80,36 +79,9 @@ void write_shape(const format::Dataspace& space, JsonWriter& json) {
   space.kind == format::DataspaceKind::Null ? json.value(nullptr) : json.array(space.dims);
 }
 
-Result<NamedAttributes> attributes_of(const tree::FileObject& object, WithValues values,
-                                      RequestBudget& budget) {
-  NamedAttributes out{.list = {}, .damage = {}, .charge = object.environment().cache->no_charge()};
-  Status goes_on;
-  const auto note = [&](const Error& error) {
-    if (!out.damage) out.damage = error;
-  };
-  const auto take = [&](const object::Attribute& attribute) {
-    goes_on = budget.spend(kStepsPerAttribute);
-    if (goes_on) goes_on = out.charge.resize(out.charge.bytes() + attribute.data.size());
-    out.list.push_back(attribute);
-    return goes_on.has_value();
-  };
-  std::function<void(object::Attribute&)> examine;
-  if (values == WithValues::No)
-    examine = [](object::Attribute& attribute) {
-      attribute.data = {};
-      attribute.owner = nullptr;
-    };
-  const Status done = object::for_each_attribute(*object.snapshot(), object.object(), take, note,
-                                                 object::AttributeDetail::Full, examine);
-  H5_TRY(std::move(goes_on));
-  if (!done) note(done.error());
-  std::ranges::stable_sort(out.list, {}, &object::Attribute::name);
-  return out;
-}
-
 Status write_object(const tree::FileObject& object, std::string_view name, JsonWriter& json,
                     RequestBudget& budget, bool& damaged) {
-  H5_ASSIGN(const NamedAttributes attributes, attributes_of(object, WithValues::No, budget));
+  H5_ASSIGN(const tree::NamedAttributes attributes, attributes_of(object, tree::WithValues::No, budget));
   std::optional<Error> damage = attributes.damage;
   json.key("attributes").begin_array();
   for (const object::Attribute& attribute : attributes.list) {

@@ -19,16 +19,6 @@ void write_link(const format::Link& link, std::string_view name, text::JsonWrite
 // Writes an entry of which only the name and the error are known.
 void write_damaged(const Error& error, std::string_view name, text::JsonWriter& json);
 
-// The attributes of an object, sorted by the bytes of their names.
-struct NamedAttributes {
-  std::vector<object::Attribute> list;
-  std::optional<Error> damage;  // why some may be missing
-  MemoryCharge charge = {};     // for the values
-};
-enum class WithValues { Yes, No };
-Result<NamedAttributes> attributes_of(const tree::FileObject& object, WithValues values,
-                                      RequestBudget& budget);
-
 // Writes the extent, or null.
 void write_shape(const format::Dataspace& space, text::JsonWriter& json);
 

@@ -65,7 +65,8 @@ inline Status ended_early(RequestBudget& budget) {
 // Whether what failed with this error may succeed the next time: something is missing for a moment, or an
 // object of a server is refused, or gone, and may be there again.
 inline bool may_succeed_later(const Error& why) {
-  return is_momentary(why) || why.code() == ErrorCode::AccessDenied || why.code() == ErrorCode::Stale;
+  const bool denied = why.code() == ErrorCode::AccessDenied && why.verdict() == 0;
+  return is_momentary(why) || denied || why.code() == ErrorCode::Stale;
 }
 
 using FollowedFilePtr = std::shared_ptr<metadata::FollowedFile>;
@@ -79,6 +80,7 @@ class Node : public std::enable_shared_from_this<Node> {
   virtual ~Node() = default;
 
   const NodeKey& key() const { return key_; }
+  ServedFile* file_of_key() const;  // null: of no file
 
   // Set when the node table takes the node; 0 before.
   NodeId id() const { return id_.load(std::memory_order_relaxed); }
@@ -123,8 +125,6 @@ class Node : public std::enable_shared_from_this<Node> {
   virtual std::optional<Error> damage(RequestBudget&) { return std::nullopt; }
 
  private:
-  ServedFile* file_of_key() const;  // null: of no file
-
   NodeKey key_;
   std::atomic<NodeId> id_ = 0;
 };

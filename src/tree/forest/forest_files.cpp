@@ -149,8 +149,8 @@ Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, OpenableFil
     openable.rights = rights_of(entry.source.attributes);
     const bool keeps = !tree && !is_momentary(tree.error());
     openable.error = keeps ? std::optional(tree.error()) : std::nullopt;
-    openable.retry =
-        OpenableFile::Clock::now() + (tree || is_about_bytes(tree.error().code()) ? kRetry : kRetrySoon);
+    const bool stays = tree || is_about_bytes(tree.error().code()) || tree.error().verdict() != 0;
+    openable.retry = OpenableFile::Clock::now() + (stays ? kRetry : kRetrySoon);
   }
   if (!tree) {
     trees_.give_back(number);

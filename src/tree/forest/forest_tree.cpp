@@ -183,6 +183,12 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     if (by.open) return by.open->tree->root_object(id, budget);
     return fail(by.error.value_or(Error(ErrorCode::NotFound, "not an HDF5 file")));
   }
+  Result<std::shared_ptr<const FileObject>> object_of(NodeId id, RequestBudget& budget) override {
+    H5_ASSIGN(const Answering by, answering(id, budget));
+    if (by.open) return by.open->tree->object_of(id, budget);
+    if (by.error) return fail(*by.error);
+    return nullptr;
+  }
 
   std::string_view media_type(NodeId id) override {
     if (hidden_.has(id)) return hidden_.media_type(id);

@@ -32,8 +32,9 @@ struct OpenTree {
 using OpenTreePtr = std::shared_ptr<OpenTree>;
 
 // A file of a forest. Below one that cannot be opened every request fails with the error of opening it;
-// NotFound becomes Stale, as the name is there. An error about bytes is kept until the file changes, or for a
-// minute; any other may be over without a change, and opening is tried again after a second.
+// NotFound becomes Stale, as the name is there. An error about bytes, and a verdict, is kept until the file
+// changes, or for a minute; any other may be over without a change, and opening is tried again after a
+// second.
 struct OpenableFile final : PlaceContent {
   using Once = OnceValue<OpenTreePtr>;
   using Clock = std::chrono::steady_clock;

@@ -1,5 +1,7 @@
 #include "h5mount/tree/file_object.h"
 
+#include <algorithm>
+
 #include "../core/external_files.h"
 #include "../core/symlink_text.h"
 #include "damaged_lists.h"
@@ -13,6 +15,7 @@ namespace h5mount::tree {
 namespace {
 
 constexpr std::uint64_t kStepsPerName = 500;
+constexpr std::uint64_t kStepsPerAttribute = 500;
 constexpr unsigned kMaxLinks = 16;  // that one path goes through, as in libhdf5
 
 class ListedLinks final : public LinkList {
@@ -135,6 +138,33 @@ Result<FileObjectPtr> open_file_object(const ServedFilePtr& file, std::uint64_t 
                                        RequestBudget& budget) {
   H5_ASSIGN(OpenedObjectPtr object, file->object(address, budget));
   return std::make_shared<const ServedObject>(file, std::move(object));
+}
+
+Result<NamedAttributes> attributes_of(const tree::FileObject& object, WithValues values,
+                                      RequestBudget& budget) {
+  NamedAttributes out{.list = {}, .damage = {}, .charge = object.environment().cache->no_charge()};
+  Status goes_on;
+  const auto note = [&](const Error& error) {
+    if (!out.damage) out.damage = error;
+  };
+  const auto take = [&](const object::Attribute& attribute) {
+    goes_on = budget.spend(kStepsPerAttribute);
+    if (goes_on) goes_on = out.charge.resize(out.charge.bytes() + attribute.data.size());
+    out.list.push_back(attribute);
+    return goes_on.has_value();
+  };
+  std::function<void(object::Attribute&)> examine;
+  if (values == WithValues::No)
+    examine = [](object::Attribute& attribute) {
+      attribute.data = {};
+      attribute.owner = nullptr;
+    };
+  const Status done = object::for_each_attribute(*object.snapshot(), object.object(), take, note,
+                                                 object::AttributeDetail::Full, examine);
+  H5_TRY(std::move(goes_on));
+  if (!done) note(done.error());
+  std::ranges::stable_sort(out.list, {}, &object::Attribute::name);
+  return out;
 }
 
 Result<FoundPath> find_last_link(const FileObjectPtr& root, std::string_view path, RequestBudget& budget) {
