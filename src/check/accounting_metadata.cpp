@@ -19,21 +19,37 @@ enum RecordType : std::uint8_t { kHugeObject = 1, kFilteredHugeObject = 2, kShar
 
 }  // namespace
 
-AccountingMetadata::AccountingMetadata(metadata::FileMetadataPtr file, AllocatedSpace& space, Damaged damaged)
+AccountingMetadata::AccountingMetadata(metadata::FileMetadataPtr file, AllocatedSpace& space,
+                                       StructureRanges* structures, Damaged damaged)
     : file_(std::move(file)),
       space_(space),
+      structures_(structures),
       damaged_(std::move(damaged)),
       number_(file_->number() | kAccounting) {}
 
 Result<metadata::MetadataBlock> AccountingMetadata::read(std::uint64_t address, std::uint64_t length,
                                                          std::string_view structure,
                                                          metadata::Among among) const {
+  // A verdict has not the memory for larger ones.
+  constexpr std::uint64_t kMostOfVerdict = 256U << 20;
+  if (structures_ != nullptr && length > kMostOfVerdict)
+    return fail(Error(ErrorCode::LimitExceeded, structure, "length", base_address() + address)
+                    .with_found(length)
+                    .with_expected(kMostOfVerdict));
   auto block = file_->read(address, length, structure, among);
-  if (block) covers(address, length);
+  if (block) note(address, length, structure);
   if (block && structure == "GlobalHeapCollection") {
     const MutexLock lock(mutex_);
     if (collections_.size() < limits::kMaxWalkedObjects) collections_.insert(address);
   }
+  return block;
+}
+
+Result<metadata::MetadataBlock> AccountingMetadata::read_up_to(std::uint64_t address, std::uint64_t length,
+                                                               std::string_view structure,
+                                                               metadata::Among among) const {
+  auto block = file_->read_up_to(address, length, structure, among);
+  if (block) note(address, 0, structure);
   return block;
 }
 
@@ -97,7 +113,7 @@ void AccountingMetadata::note_extension() {
         covers(image->address, image->length);
     } else if (message.type == format::MessageType::FileSpaceInfo) {
       const auto space = format::decode_file_space_info(cursor);
-      if (!space) damaged_(space.error());
+      if (!space && !message.was_unknown()) damaged_(space.error());
       for (const std::uint64_t manager : space.value_or(format::FileSpaceInfo()).managers)
         keep(note_free_space_manager(manager, Space::OfFile));
     } else if (message.type == format::MessageType::SharedMessageTable) {
@@ -149,7 +165,7 @@ Status AccountingMetadata::note_free_space_manager(std::uint64_t address, Space 
   H5_ASSIGN(const auto list, file_->read(manager.list_address, manager.list_bytes, kSections));
   format::Cursor sections = list.cursor(kSections);
   return format::decode_free_sections(sections, manager, [&](std::uint64_t begin, std::uint64_t bytes) {
-    if (space == Space::OfFile) covers(begin, bytes);
+    if (space == Space::OfFile) space_.add(begin, bytes);
   });
 }
 

@@ -11,6 +11,7 @@
 #include "allocated_space.h"
 #include "h5mount/metadata/file_metadata.h"
 #include "h5mount/metadata/shared_messages.h"
+#include "structure_ranges.h"
 
 namespace h5mount::check {
 
@@ -20,7 +21,9 @@ class AccountingMetadata final : public metadata::FileMetadata,
   // `damaged` receives the errors in structures that only this class reads, from any thread that reads
   // through it; errors in other structures are reported by their readers.
   using Damaged = std::function<void(const Error&)>;
-  AccountingMetadata(metadata::FileMetadataPtr file, AllocatedSpace& space, Damaged damaged);
+  // `structures`: where each is, for a search for overlaps; may be null.
+  AccountingMetadata(metadata::FileMetadataPtr file, AllocatedSpace& space, StructureRanges* structures,
+                     Damaged damaged);
 
   // Notes the structures that no object leads to: superblock, its extension, the table of shared messages,
   // free-space managers and the space that they manage. To be called once, before other reads.
@@ -36,9 +39,7 @@ class AccountingMetadata final : public metadata::FileMetadata,
   // The length is a guess, so nothing is noted: the decoder of what was read tells what it covers.
   Result<metadata::MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
                                              std::string_view structure,
-                                             metadata::Among among) const override {
-    return file_->read_up_to(address, length, structure, among);
-  }
+                                             metadata::Among among) const override;
   const metadata::SharedMessages* shared_messages() const override {
     return shared_ ? shared_.get() : file_->shared_messages();
   }
@@ -47,12 +48,16 @@ class AccountingMetadata final : public metadata::FileMetadata,
   std::uint64_t number() const override { return number_; }
   bool following() const override { return file_->following(); }
   metadata::MetadataCaches* caches() const override { return file_->caches(); }
-  void covers(std::uint64_t address, std::uint64_t bytes) const override { space_.add(address, bytes); }
+  void covers(std::uint64_t address, std::uint64_t bytes) const override { note(address, bytes, {}); }
   void refers_to(Referred structure, std::uint64_t address) const override;
   // The collections of the global heap that were read, to which only values lead.
   std::vector<std::uint64_t> collections() const;
 
  private:
+  void note(std::uint64_t address, std::uint64_t bytes, std::string_view structure) const {
+    space_.add(address, bytes);
+    if (structures_ != nullptr) structures_->add(address, bytes, structure);
+  }
   void keep(const Status& status) const {
     if (!status) damaged_(status.error());
   }
@@ -67,6 +72,7 @@ class AccountingMetadata final : public metadata::FileMetadata,
 
   const metadata::FileMetadataPtr file_;
   AllocatedSpace& space_;
+  StructureRanges* const structures_;
   const Damaged damaged_;
   const std::uint64_t number_;
   std::unique_ptr<metadata::SharedMessages> shared_;

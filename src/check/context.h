@@ -11,6 +11,7 @@
 #include "h5mount/base/request_budget.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/object/object.h"
+#include "observer.h"
 #include "places.h"
 #include "tally.h"
 
@@ -81,7 +82,7 @@ class ValueWork {
 };
 
 struct Context {
-  const dataset::ReadEnvironment& environment;
+  const dataset::ReadEnvironment* environment;  // null: no other file is opened and no chunk decoded
   object::OpenedFilePtr file;
   metadata::FileMetadataPtr metadata;
   Tally& tally;
@@ -91,6 +92,9 @@ struct Context {
   Structures& structures;
   FieldReport* fields = nullptr;  // may be null
   std::uint64_t stored_end = 0;   // the first address behind what the file has, and says that it has
+  Observer* observer = nullptr;   // may be null
+
+  cache::WorkerPool* workers() const { return environment != nullptr ? environment->workers.get() : nullptr; }
 
   void found(PlaceId place, const Error& error) const { tally.found(places.path(place), error); }
   void note(PlaceId place, const Error& error) const { tally.note(places.path(place), error); }
@@ -103,7 +107,7 @@ struct Context {
 // group lead to are added to the places.
 void check_object(const Context& context, PlaceId place);
 
-// Checks the raw data of a dataset.
-void check_data(const Context& context, PlaceId place, const object::DatasetDescription& description);
+// Checks the raw data of a dataset. Returns what of it the file has.
+DataTotals check_data(const Context& context, PlaceId place, const object::DatasetDescription& description);
 
 }  // namespace h5mount::check

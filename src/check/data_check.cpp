@@ -12,6 +12,7 @@
 #include "h5mount/dataset/open_dataset.h"
 #include "h5mount/dataset/stored_chunks.h"
 #include "h5mount/format/filter_ids.h"
+#include "h5mount/io/stored_data.h"
 #include "h5mount/metadata/global_heap.h"
 #include "h5mount/text/value_text.h"
 
@@ -31,11 +32,7 @@ class DataCheck {
         file_bytes_(context.metadata->source()->size()) {}
 
   void run() {
-    const auto opened = dataset::open_dataset(context_.environment, context_.file, description_);
-    if (!opened) return found(opened.error());
-    reader_ = *opened;
-    if (auto problem = reader_->problem()) return found(*problem);
-    check_sources();
+    if (context_.environment != nullptr && !open()) return;
     switch (description_.layout.cls) {
       case format::LayoutClass::Contiguous:
         if (description_.external.empty()) check_contiguous();
@@ -50,12 +47,25 @@ class DataCheck {
         check_mappings();
         break;
       case format::LayoutClass::Compact:  // part of the header
+        if (shows_elements()) show_elements(ByteSpan(description_.layout.compact_data));
         break;
     }
-    if (description_.type->has_variable_part || description_.type->has_reference) check_elements();
+    if (reader_ && (description_.type->has_variable_part || description_.type->has_reference))
+      check_elements();
   }
 
+  DataTotals stored() const { return stored_; }
+
  private:
+  bool open() {
+    const auto opened = dataset::open_dataset(*context_.environment, context_.file, description_);
+    if (!opened) return found(opened.error()), false;
+    reader_ = *opened;
+    if (auto problem = reader_->problem()) return found(*problem), false;
+    check_sources();
+    return true;
+  }
+
   Tally& tally() const { return context_.tally; }
 
   void found(const Error& error) {
@@ -87,6 +97,8 @@ class DataCheck {
       return false;
     }
     tally().count(&Totals::data_bytes, bytes);
+    stored_.bytes += bytes;
+    ++stored_.chunks;
     if (!is_protected) tally().count(&Totals::unprotected_bytes, bytes);
     if (context_.extents.add({address, address + bytes, place_, !filtered()})) return true;
     too_much_ = true;
@@ -105,8 +117,58 @@ class DataCheck {
   }
 
   void check_contiguous() {
-    if (description_.layout.address != format::kUndefinedAddress)
-      claim("ContiguousStorage", description_.layout.address, description_.image_bytes, false);
+    if (description_.layout.address == format::kUndefinedAddress) return;
+    if (claim("ContiguousStorage", description_.layout.address, description_.image_bytes, false))
+      show_elements(description_.layout.address, description_.image_bytes);
+  }
+
+  // Elements that lie in the file as they are, for who has no reader.
+  bool shows_elements() const {
+    const format::Datatype& type = *description_.type;
+    return context_.observer != nullptr && !tally().quick() && (type.has_variable_part || type.has_reference);
+  }
+  void show_elements(ByteSpan elements) {
+    context_.observer->met_elements(place_, description_.type, elements);
+    if (description_.type->has_reference) keep(check_values(elements));
+  }
+  void show_elements(std::uint64_t address, std::uint64_t bytes) {
+    const std::uint64_t size = description_.element_size;
+    if (!shows_elements() || size > limits::kMaxTableRowBytes) return;
+    const std::uint64_t part = std::max<std::uint64_t>(1, kReadBytes / size) * size;
+    const io::StoredData stored(*context_.metadata->source());
+    const std::uint64_t begin = context_.metadata->base_address() + address;
+    std::vector<std::byte> elements;
+    for (std::uint64_t at = 0; at < bytes && tally().go_on(); at += part) {
+      const std::uint64_t next = stored.next(begin + at);
+      if (next - begin >= bytes) return;  // zeros, which refer to nothing
+      at = std::max(at, (next - begin) / part * part);
+      elements.resize(static_cast<std::size_t>(std::min(part, bytes - at) / size * size));
+      if (!context_.metadata->source()->read_at(address + at, elements)) return;
+      show_elements(elements);
+    }
+  }
+
+  // Without a reader, which would tell: whether the format's own filters can have stored so many bytes of a
+  // chunk. They store little more than they are given, and those that are none as many.
+  void check_stored_size(const chunk::ChunkRecord& record, std::uint64_t chunk_bytes) {
+    constexpr std::uint16_t kLastOfFormat = 6;
+    constexpr std::uint64_t kMore = 4096, kSum = 4;
+    std::uint64_t most = chunk_bytes;
+    bool exact = true;
+    for (std::size_t i = 0; i < description_.pipeline.filters.size() && i < limits::kMaxFilters; ++i) {
+      const std::uint16_t id = description_.pipeline.filters[i].id;
+      if ((record.filter_mask >> i & 1) != 0) continue;
+      if (id > kLastOfFormat) return;
+      if (id == format::kFletcher32) most += kSum;
+      exact = exact && (id == format::kFletcher32 || id == format::kShuffle);
+    }
+    const bool plain =
+        description_.layout.partial_chunks_unfiltered && record.stored_size == chunk_bytes;  // at an edge
+    if (plain || (exact ? record.stored_size == most : record.stored_size / 2 <= most + kMore)) return;
+    found(Error(ErrorCode::InvalidValue, structures::kChunk, "stored_size",
+                context_.metadata->base_address() + record.address)
+              .with_found(record.stored_size)
+              .with_expected(most));
   }
 
   void check_chunks() {
@@ -121,8 +183,11 @@ class DataCheck {
     const auto visit = [&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
       tally().count(&Totals::chunks);
       const bool covered = is_protected(record);
-      if (claim(structures::kChunk, record.address, record.stored_size, covered) && filtered() &&
-          !tally().quick())
+      if (!claim(structures::kChunk, record.address, record.stored_size, covered)) return !too_much_;
+      if (!reader_) check_stored_size(record, geometry->chunk_bytes);
+      if (!filtered())
+        show_elements(record.address, record.stored_size);
+      else if (reader_ && !tally().quick())
         chunks.push_back(
             {row_major_number(scaled, geometry->grid), record.address, covered ? record.stored_size : 0});
       if (chunks.size() >= kBatch) verify(chunks);
@@ -158,7 +223,8 @@ class DataCheck {
     if (!record) return found(record.error());
     tally().count(&Totals::chunks, count);
     const std::uint64_t begin = description_.layout.address;
-    claim(structures::kChunk, begin, record->address - begin + record->stored_size, false);
+    const std::uint64_t bytes = record->address - begin + record->stored_size;
+    if (claim(structures::kChunk, begin, bytes, false)) show_elements(begin, bytes);
   }
 
   // A chunk with filters.
@@ -168,6 +234,7 @@ class DataCheck {
   };
 
   void verify(std::vector<Stored>& stored) {
+    if (stored.empty()) return;
     if (const dataset::StoredChunks* const chunks = dataset::stored_chunks_of(*reader_))
       for_each(workers(), stored.size(), tally(), [&](std::uint64_t i) {
         const Status sound = chunks->verify_stored(stored[i].number);
@@ -198,15 +265,23 @@ class DataCheck {
 
   // Readers of values follow the index as well.
   void check_structured_index() {
-    const auto geometry = chunk::ChunkGeometry::make(description_.space, description_.layout, filtered());
+    const bool by_sections = filtered() || !description_.pipeline.sections.empty();
+    const auto geometry = chunk::ChunkGeometry::make(description_.space, description_.layout, by_sections);
     if (!geometry) return found(geometry.error());
     const auto index = chunk::open_chunk_index(context_.metadata, description_.layout, *geometry);
     if (!index) return found(index.error());
-    keep((*index)->for_each([&](auto, const auto&) { return tally().go_on(); }));
+    const auto visit = [&](auto, const chunk::ChunkRecord& record) {
+      if (context_.observer != nullptr) {
+        tally().count(&Totals::chunks);
+        claim(structures::kChunk, record.address, record.stored_size, false);
+      }
+      return !too_much_ && tally().go_on();
+    };
+    keep((*index)->for_each(visit));
   }
 
   void check_sparse() {
-    if (tally().quick()) return check_structured_index();
+    if (!reader_ || tally().quick()) return check_structured_index();
     const dataset::SparseForm* const sparse = reader_->sparse_form();
     if (sparse == nullptr) return;
     const auto count = sparse->count(Unbounded());
@@ -265,14 +340,18 @@ class DataCheck {
 
   // A value that can be written as text is sound.
   Status check_part(const dataset::ByteRun& run) {
-    constexpr std::uint64_t kStepsPerByte = 16;  // of elements that refer to nothing
     if (text_bytes_ > most_text()) return {};
     std::vector<std::byte> bytes(static_cast<std::size_t>(run.bytes));
     H5_TRY(read_part(run, bytes));
+    return check_values(bytes);
+  }
+
+  Status check_values(ByteSpan bytes) {
+    constexpr std::uint64_t kStepsPerByte = 16;  // of elements that refer to nothing
     format::Dataspace elements;
     elements.kind = format::DataspaceKind::Simple;
-    elements.dims = {run.bytes / description_.element_size};
-    return context_.values.run(kStepsPerByte * run.bytes, [&](RequestBudget& budget) -> Status {
+    elements.dims = {bytes.size() / description_.element_size};
+    return context_.values.run(kStepsPerByte * bytes.size(), [&](RequestBudget& budget) -> Status {
       const text::ValueContext values{{.file = context_.metadata, .proves_references = true}, budget};
       H5_ASSIGN(const std::size_t written,
                 text::value_text_size(*description_.type, elements, bytes, values));
@@ -293,13 +372,14 @@ class DataCheck {
         return (record.filter_mask >> i & 1) == 0;
     return false;
   }
-  cache::WorkerPool* workers() const { return context_.environment.workers.get(); }
+  cache::WorkerPool* workers() const { return context_.workers(); }
 
   const Context& context_;
   const PlaceId place_;
   const object::DatasetDescription& description_;
   const std::uint64_t file_bytes_;
   std::shared_ptr<const dataset::DatasetReader> reader_;
+  DataTotals stored_;
   bool too_much_ = false;
   std::atomic<unsigned> findings_{0};
   std::atomic<std::uint64_t> text_bytes_{0};
@@ -309,8 +389,10 @@ class DataCheck {
 
 }  // namespace
 
-void check_data(const Context& context, PlaceId place, const object::DatasetDescription& description) {
-  DataCheck(context, place, description).run();
+DataTotals check_data(const Context& context, PlaceId place, const object::DatasetDescription& description) {
+  DataCheck check(context, place, description);
+  check.run();
+  return check.stored();
 }
 
 }  // namespace h5mount::check

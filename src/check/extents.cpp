@@ -66,22 +66,28 @@ void read_unfiltered(std::span<const Extent> extents, const metadata::FileMetada
   read_parts();
 }
 
-void report_overlaps(std::span<const Extent> extents, const metadata::FileMetadata& file,
-                     const Places& places, Tally& tally) {
-  std::set<std::pair<PlaceId, PlaceId>> reported;
+void for_each_overlap(std::span<const Extent> extents,
+                      const std::function<void(const Extent& extent, const Extent& before)>& visit) {
+  std::set<std::pair<PlaceId, PlaceId>> met;
   const Extent* widest = nullptr;  // the one that reaches farthest of those before
   for (const Extent& extent : extents) {
-    if (widest != nullptr && extent.begin < widest->end && reported.size() < limits::kMaxFindings &&
-        reported.insert(std::minmax(widest->owner, extent.owner)).second) {
-      const Error error(ErrorCode::InvalidValue, structures::kChunk, "address",
-                        file.base_address() + extent.begin);
-      tally.found(places.path(extent.owner),
-                  error.with_detail(widest->owner == extent.owner
-                                        ? "its raw data overlap one another"
-                                        : "its raw data overlap those of " + places.path(widest->owner)));
-    }
+    if (widest != nullptr && extent.begin < widest->end && met.size() < limits::kMaxFindings &&
+        met.insert(std::minmax(widest->owner, extent.owner)).second)
+      visit(extent, *widest);
     if (widest == nullptr || extent.end > widest->end) widest = &extent;
   }
+}
+
+void report_overlaps(std::span<const Extent> extents, const metadata::FileMetadata& file,
+                     const Places& places, Tally& tally) {
+  for_each_overlap(extents, [&](const Extent& extent, const Extent& before) {
+    const Error error(ErrorCode::InvalidValue, structures::kChunk, "address",
+                      file.base_address() + extent.begin);
+    tally.found(places.path(extent.owner),
+                error.with_detail(before.owner == extent.owner
+                                      ? "its raw data overlap one another"
+                                      : "its raw data overlap those of " + places.path(before.owner)));
+  });
 }
 
 }  // namespace h5mount::check

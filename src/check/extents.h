@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -31,12 +32,16 @@ class Extents {
   // hostile file can make one index lead to any number of chunks, and further ones are then not checked.
   bool add(const Extent& extent);
 
+  std::size_t count() const {
+    const MutexLock lock(mutex_);
+    return extents_.size();
+  }
   // The extents added since the last call, sorted.
   std::vector<Extent> take();
 
  private:
   const std::uint64_t file_bytes_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<Extent> extents_ H5_GUARDED_BY(mutex_);
   std::uint64_t claimed_ H5_GUARDED_BY(mutex_) = 0;
 };
@@ -45,8 +50,11 @@ class Extents {
 void read_unfiltered(std::span<const Extent> extents, const metadata::FileMetadata& file,
                      cache::WorkerPool* workers, const Places& places, Tally& tally);
 
-// Reports each dataset that shares bytes with another one, or with itself, once for each pair. `extents`:
-// sorted.
+// Visits each pair of datasets that share bytes once, the one whose bytes begin first last; those whose own
+// overlap as a pair of one. `extents`: sorted.
+void for_each_overlap(std::span<const Extent> extents,
+                      const std::function<void(const Extent& extent, const Extent& before)>& visit);
+// Reports them.
 void report_overlaps(std::span<const Extent> extents, const metadata::FileMetadata& file,
                      const Places& places, Tally& tally);
 

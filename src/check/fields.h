@@ -25,6 +25,9 @@
 namespace h5mount::check {
 
 inline constexpr std::string_view kBehindEnd = "lies behind the end of the file";
+inline constexpr std::string_view kNotAscii =
+    "has other characters than those of ASCII, which it is said to be in";
+inline constexpr std::string_view kOverlapsTheOneBefore = "the member overlaps the one before it";
 inline constexpr std::string_view kReachesBehindEnd = "reaches behind the end of the file";
 
 class Fields;

@@ -7,6 +7,7 @@
 #include "fields.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/structures.h"
+#include "h5mount/format/free_space.h"
 #include "h5mount/format/object_header_format.h"
 
 namespace h5mount::check {
@@ -21,6 +22,7 @@ enum MessageFlag : std::uint8_t {
   kFailIfUnknown = 0x08,
   kMarkIfUnknown = 0x10,
   kWasUnknown = 0x20,
+  kMayBeShared = 0x40,
 };
 
 class HeaderFields {
@@ -121,6 +123,8 @@ class HeaderFields {
     nil = nil || type == MessageType::Nil;
     if (size > chunk.remaining() - std::min(chunk.remaining(), checksum_bytes())) return false;
     check_type(number, form);
+    if (!format::is_defined(type) && subject_.context->observer != nullptr)
+      subject_.context->observer->met_unknown_message(subject_.place, number, flags);
     Fields body = chunk.part(size, form.name);
     check_body(body, type, form, flags);
     return true;
@@ -138,7 +142,8 @@ class HeaderFields {
   static void check_flags(const Field& flags, const MessageForm& form) {
     const auto has = [&](std::uint64_t all) { return (flags & all) == all; };
     flags.want(!has(kShared | kDoNotShare), "a message is shared that should not be");
-    flags.want(!has(kShared) || form.has(MessageForm::kShareable), "no message of this type is shared");
+    flags.want((flags & (kShared | kMayBeShared)) == 0 || form.has(MessageForm::kShareable),
+               "no message of this type is shared");
     flags.want(!has(kWasUnknown | kFailIfUnknown),
                "software that did not know the message has changed the object, and should have failed");
     flags.want(!has(kWasUnknown) || has(kMarkIfUnknown), "is marked as unknown, which nothing asks for");
@@ -153,7 +158,10 @@ class HeaderFields {
   }
 
   void check_body(Fields& body, MessageType type, const MessageForm& form, std::uint64_t flags) {
-    if (form.has(MessageForm::kOpaque)) {
+    // A release between two wrote fields that no other reads, and those say that they did not know it.
+    const bool outdated = type == MessageType::FileSpaceInfo && (flags & kWasUnknown) != 0 &&
+                          !body.decoded(format::decode_file_space_info);
+    if (form.has(MessageForm::kOpaque) || outdated) {
       body.rest("body");
     } else if ((flags & kShared) != 0) {
       check_shared_reference_fields(body);

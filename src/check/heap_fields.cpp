@@ -83,6 +83,8 @@ class HeapFields {
     heap_.address("root_address").want_stored();
     heap_.u16("root_rows");
     if (filters == 0) return;
+    if (header_.filters && heap_.context->observer != nullptr)
+      heap_.context->observer->met_filters(heap_.place, header_.filters->filters);
     heap_.plain_length("filtered_root_size");
     heap_.u32("root_filter_mask");
     Fields pipeline = heap_.part(filters, structures::kFilterPipelineMessage);

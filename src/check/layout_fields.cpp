@@ -116,7 +116,7 @@ class NbitFields {
       const Field offset = next();
       const std::uint64_t bytes = check_type(depth + 1);
       offset.want(range_within(offset, bytes, size) && bytes > 0, "the member ends behind the compound");
-      offset.want(offset >= end, "the member overlaps the one before it");
+      offset.want(offset >= end, kOverlapsTheOneBefore);
       end = std::max(end, offset + bytes);
     }
   }

@@ -19,7 +19,7 @@ Field check_charset(Fields& message, bool present) {
 void check_characters(const Field& field, std::string_view name, std::uint64_t charset) {
   const bool ascii = std::ranges::all_of(name, [](char one) { return (one & 0x80) == 0; });
   if (charset == 1) field.want(is_utf8(name), "is not UTF-8");
-  if (charset == 0) field.want(ascii, "has other characters than those of ASCII, which it is said to be in");
+  if (charset == 0) field.want(ascii, kNotAscii);
 }
 
 void check_link_value(Fields& message, std::uint64_t type) {

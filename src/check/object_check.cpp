@@ -47,6 +47,7 @@ void check_attributes(const Context& context, const object::Object& object, Plac
   // Each attribute is checked as soon as it is decoded, so that no more than one value is held.
   const auto check = [&](object::Attribute& attribute) {
     context.tally.count(&Totals::attributes);
+    if (context.observer != nullptr) context.observer->met_attribute(place, attribute);
     const Status sound = context.tally.go_on() ? check_value(context, attribute) : Status();
     attribute.data = {};
     attribute.owner.reset();
@@ -65,7 +66,7 @@ void check_attributes(const Context& context, const object::Object& object, Plac
 
 void check_external_link(const Context& context, const format::Link& link, PlaceId group) {
   if (format::unknown_external_form(link)) return;  // the link's fields tell it
-  const auto opened = context.environment.files->open_hdf5(context.file, link.file, object::NameUse::Link);
+  const auto opened = context.environment->files->open_hdf5(context.file, link.file, object::NameUse::Link);
   if (!opened) context.note(group, opened.error().within("external link " + link.name + " to " + link.file));
 }
 
@@ -76,9 +77,10 @@ void check_group(const Context& context, const object::Object& object, PlaceId p
   std::optional<std::int64_t> last;
   const auto visit = [&](const format::Link& link) {
     last = std::max(last, link.creation_order);
-    if (link.is(format::LinkType::Hard))
+    const bool followed = context.observer == nullptr || context.observer->met_link(place, link);
+    if (followed && link.is(format::LinkType::Hard))
       context.places.add(place, link.name, link.address);
-    else if (link.is(format::LinkType::External))
+    else if (context.environment != nullptr && link.is(format::LinkType::External))
       check_external_link(context, link, place);
     return context.tally.go_on();
   };
@@ -165,23 +167,35 @@ void check_chunk_index(const Subject& subject, const object::DatasetDescription&
   }
 }
 
+void check_dataset(const Context& context, const object::Object& object, PlaceId place) {
+  const object::DatasetParts dataset = object::describe_parts(*context.metadata, object);
+  const object::DatasetDescription& description = dataset.description;
+  if (context.observer != nullptr) context.observer->met_dataset(place, dataset);
+  if (dataset.problem) return context.found(place, *dataset.problem);
+  for (const Error& error : description.disagreements) context.found(place, error);
+  const DataTotals stored = check_data(context, place, description);
+  if (context.observer != nullptr) context.observer->met_storage(place, description, stored);
+  // A verdict has not the time to read each field of a large index beside walking over it.
+  constexpr std::uint64_t kMostOfVerdict = 1U << 20;
+  if (context.observer == nullptr || stored.chunks < kMostOfVerdict)
+    check_chunk_index({&context, place}, description);
+}
+
 void check_kind(const Context& context, const object::Object& object, PlaceId place) {
   const auto damaged = [&](const Error& error) { context.found(place, error); };
   switch (object.kind) {
     case object::ObjectKind::Group:
       return check_group(context, object, place);
     case object::ObjectKind::Datatype:
-      if (const auto type = object::committed_datatype(*context.metadata, object); !type)
+      if (const auto type = object::committed_datatype(*context.metadata, object); !type) {
         damaged(type.error());
-      else
+      } else {
         for (const Error& error : (*type)->disagreements) damaged(error);
+        if (context.observer != nullptr) context.observer->met_type(place, **type);
+      }
       return;
     case object::ObjectKind::Dataset:
-      const auto description = object::describe_dataset(*context.metadata, object);
-      if (!description) return damaged(description.error());
-      for (const Error& error : description->disagreements) damaged(error);
-      check_data(context, place, *description);
-      return check_chunk_index({&context, place}, *description);
+      return check_dataset(context, object, place);
   }
 }
 
@@ -196,6 +210,7 @@ void check_object(const Context& context, PlaceId place) {
   if (object->header->damage) damaged(*object->header->damage);
   context.places.set_references(place, object->header->reference_count,
                                 object->kind == object::ObjectKind::Datatype);
+  if (context.observer != nullptr) context.observer->met_object(place, *object);
   check_attributes(context, *object, place);
   check_indexes(context, *object, place);
   check_kind(context, *object, place);

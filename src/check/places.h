@@ -26,6 +26,10 @@ class Places {
   void add(PlaceId parent, std::string_view name, std::uint64_t address);
 
   PlaceId size() const;
+  // The place of what is at that address, if it is known; and the number of links on the shortest way to it.
+  std::optional<PlaceId> find(std::uint64_t address) const;
+  std::uint32_t depth(PlaceId place) const;
+  PlaceId parent(PlaceId place) const;  // of the root, and of what no link leads to: itself
   std::uint64_t address(PlaceId place) const;
   // The path by which the place was found; if it is longer than a path can be, only its end.
   std::string path(PlaceId place) const;
@@ -39,6 +43,9 @@ class Places {
   };
   std::optional<Miscount> miscount(PlaceId place) const;
 
+  // Adds an object that no link leads to; its path is `offset N`.
+  void add_unlinked(std::uint64_t address, std::uint64_t offset);
+
   // True if objects were left out: there are more, or their names are longer, than base/limits.h allows.
   bool full() const;
 
@@ -46,6 +53,7 @@ class Places {
   struct Place {
     std::uint64_t address;
     PlaceId parent;
+    std::uint32_t depth;
     std::string name;
     std::uint32_t stated = 0;  // number of links; 0: not known
     bool at_least = false;
@@ -53,7 +61,11 @@ class Places {
 
   mutable Mutex mutex_;
   std::vector<Place> places_ H5_GUARDED_BY(mutex_);
-  std::unordered_map<std::uint64_t, std::uint32_t> known_ H5_GUARDED_BY(mutex_);  // the links to each
+  struct Known {
+    PlaceId place;
+    std::uint32_t links;
+  };
+  std::unordered_map<std::uint64_t, Known> known_ H5_GUARDED_BY(mutex_);  // by address
   bool uncounted_ H5_GUARDED_BY(mutex_) = false;
   std::size_t name_bytes_ H5_GUARDED_BY(mutex_) = 0;
   bool full_ H5_GUARDED_BY(mutex_) = false;

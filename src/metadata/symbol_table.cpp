@@ -70,9 +70,11 @@ Result<std::vector<format::SymbolTableEntry>> SymbolTable::load_symbols(std::uin
             read_counted(*file_, address, kUsualSymbolEntries, kSymbols,
                          format::decode_symbol_table_node_entries, format::symbol_table_node_bytes));
   const std::uint64_t most = most_entries(file_->superblock().k.group_leaf);
-  file_->covers(address, format::symbol_table_node_bytes(file_->sizes(), most));
   format::Cursor cursor = block.cursor(kSymbols);
-  return format::decode_symbol_table_node(cursor, most);
+  auto node = format::decode_symbol_table_node(cursor, most);
+  // Also what is no node is tried, where entries that are not used seem to lead to one.
+  if (node) file_->covers(address, format::symbol_table_node_bytes(file_->sizes(), most));
+  return node;
 }
 
 // ---- search

@@ -181,6 +181,16 @@ Result<UniqueFd> open_within(const UniqueFd& directory, const std::string& relat
   return resolve_beneath(directory, relative, kReadFlags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, refused);
 }
 
+Result<UniqueFd> resolve_within(const UniqueFd& directory, const std::string& relative,
+                                const RefusedTypes& refused) {
+  H5_ASSIGN(UniqueFd fd,
+            resolve_beneath(directory, relative, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, refused));
+  struct stat found = {};
+  if (::fstat(fd.get(), &found) != 0 || S_ISLNK(found.st_mode))  // one that leads out, where `walk` ended
+    return fail(open_error(EXDEV, relative));
+  return fd;
+}
+
 Result<UniqueFd> open_beneath(const UniqueFd& directory, const std::string& relative, int flags,
                               const RefusedTypes& refused) {
   return resolve_beneath(directory, relative, flags, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, refused);

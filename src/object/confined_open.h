@@ -29,8 +29,11 @@ inline constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 // symlinks and "..". Errors: AccessDenied, NotFound, Io.
 Result<UniqueFd> open_within(const UniqueFd& directory, const std::string& relative,
                              const RefusedTypes& refused);
-// The same, following no symlink at all, with these flags of open(2) (O_PATH among them). Other file systems
-// mounted beneath are entered unless their type is refused.
+// The same, but to an O_PATH descriptor, which identifies the file but cannot be read.
+Result<UniqueFd> resolve_within(const UniqueFd& directory, const std::string& relative,
+                                const RefusedTypes& refused);
+// As open_within, following no symlink at all, with these flags of open(2) (O_PATH among them). Other file
+// systems mounted beneath are entered unless their type is refused.
 Result<UniqueFd> open_beneath(const UniqueFd& directory, const std::string& relative, int flags,
                               const RefusedTypes& refused);
 // Whether a mount, given by its number in /proc/self/mountinfo, has a refused type or an unknown one.

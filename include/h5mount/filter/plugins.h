@@ -26,6 +26,22 @@ struct PluginOptions {
 // are disabled.
 void use_filter_plugins(PluginOptions options);
 
+// While it lives, no pipeline that its thread makes starts a plugin: such filters count as not available.
+class WithoutPlugins {
+ public:
+  WithoutPlugins() { ++depth(); }
+  ~WithoutPlugins() { --depth(); }
+  WithoutPlugins(const WithoutPlugins&) = delete;
+  WithoutPlugins& operator=(const WithoutPlugins&) = delete;
+  static bool in_force() { return depth() > 0; }
+
+ private:
+  static unsigned& depth() {
+    static thread_local unsigned one = 0;
+    return one;
+  }
+};
+
 // Whether this process was started as a helper; main must then return run_plugin_helper.
 bool is_plugin_helper(int count, const char* const* words);
 int run_plugin_helper(int count, const char* const* words);

@@ -23,8 +23,10 @@ struct HeaderMessage {
   format::FileSizes sizes;   // the file's
   std::shared_ptr<const void> owner;
 
-  static constexpr std::uint8_t kShared = 0x02;
+  static constexpr std::uint8_t kShared = 0x02, kWasUnknown = 0x20;
   bool is_shared() const { return (flags & kShared) != 0; }
+  // Software that did not know it has changed the object since: what it says no longer counts.
+  bool was_unknown() const { return (flags & kWasUnknown) != 0; }
   format::Cursor cursor(std::string_view structure) const { return {body, offset, structure, sizes}; }
 };
 

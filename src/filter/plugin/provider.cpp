@@ -124,7 +124,8 @@ std::shared_ptr<PluginProvider>& provider() {
 }  // namespace
 
 Result<FilterPtr> make_plugin_filter(const FilterSpec& spec, std::size_t chunk_bytes) {
-  if (!provider()) return fail({ErrorCode::NotFound, "plugins were not asked for"});
+  if (!provider() || WithoutPlugins::in_force())
+    return fail({ErrorCode::NotFound, "plugins were not asked for"});
   return provider()->make(spec, chunk_bytes);
 }
 
