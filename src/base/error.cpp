@@ -18,6 +18,7 @@ struct Error::Info {
   std::string detail = {};
   std::vector<std::string> places = {};
   int system_errno = 0;
+  int verdict = 0;
 };
 
 namespace {
@@ -128,6 +129,10 @@ int Error::system_errno() const {
   return info_->system_errno;
 }
 
+int Error::verdict() const {
+  return info_->verdict;
+}
+
 std::string Error::text() const {
   const Info& i = *info_;
   std::string out;
@@ -152,6 +157,11 @@ Error io_error(int errno_value, std::string what) {
   auto info = std::make_shared<Error::Info>(*error.info_);
   info->system_errno = errno_value;
   return Error(std::shared_ptr<const Error::Info>(std::move(info)));
+}
+
+Error refused_error(int verdict, std::string what) {
+  return Error(std::make_shared<const Error::Info>(
+      Error::Info{.code = ErrorCode::AccessDenied, .detail = std::move(what), .verdict = verdict}));
 }
 
 namespace {

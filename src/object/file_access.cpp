@@ -160,6 +160,8 @@ Result<FoundFile> FileAccess::open_member(const std::string& path, const FileAtt
 }
 
 Result<UniqueFd> FileAccess::open_member_file(const std::string& path) const {
+  if (!options_.completes_sets)
+    return fail(Error(ErrorCode::AccessDenied, path + " is named by the set's first file alone"));
   if (options_.policy == ExternalPolicy::None) return fail(refused(path));
   return with_descriptors([&]() -> Result<UniqueFd> {
     if (options_.policy == ExternalPolicy::Any) {

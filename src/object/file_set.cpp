@@ -110,9 +110,11 @@ class OpenFileSet final : public FileSet {
   Result<OpenedFilePtr> open_found(FoundSource found) const {
     H5_ASSIGN(auto source, found.open());
     H5_ASSIGN(auto followed, metadata::FollowedFile::open(std::move(source), options_));
-    return std::make_shared<const OpenedFile>(
+    auto opened = std::make_shared<const OpenedFile>(
         OpenedFile{std::move(followed), std::move(found.path), std::move(found.directory),
                    std::move(found.target_directory), found.attributes});
+    H5_TRY(opener_->admit(opened));
+    return opened;
   }
 
   OpenedFilePtr already_open(const std::string& key) const {

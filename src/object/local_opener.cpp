@@ -87,7 +87,8 @@ class LocalOpener final : public SourceOpener {
         },
         [&](const std::string& member) {
           return keep_first(access_->open_member(member, first->attributes), first);
-        }};
+        },
+        access_->options().completes_sets};
     // Opened by the given name, not by the resolved one: a symlink in it may be redirected later
     // (SourceState::name_taken).
     H5_ASSIGN(auto source, open_named_files(absolute.string(), open));

@@ -206,6 +206,7 @@ Result<std::shared_ptr<io::ByteSource>> joined(const std::string& path, std::sha
 
 Result<std::shared_ptr<io::ByteSource>> open_named_files(const std::string& path, const MemberOpeners& open) {
   auto first = open.typed(path);
+  if (first && !open.completes_sets) return first;
   if (first) return joined(path, *std::move(first), open.found);
   if (first.error().code() != ErrorCode::NotFound) return first;
   for (const std::string& name : io::first_member_candidates(path)) {

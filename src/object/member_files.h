@@ -13,6 +13,7 @@ namespace h5mount::object {
 struct MemberOpeners {
   io::OpenMember typed;
   io::OpenMember found;
+  bool completes_sets = true;  // false: a file that is the first member of a set is opened alone
 };
 
 // `path`: a file; a family's pattern ("run-%05d.h5"); a multi or split file's common name (without "-s.h5",

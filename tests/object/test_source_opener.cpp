@@ -26,6 +26,7 @@ class TableOpener final : public object::SourceOpener {
  public:
   std::map<std::string, std::shared_ptr<io::ByteSource>> table;
   mutable int opened = 0;
+  std::string refused;  // the path of a file that is not admitted
 
   Result<object::FoundSource> find_main(const std::string& name) override { return find(name); }
   Result<object::FoundSource> find_named(const object::OpenedFile& from, std::string_view name,
@@ -33,6 +34,10 @@ class TableOpener final : public object::SourceOpener {
     return find(from.directory + "/" + std::string(name));
   }
   const object::ExternalAccess& access() const override { return access_; }
+  Status admit(const object::OpenedFilePtr& file) const override {
+    if (file->path != refused) return {};
+    return fail(refused_error(3, "refused at " + std::to_string(file->snapshot()->root_address())));
+  }
 
  private:
   Result<object::FoundSource> find(const std::string& name) const {
@@ -49,6 +54,25 @@ class TableOpener final : public object::SourceOpener {
   }
   object::ExternalAccess access_{object::ExternalPolicy::Any};
 };
+
+TEST(SourceOpener, IsAskedAboutEachHdf5FileThatIsOpen) {
+  const auto opener = std::make_shared<TableOpener>();
+  for (const char* name : {"store/main", "store/other", "store/raw"})
+    opener->table[name] = io::make_memory_source(weather());
+  opener->refused = "store/other";
+  const auto set = object::FileSet::open("store/main", opener, {});
+  ASSERT_TRUE(set) << set.error().text();
+  const auto other = (*set)->open_hdf5((*set)->main(), "other", object::NameUse::Link);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code(), ErrorCode::AccessDenied);
+  EXPECT_EQ(other.error().verdict(), 3);
+  EXPECT_TRUE(other.error().text().starts_with("refused at "));
+  opener->refused = "store/raw";
+  EXPECT_TRUE((*set)->open_hdf5((*set)->main(), "other", object::NameUse::Link));
+  EXPECT_TRUE((*set)->open_raw((*set)->main(), "raw"));  // it has no structure
+  opener->refused = "store/main";
+  EXPECT_FALSE(object::FileSet::open("store/main", opener, {}));
+}
 
 TEST(SourceOpener, FileSetOpensWhatItsOpenerFinds) {
   const auto opener = std::make_shared<TableOpener>();

@@ -72,12 +72,14 @@ class [[nodiscard]] Error {
   std::uint64_t offset() const;  // UINT64_MAX for an error without a position
   int errno_value() const;       // to_errno(code()); for Io the system's errno if it is known
   int system_errno() const;      // of io_error; else 0
+  int verdict() const;           // of refused_error; else 0
 
   // `FixedArrayHeader.data_block_address at 0x1010: 0x7fff… beyond end of file 0x52000; in chunk index of /t`
   std::string text() const;
 
  private:
   friend Error io_error(int errno_value, std::string what);
+  friend Error refused_error(int verdict, std::string what);
   struct Info;
   std::shared_ptr<const Info> info_;
   explicit Error(std::shared_ptr<const Info> info) : info_(std::move(info)) {}
@@ -85,6 +87,9 @@ class [[nodiscard]] Error {
 
 // An Io error from errno.
 Error io_error(int errno_value, std::string what);
+
+// AccessDenied to a file for what it holds. `verdict`: why, as a number of check::VerdictCode, not 0.
+Error refused_error(int verdict, std::string what);
 
 // That there is no memory. It needs none itself, so it can be told where nothing may be thrown.
 Error no_memory() noexcept;

@@ -39,6 +39,8 @@ struct ExternalAccess {
   // file only if everyone who may read the latter may read the former, and the links' directory opens only
   // files that a link has named.
   bool for_others = false;
+  // Whether the other members of a set are opened if only the first one was named and names them itself.
+  bool completes_sets = true;
   // Names are never resolved through mounts of these types (/proc/self/mountinfo).
   std::vector<std::string> refused_types{"fuse.h5mount"};
   // HDF5_EXT_PREFIX, HDF5_VDS_PREFIX, HDF5_EXTFILE_PREFIX: directories separated by ':'; a leading

@@ -44,6 +44,10 @@ class SourceOpener {
 
   virtual const ExternalAccess& access() const = 0;
 
+  // Called with each HDF5 file once it is open, before anything in it is used. An error (base/error.h:
+  // refused_error) refuses the file.
+  virtual Status admit([[maybe_unused]] const std::shared_ptr<const OpenedFile>& file) const { return {}; }
+
   // Whether the main source was opened as it is, and `salvage_main` may return one that shows more of it.
   virtual bool may_salvage_main() const { return false; }
   // A source with everything that can still be known of the main source, which may be damaged; null if that
