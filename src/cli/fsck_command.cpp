@@ -26,6 +26,7 @@
 #include "open/open_source.h"
 #include "open/progress_line.h"
 #include "open/salvage_files.h"
+#include "policy_command.h"
 #include "words/command_line.h"
 #include "words/exit_codes.h"
 #include "words/mount_options.h"
@@ -436,21 +437,6 @@ class Checker {
   std::uint64_t files_ = 0;
 };
 
-// The sources as they were written, with lists replaced by the names in them. What does not exist of a list
-// is `missing`.
-Result<std::vector<std::string>> sources_of(const FsckCommand& command, std::vector<Error>& missing) {
-  std::vector<std::string> out;
-  for (const std::string& word : command.sources) {
-    if (!word.starts_with('@')) {
-      out.push_back(word);
-      continue;
-    }
-    H5_ASSIGN(const auto named, read_source_list(word.substr(1), missing));
-    out.insert(out.end(), named.begin(), named.end());
-  }
-  return out;
-}
-
 }  // namespace
 
 int run_fsck(int count, const char* const* words) {
@@ -466,8 +452,8 @@ int run_fsck(int count, const char* const* words) {
   }
   auto options = parse_mount_options(command->options, false);
   std::vector<Error> missing;
-  const auto sources =
-      options ? sources_of(*command, missing) : Result<std::vector<std::string>>(fail(options.error()));
+  const auto sources = options ? expand_source_words(command->sources, missing)
+                               : Result<std::vector<std::string>>(fail(options.error()));
   if (!sources) {
     fmt::print(stderr, "fsck.h5: {}\n", sources.error().text());
     return sources.error().code() == ErrorCode::InvalidValue ? kFsckUsage : kFsckCouldNotRun;
@@ -476,10 +462,11 @@ int run_fsck(int count, const char* const* words) {
   set_salvage_mode(command->salvage ? SalvageMode::Errors : SalvageMode::Off);
   options->force = true;
   options->swmr = Swmr::Off;
+  for (const Error& error : missing) fmt::print(stderr, "fsck.h5: {}\n", error.text());
+  int code = missing.empty() ? kFsckClean : kFsckCouldNotRun;
+  if (command->policy) return std::max(run_policy(*command, *options, *sources), code);
   cancel_on_signals();
   Checker checker(*command, *options);
-  int code = missing.empty() ? kFsckClean : kFsckCouldNotRun;
-  for (const Error& error : missing) fmt::print(stderr, "fsck.h5: {}\n", error.text());
   for (const std::string& source : *sources) {
     code |= command->references ? checker.check_references(source) : checker.check(source);
     if (g_interrupted.load()) return code | kFsckCancelled;

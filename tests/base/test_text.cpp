@@ -58,6 +58,50 @@ TEST(Text, BytesAreTwoDigits) {
     EXPECT_EQ(parse_hex_byte(bad), std::nullopt) << bad;
 }
 
+TEST(ParseBytes, TakesUnits) {
+  EXPECT_EQ(parse_bytes("1500"), 1500U);
+  EXPECT_EQ(parse_bytes("64K"), 65'536U);
+  EXPECT_EQ(parse_bytes("3m"), 3U << 20);
+  EXPECT_EQ(parse_bytes("2G"), 2ULL << 30);
+  EXPECT_EQ(parse_bytes("0"), 0U);
+  EXPECT_EQ(parse_bytes("64MiB"), 64U << 20);
+  EXPECT_EQ(parse_bytes("64MB"), 64'000'000U);
+  EXPECT_EQ(parse_bytes("64mb"), 64'000'000U);
+  EXPECT_EQ(parse_bytes("1.5G"), 3ULL << 29);
+  EXPECT_EQ(parse_bytes("0.25K"), 256U);
+  EXPECT_EQ(parse_bytes("16383.999999T"), 18'014'398'508'382'472ULL);
+  for (const char* bad : {"", "K", "-1", "1.5", "1.G", ".5G", "1.2.3G", "1.0000000G", "1B", "1KBB", "1Ki",
+                          "1 K", "1X", "99999999999999999999", "18446744073709551615K", "16777216T"}) {
+    EXPECT_EQ(parse_bytes(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(Suggestion, MayBeOneLetterOffInAShortWord) {
+  constexpr std::string_view kNames[] = {"cache_size", "force", "uid"};
+  EXPECT_EQ(suggestion("cachesize", kNames), "cache_size");
+  EXPECT_EQ(suggestion("FORCED", kNames), "force");
+  EXPECT_EQ(suggestion("uis", kNames), "uid");
+  EXPECT_EQ(suggestion("uxx", kNames), "");
+  EXPECT_EQ(suggestion("", kNames), "");
+  EXPECT_EQ(suggestion("threads", kNames), "");
+}
+
+TEST(Suggestion, IsTheNearestNameOrNone) {
+  static constexpr std::string_view kNames[] = {"--list", "--cat", "--copy", "--serve", "cache_size"};
+  const std::pair<const char*, const char*> cases[] = {{"list", "--list"},
+                                                       {"lits", ""},
+                                                       {"lst", "--list"},
+                                                       {"LIST", "--list"},
+                                                       {"coppy", "--copy"},
+                                                       {"serv", "--serve"},
+                                                       {"x", ""},
+                                                       {"cachesise", "cache_size"},
+                                                       {"cache-size", "cache_size"},
+                                                       {"", ""}};
+  for (const auto& [word, meant] : cases) EXPECT_EQ(suggestion(word, kNames), meant) << word;
+  EXPECT_EQ(suggestion(std::string(1000, 'l'), kNames), "");
+}
+
 // The examples of RFC 4648, 10.
 TEST(Base64, GroupsOfThreeBytes) {
   const std::string whole = "foobar";

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +43,14 @@ std::optional<Number> parse_whole(std::string_view text, int base = 10) {
 }
 template <>
 std::optional<double> parse_whole(std::string_view text, int base);  // in decimal notation
+
+// 1500, 64K, 64KiB, 1.5G, 64MB (of 1000 * 1000): bytes.
+std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
+// The one of `names` that a misspelt `word` most likely means: with the fewest letters to change, add or
+// remove, at most two, or one in a word of four letters or fewer. Case, `_` and `-` are ignored. Empty if
+// there is none.
+std::string_view suggestion(std::string_view word, std::span<const std::string_view> names);
 
 // Two lower-case digits a byte.
 std::string to_hex(std::string_view bytes);

@@ -22,6 +22,7 @@ object::ExternalAccess external_access(const MountOptions& options) {
       options.allow_other ? object::ExternalPolicy::None : object::ExternalPolicy::Beneath));
   out.directories = options.external_directories;
   out.for_others = options.allow_other;
+  out.completes_sets = options.completes_sets && !options.policy;
   out.refused_types.push_back("fuse." + options.subtype);
   out.read_environment();
   return out;
@@ -37,7 +38,7 @@ OpenOptions open_options(const MountOptions& mount, metadata::MetadataOptions me
                          const SalvageUse& salvage) {
   remote::Options remote = mount.remote;
   remote.looks_for_changes = mount.reload;
-  return {external_access(mount), std::move(metadata), salvage, std::move(remote)};
+  return {external_access(mount), std::move(metadata), salvage, std::move(remote), mount.policy};
 }
 
 // The file's name, valid in every working directory; its symlinks are not resolved, since they may lead to
@@ -84,12 +85,13 @@ Result<tree::ForestDirectoryPtr> open_directory(const std::string& path, const M
   const object::ExternalAccess access = external_access(mount);
   auto top = object::SourceDirectory::open(path, access.refused_types);
   if (!top) return fail(Error(ErrorCode::Io, top.error().text()));
-  const auto open = [access, salvage, options = options_of_many(mount, memory)](
+  const auto open = [access, salvage, policy = mount.policy, options = options_of_many(mount, memory)](
                         const std::shared_ptr<const object::SourceDirectory>& from,
                         const std::string& relative) -> Result<std::shared_ptr<object::FileSet>> {
     auto opener = make_salvaging_opener(object::make_directory_opener(from, access, options.force), salvage);
-    auto files = object::FileSet::open(relative, std::move(opener), options);
-    if (!files) return fail(why_not_opened(from->path() + "/" + relative, files.error()));
+    auto files = object::FileSet::open(relative, make_judging_opener(std::move(opener), policy), options);
+    if (!files)
+      return fail(judged_error(why_not_opened(from->path() + "/" + relative, files.error()), policy));
     return files;
   };
   return tree::make_local_directory(*std::move(top), {mount.match, mount.passthrough}, open);
@@ -115,6 +117,7 @@ Result<std::shared_ptr<tree::CatalogueStore>> open_remembered(const SourceArgume
   store::StoreUse use;
   use.maker = fmt::format("{} {} {} {} {}", H5MOUNT_VERSION, kForm, static_cast<int>(options.salvage),
                           static_cast<int>(options.swmr), options.force);
+  if (options.policy) use.maker += fmt::format(" {} {}", options.policy->name, options.policy->text);
   for (const std::string& path : words.paths) use.source += absolute_as_given(path) + '\n';
   auto store = store::open_catalogue_store(options.catalogue, use);
   if (!store) return fail(Error(ErrorCode::Io, "catalogue=" + store.error().text()));
@@ -189,13 +192,15 @@ Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, co
 
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const OpenOptions& how) {
   H5_ASSIGN(const auto opener, make_opener(file, how));
-  auto files = object::FileSet::open(file, make_salvaging_opener(opener, how.salvage), how.metadata);
+  auto files = object::FileSet::open(
+      file, make_judging_opener(make_salvaging_opener(opener, how.salvage), how.policy), how.metadata);
   if (files) {
     warn_of_versions(*opener);
     return files;
   }
   const Error why =
       remote::is_url(file) ? why_not_opened(*opener, files.error()) : why_not_opened(file, files.error());
+  if (how.policy) return fail(judged_error(why, how.policy));
   const bool told = why.text() != files.error().text();
   return fail(told ? why : with_salvage_named(files.error(), why));
 }

@@ -8,6 +8,7 @@
 #include "../words/source_arguments.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/tree/forest.h"
+#include "policy_gate.h"
 #include "salvage_files.h"
 
 namespace h5mount::cli {
@@ -23,6 +24,7 @@ struct OpenOptions {
   metadata::MetadataOptions metadata;
   SalvageUse salvage;
   remote::Options remote;
+  PolicyPtr policy;
 };
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const OpenOptions& how);
 // The sources of a command: one file, which is open, or many, which are opened as they are used.

@@ -63,6 +63,10 @@ constexpr ProgramOption kFsckOptions[] = {
      "the sources are copies of /.h5/references.json, .parq or .icechunk: hold each chunk's place, and the "
      "size and validator of each file, against the files as they are now",
      set<&Arguments::fsck, &FsckCommand::references>},
+    {"", "--policy", Takes::Value, 1, "untrusted|trusted|FILE",
+     "judge instead whether the files may be opened, and why not; FILE has limits of your own, NAME = VALUE. "
+     "Exit code: the first of 8 not judged, 2 corrupt, 3 forbidden, 4 too much, 1 with warnings, 0 accepted",
+     set<&Arguments::fsck, &FsckCommand::policy>},
     {"", "--json", Takes::Nothing, 1, "", "print a JSON object for each finding and each file",
      set<&Arguments::fsck, &FsckCommand::json>},
     {"", "--external", Takes::Value, 1, "POLICY", "files that a file names: as the option of h5mount",
@@ -104,6 +108,8 @@ Result<FsckCommand> parse_fsck_arguments(int count, const char* const* words,
     return fail({ErrorCode::UnsupportedFeature, "--checksum: fsck.h5 has no libcrypto"});
   if (command.references && (command.checksums || command.salvage || command.quick))
     return fail(bad_argument("--references goes with none of --checksum, --salvage, --quick"));
+  if (command.policy && (command.checksums || command.salvage || command.references))
+    return fail(bad_argument("--policy goes with none of --checksum, --salvage, --references"));
   command.progress = command.progress || !command.quiet;
   return std::move(command);
 }

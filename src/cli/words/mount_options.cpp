@@ -15,7 +15,7 @@
 
 #include "h5mount/base/log.h"
 #include "h5mount/base/text.h"
-#include "suggest.h"
+#include "policy_word.h"
 
 namespace h5mount::cli {
 namespace {
@@ -261,6 +261,9 @@ constexpr Option kOptions[] = {
      "which files the HDF5 file may name: beneath its own directory (default), any, none, or beneath and in "
      "directories; beneath:DIR is both",
      take_external},
+    {"policy", "untrusted|trusted|FILE", "untrusted, trusted, or a policy's file (see fsck.h5(8))",
+     "show only files that fsck.h5 --policy accepts, and log its warnings; refused: exit code 2, 3 or 4",
+     [](Value v, MountOptions& o) { return set_text(v, o.policy_word); }},
     {"swmr", "auto|on|off", "auto, on or off", "follow a file that is being written; auto by default",
      [](Value v, MountOptions& o) { return assign(parse_swmr(v), o.swmr); }},
     {"force", "", "", "mount although a writer seems to have the file open",
@@ -435,6 +438,9 @@ Result<MountOptions> parse_mount_options(const std::vector<std::string>& texts, 
   }
   if (out.join_words) {
     H5_ASSIGN(out.join, join_options(*out.join_words));
+  }
+  if (!out.policy_word.empty()) {
+    H5_ASSIGN(out.policy, policy_of_word(out.policy_word, out.salvage));
   }
   return out;
 }

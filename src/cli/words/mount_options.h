@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "h5mount/base/advice.h"
 #include "h5mount/base/error.h"
 #include "h5mount/base/log.h"
+#include "h5mount/check/policy.h"
 #include "h5mount/fuse/session.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/remote/remote.h"
@@ -35,6 +37,9 @@ struct MountOptions {
   std::optional<unsigned> threads;
   std::optional<object::ExternalPolicy> external;
   std::vector<std::string> external_directories;  // absolute, without symlinks
+  bool completes_sets = true;                     // as object::ExternalAccess has it
+  std::string policy_word;
+  std::shared_ptr<const check::Policy> policy;  // by which files are judged before they are shown; null: none
   Swmr swmr = Swmr::Auto;
   bool force = false;
   SalvageMode salvage = SalvageMode::Off;
@@ -59,9 +64,6 @@ Result<MountOptions> parse_mount_options(const std::vector<std::string>& texts, 
 
 // The options of one -o, unescaped.
 std::vector<std::string> split_options(std::string_view text);
-
-// 1500, 64K, 64KiB, 1.5G, 64MB (of 1000 * 1000): bytes.
-std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 // About the options of h5mount (those that mount(8) passes for other purposes are accepted too): their forms
 // for --help; the text of --help=NAME for one, empty for an unknown name; their names; and for a misspelt

@@ -167,11 +167,20 @@ Result<SourceArguments> read_source_arguments(const std::vector<std::string>& wo
   return out;
 }
 
-Result<std::vector<std::string>> read_source_list(const std::string& file, std::vector<Error>& missing) {
-  SourceArguments out;
-  H5_TRY(add_list(file, out, missing));
-  if (out.paths.empty() && missing.empty()) return fail(no_source_named());
-  return std::move(out.paths);
+Result<std::vector<std::string>> expand_source_words(const std::vector<std::string>& words,
+                                                     std::vector<Error>& missing) {
+  std::vector<std::string> out;
+  for (const std::string& word : words) {
+    if (!word.starts_with('@')) {
+      out.push_back(word);
+      continue;
+    }
+    SourceArguments listed;
+    H5_TRY(add_list(word.substr(1), listed, missing));
+    if (listed.paths.empty() && missing.empty()) return fail(no_source_named());
+    out.insert(out.end(), listed.paths.begin(), listed.paths.end());
+  }
+  return out;
 }
 
 Result<std::string> automatic_mountpoint(const std::vector<std::string>& words) {

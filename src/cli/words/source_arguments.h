@@ -31,8 +31,10 @@ bool has_files_below(const std::string& path);
 // URL that cannot be parsed, for what is no list, or if nothing is named.
 Result<SourceArguments> read_source_arguments(const std::vector<std::string>& words);
 
-// The sources of the list `@FILE` that exist, and an error for each that does not.
-Result<std::vector<std::string>> read_source_list(const std::string& file, std::vector<Error>& missing);
+// The words as they were written, with lists replaced by the sources in them. What does not exist of a list
+// is `missing`.
+Result<std::vector<std::string>> expand_source_words(const std::vector<std::string>& words,
+                                                     std::vector<Error>& missing);
 
 // The name of the mount point that is made for a source in the working directory if none is given: the
 // source's last name, without the extension if it is a file. `.mount` is appended if a file has no extension,

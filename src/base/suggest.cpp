@@ -1,5 +1,3 @@
-#include "suggest.h"
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,10 +5,10 @@
 
 #include "h5mount/base/text.h"
 
-namespace h5mount::cli {
+namespace h5mount {
 namespace {
 
-constexpr std::size_t kLongestWord = 32;  // longer than the name of any option
+constexpr std::size_t kLongestWord = 48;  // longer than the name of any option
 
 std::string letters_of(std::string_view word) {
   std::string out;
@@ -50,4 +48,4 @@ std::string_view suggestion(std::string_view word, std::span<const std::string_v
   return found;
 }
 
-}  // namespace h5mount::cli
+}  // namespace h5mount

@@ -3,9 +3,8 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/text.h"
-#include "mount_options.h"
 
-namespace h5mount::cli {
+namespace h5mount {
 namespace {
 
 using Text = std::string_view;
@@ -49,4 +48,4 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   return part ? checked_add(*bytes, *part) : std::nullopt;
 }
 
-}  // namespace h5mount::cli
+}  // namespace h5mount
