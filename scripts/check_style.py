@@ -55,10 +55,10 @@ MAY_USE = {
         "io",
     ],
     "store": ["tree"],
-    "check": ["text", "dataset", "chunk", "object", "metadata", "format", "cache", "io"],
+    "check": ["text", "dataset", "chunk", "object", "metadata", "format", "filter", "cache", "io"],
     "fuse": ["tree", "dataset"],
     "survive": ["fuse", "tree", "dataset"],
-    "front": ["tree", "text", "dataset", "sign"],
+    "front": ["tree", "view", "text", "dataset", "object", "metadata", "format", "cache", "sign"],
     "serve": ["front", "tree", "view", "text", "dataset", "object", "format", "sign"],
     "cli": [
         "salvage",

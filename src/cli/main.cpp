@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <vector>
 
@@ -75,17 +76,26 @@ void tidy_descriptors(int count, const char* const* words, const std::vector<uns
   raise_descriptor_limit();
 }
 
+// Whether the words are those of --diff, whose codes are other ones.
+bool names_diff(survive::OwnWords own) {
+  const std::span words(own.words, static_cast<std::size_t>(own.count));
+  const auto end = std::ranges::find(words, std::string_view("--"));
+  return std::any_of(words.begin(), end,
+                     [](std::string_view word) { return word == "--diff" || word.starts_with("--diff="); });
+}
+
 int run(survive::OwnWords own) {
   const auto keeper = survive::KeeperLink::find(own);
   const auto parsed = parse_command_line(own.count, own.words);
   hide_secrets(own.count, own.words);
-  if (!parsed) return print_error("", parsed.error().text(), kExitUsage);
+  if (!parsed) return print_error("", parsed.error().text(), names_diff(own) ? kExitDiffTrouble : kExitUsage);
   if (const auto* output = std::get_if<TextOutput>(&*parsed)) {
     std::fputs(output->text.c_str(), stdout);
     return 0;
   }
   if (const auto* unmount = std::get_if<UnmountCommand>(&*parsed)) return run_unmount(*unmount);
-  if (const auto* front = std::get_if<FrontCommand>(&*parsed)) return run_front(*front);
+  if (const auto* front = std::get_if<FrontCommand>(&*parsed))
+    return front->kind == FrontCommand::Kind::Diff ? run_diff(*front) : run_front(*front);
   const auto* const serve = std::get_if<ServeCommand>(&*parsed);
   const auto* const mounts = std::get_if<MountCommand>(&*parsed);
   const bool survives = serve != nullptr ? serve->options.survive : mounts->options.survive;
@@ -120,5 +130,5 @@ int main(int count, char** words) {
   } catch (...) {
     std::fputs("h5mount: internal error\n", stderr);
   }
-  return kExitMountFailed;
+  return names_diff({count, words}) ? kExitDiffTrouble : kExitMountFailed;
 }

@@ -10,6 +10,8 @@ namespace h5mount::cli {
 
 // A command over the tree without a mount.
 int run_front(const FrontCommand& command);
+// The same for --diff.
+int run_diff(const FrontCommand& command);
 // Serves until SIGTERM, which lets answers that were begun end, or SIGINT, SIGQUIT or SIGHUP, which wait half
 // a second for them. `keeper`: set if this process is a server behind a keeper.
 int run_serve(const ServeCommand& command, const std::optional<survive::KeeperLink>& keeper);

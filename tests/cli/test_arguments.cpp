@@ -1,4 +1,4 @@
-// Arguments of command lines: sources, addresses, origins; what a misspelt word most likely means; progress.
+// Arguments of command lines: sources, addresses, origins; progress.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -6,7 +6,6 @@
 #include "copy_progress.h"
 #include "words/serve_arguments.h"
 #include "words/source_arguments.h"
-#include "words/suggest.h"
 
 namespace h5mount::cli {
 namespace {
@@ -63,22 +62,6 @@ TEST(Arguments, PlacesAndOriginsOfAServer) {
     EXPECT_TRUE(check_origin(text)) << text;
   for (const char* text : {"a.example", "https://", "https://a/", "https://a?b", "https://a,b", "://a"})
     EXPECT_FALSE(check_origin(text)) << text;
-}
-
-TEST(Arguments, ASuggestionIsTheNearestNameOrNone) {
-  static constexpr std::string_view kNames[] = {"--list", "--cat", "--copy", "--serve", "cache_size"};
-  const std::pair<const char*, const char*> cases[] = {{"list", "--list"},
-                                                       {"lits", ""},
-                                                       {"lst", "--list"},
-                                                       {"LIST", "--list"},
-                                                       {"coppy", "--copy"},
-                                                       {"serv", "--serve"},
-                                                       {"x", ""},
-                                                       {"cachesise", "cache_size"},
-                                                       {"cache-size", "cache_size"},
-                                                       {"", ""}};
-  for (const auto& [word, meant] : cases) EXPECT_EQ(suggestion(word, kNames), meant) << word;
-  EXPECT_EQ(suggestion(std::string(1000, 'l'), kNames), "");
 }
 
 TEST(Progress, AmountsAreAsPeopleReadThem) {

@@ -6,8 +6,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "words/suggest.h"
-
 namespace h5mount::cli {
 namespace {
 
@@ -50,16 +48,6 @@ TEST(ForeignFormat, EmptyFilesAndZeros) {
   EXPECT_FALSE(foreign_file(path));
   std::filesystem::remove(path);
   EXPECT_FALSE(foreign_file(path));
-}
-
-TEST(NearMiss, TheNearestOrNone) {
-  constexpr std::string_view kNames[] = {"cache_size", "force", "uid"};
-  EXPECT_EQ(suggestion("cachesize", kNames), "cache_size");
-  EXPECT_EQ(suggestion("FORCED", kNames), "force");
-  EXPECT_EQ(suggestion("uis", kNames), "uid");
-  EXPECT_EQ(suggestion("uxx", kNames), "");
-  EXPECT_EQ(suggestion("", kNames), "");
-  EXPECT_EQ(suggestion("threads", kNames), "");
 }
 
 }  // namespace

@@ -41,24 +41,6 @@ TEST(MountOptionsTest, OfJoining) {
   EXPECT_NE(trouble("join=time,join_order=size").find("coordinate, name or given"), std::string::npos);
 }
 
-TEST(ParseBytes, TakesUnits) {
-  EXPECT_EQ(parse_bytes("1500"), 1500U);
-  EXPECT_EQ(parse_bytes("64K"), 65'536U);
-  EXPECT_EQ(parse_bytes("3m"), 3U << 20);
-  EXPECT_EQ(parse_bytes("2G"), 2ULL << 30);
-  EXPECT_EQ(parse_bytes("0"), 0U);
-  EXPECT_EQ(parse_bytes("64MiB"), 64U << 20);
-  EXPECT_EQ(parse_bytes("64MB"), 64'000'000U);
-  EXPECT_EQ(parse_bytes("64mb"), 64'000'000U);
-  EXPECT_EQ(parse_bytes("1.5G"), 3ULL << 29);
-  EXPECT_EQ(parse_bytes("0.25K"), 256U);
-  EXPECT_EQ(parse_bytes("16383.999999T"), 18'014'398'508'382'472ULL);
-  for (const char* bad : {"", "K", "-1", "1.5", "1.G", ".5G", "1.2.3G", "1.0000000G", "1B", "1KBB", "1Ki",
-                          "1 K", "1X", "99999999999999999999", "18446744073709551615K", "16777216T"}) {
-    EXPECT_EQ(parse_bytes(bad), std::nullopt) << bad;
-  }
-}
-
 TEST(MountOptionsTest, TakesWhatMountPasses) {
   const MountOptions options =
       parsed({"rw,dev,suid,exec,relatime,nofail,_netdev,noauto,user,x-systemd.automount,x-gvfs-show,comment="
@@ -204,6 +186,15 @@ TEST(MountOptionsTest, PluginsAreDirectoriesThatAreThere) {
 TEST(MountOptionsTest, SloppyLetsUnknownOnesPassButNotBadValues) {
   EXPECT_TRUE(parse_mount_options({"frobnicate,other=2"}, true));
   EXPECT_FALSE(parse_mount_options({"uid=me"}, true));
+}
+
+TEST(MountOptionsTest, APolicyIsReadAtOnce) {
+  EXPECT_EQ(parsed({"ro"}).policy, nullptr);
+  ASSERT_NE(parsed({"policy=trusted"}).policy, nullptr);
+  EXPECT_EQ(parsed({"policy=trusted"}).policy->name, "trusted");
+  EXPECT_NE(trouble("policy=/no/such/file").find("/no/such/file"), std::string::npos);
+  EXPECT_NE(trouble("policy=untrusted,salvage").find("salvage"), std::string::npos);
+  EXPECT_NE(trouble("policy=").find("untrusted|trusted|FILE"), std::string::npos);
 }
 
 }  // namespace

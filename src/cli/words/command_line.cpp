@@ -134,8 +134,10 @@ Parsed finish_front(const Arguments& arguments) {
   const bool copies = command.kind == FrontCommand::Kind::Copy;
   const bool names_paths =
       copies || command.kind == FrontCommand::Kind::Cat || command.kind == FrontCommand::Kind::Stat;
-  const std::size_t least = copies ? 3 : names_paths ? 2 : 1;
-  if (arguments.operands.size() < least || (copies && arguments.operands.size() > least)) {
+  const bool compares = command.kind == FrontCommand::Kind::Diff;
+  const std::size_t least = copies ? 3 : names_paths || compares ? 2 : 1;
+  const std::size_t most = copies ? least : compares ? least + 2 : arguments.operands.size();
+  if (arguments.operands.size() < least || arguments.operands.size() > most) {
     const auto of = [&](const ProgramOption* option) {
       return option->commands == bit_of(command.kind) && !option->form.empty();
     };
@@ -144,7 +146,10 @@ Parsed finish_front(const Arguments& arguments) {
   }
   H5_ASSIGN(command.options, parse_mount_options(arguments.of_mounts, false));
   H5_ASSIGN(command.sources, read_source_arguments({arguments.operands.front()}));
-  command.paths.assign(arguments.operands.begin() + 1, arguments.operands.end());
+  if (compares) {
+    H5_ASSIGN(command.other, read_source_arguments({arguments.operands[1]}));
+  }
+  command.paths.assign(arguments.operands.begin() + (compares ? 2 : 1), arguments.operands.end());
   if (copies) {
     command.destination = absolute_directory(command.paths.back());
     command.paths.pop_back();

@@ -1,9 +1,11 @@
 // The commands that command lines ask for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "h5mount/front/diff.h"
 #include "mount_options.h"
 #include "serve_arguments.h"
 #include "source_arguments.h"
@@ -30,7 +32,7 @@ struct UnmountCommand {
 
 // A command over the tree without a mount.
 struct FrontCommand {
-  enum class Kind { List, Cat, Stat, Text, Tar, Copy };
+  enum class Kind { List, Cat, Stat, Text, Tar, Copy, Diff };
   Kind kind = Kind::List;
   SourceArguments sources;
   MountOptions options;
@@ -38,6 +40,8 @@ struct FrontCommand {
   std::string destination;                  // of Copy
   bool details = false, recursive = false;  // of List
   bool metadata = false;                    // of Copy: DESTINATION.jsonl has the whole file's metadata
+  SourceArguments other;                    // of Diff: what `sources` is compared with
+  front::DiffOptions diff;                  // of Diff; `threads` is not set
 };
 
 struct ServeCommand {
@@ -56,10 +60,11 @@ struct FsckCommand {
   bool quiet = false;  // findings only
   bool quick = false;
   bool json = false;
-  bool references = false;   // the sources are references, which are held against the files that they are of
-  bool checksums = false;    // SHA-256 of datasets to stdout, findings to stderr
-  bool salvage = false;      // tell what the option salvage would find, and check what it shows
-  bool salvage_far = false;  // also of a URL
+  bool references = false;  // the sources are references, which are held against the files that they are of
+  bool checksums = false;   // SHA-256 of datasets to stdout, findings to stderr
+  std::optional<std::string> policy;  // judge the sources: untrusted, trusted, or a policy's file
+  bool salvage = false;               // tell what the option salvage would find, and check what it shows
+  bool salvage_far = false;           // also of a URL
   bool progress = false;
   int progress_descriptor = -1;      // -C FD: lines as fsck(8) reads them; -1: a bar on stderr
   unsigned threads = 0;              // 0: one for each core

@@ -12,6 +12,7 @@ bool cannot_be_read(const Error& error) {
 }
 
 int exit_code_of(const Error& error) {
+  if (error.verdict() != 0) return error.verdict();
   return cannot_be_read(error) ? kExitUnreadable : kExitBadFile;
 }
 

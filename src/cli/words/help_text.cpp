@@ -36,7 +36,7 @@ std::string help_text() {
          "SIZE is a number of bytes, or one with K, M, G or T: 512M, 1.5G.\n"
          "End a mount with: umount MOUNTPOINT, or fusermount3 -u MOUNTPOINT.\n"
          "Exit codes: 0 mounted, done; 1 usage, or FILE is missing or cannot be read, or\n"
-         "a part of it; 2 FILE is not a sound HDF5 file; 32 the mount failed.\n"
+         "a part of it; 2 FILE is not sound HDF5 (2 to 4: policy=); 32 the mount failed.\n"
          "More: man h5mount, man h5mount-views, man h5mount-serve, h5mount-remote, fsck.h5\n";
 }
 
@@ -44,10 +44,12 @@ Result<std::string> help_about(std::string_view name) {
   for (const std::string_view dashes : {"", "-", "--"}) {
     const ProgramOption* const option =
         find_program_option(program_options(), fmt::format("{}{}", dashes, name));
-    if (option == nullptr || option->about.empty()) continue;
-    return fmt::format("{}{}{}\n  {}\n{}", names_of(*option), option->form.find('=') < 2 ? "" : " ",
-                       option->form, option->about,
-                       option->more.empty() ? "" : fmt::format("  {}\n", option->more));
+    if (option == nullptr || (option->about.empty() && option->more.empty())) continue;
+    std::string out =
+        fmt::format("{}{}{}\n", names_of(*option), option->form.find('=') < 2 ? "" : " ", option->form);
+    for (const std::string_view part : {option->about, option->more})
+      if (!part.empty()) out += fmt::format("  {}\n", part);
+    return out;
   }
   if (name.starts_with("-o"))
     name.remove_prefix(std::min<std::size_t>(name.size(), name.find_first_not_of("-o ")));

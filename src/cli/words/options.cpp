@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "h5mount/base/log.h"
-#include "suggest.h"
+#include "h5mount/base/text.h"
 
 namespace h5mount::cli {
 namespace {

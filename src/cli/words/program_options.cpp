@@ -1,3 +1,7 @@
+#include <fmt/format.h>
+
+#include "h5mount/base/log.h"
+#include "h5mount/base/text.h"
 #include "options.h"
 
 namespace h5mount::cli {
@@ -32,6 +36,29 @@ Status ask_for_token(Arguments& arguments, std::string_view value) {
                "--token takes no value, which other users would see: --token-file=FILE reads one"});
 }
 
+template <double front::Tolerance::* kBound>
+Status set_tolerance(Arguments& arguments, std::string_view value) {
+  const auto number = parse_whole<double>(value);
+  // Written so that NaN is refused too.
+  if (!number || !(*number >= 0)) {
+    const std::string_view name = kBound == &front::Tolerance::absolute ? "--abs" : "--rel";
+    return fail({ErrorCode::InvalidValue, fmt::format("{}={}: a number is expected, which is not below 0",
+                                                      name, escape_for_log(value))});
+  }
+  arguments.front.diff.tolerance.*kBound = *number;
+  return {};
+}
+
+Status set_first(Arguments& arguments, std::string_view value) {
+  constexpr std::uint64_t kMost = 1'000'000;  // they are held in memory
+  const auto number = parse_whole<std::uint64_t>(value);
+  if (!number || *number > kMost)
+    return fail({ErrorCode::InvalidValue,
+                 fmt::format("--first={}: a number up to {} is expected", escape_for_log(value), kMost)});
+  arguments.front.diff.first = *number;
+  return {};
+}
+
 constexpr ProgramOption kProgramOptions[] = {
     {"o", "", Takes::Values, kAnyCommand, "OPT,...", "mount options, named below; may be repeated",
      set<&Arguments::of_mounts>, "--help=NAME tells what the option NAME after -o is and takes."},
@@ -60,11 +87,30 @@ constexpr ProgramOption kProgramOptions[] = {
      "textconv."},
     {"", "--tar", Takes::Nothing, bit_of(Kind::Tar), "SOURCE [PATH...]", "a pax archive", choose<Kind::Tar>,
      "tar --xattrs -x unpacks what cp -a of a mount gives."},
-    {"", "--copy", Takes::Nothing, bit_of(Kind::Copy), "SOURCE PATH DESTINATION", "onto disk",
+    {"", "--copy", Takes::Nothing, bit_of(Kind::Copy), "[--metadata] SOURCE PATH DESTINATION", "onto disk",
      choose<Kind::Copy>, "On all processors; the same command goes on after an interruption."},
-    {"", "--metadata", Takes::Nothing, bit_of(Kind::Copy), "", "with --copy: and DESTINATION.jsonl",
+    {"", "--metadata", Takes::Nothing, bit_of(Kind::Copy), "", "",
      set<&Arguments::front, &FrontCommand::metadata>,
-     "metadata.jsonl of the whole file, from which scripts/to_hdf5.py makes an HDF5 file of a copy."},
+     "With --copy: and DESTINATION.jsonl, metadata.jsonl of the whole file, from which scripts/to_hdf5.py "
+     "makes\n  an HDF5 file of a copy."},
+    {"", "--diff", Takes::Nothing, bit_of(Kind::Diff),
+     "[--json --abs=X --rel=X --first=N --ignore=GLOB] A B [PATH...]", "compare", choose<Kind::Diff>,
+     "What a reader can tell apart of two sources, of PATH in both, or of PATH in A and PATH2 in B: names, "
+     "kinds, shapes,\n  types, attributes, values. Ends with 0 where they are equal, 1 where they differ, 2 "
+     "after any trouble."},
+    {"", "--abs", Takes::Value, bit_of(Kind::Diff), "=X", "", set_tolerance<&front::Tolerance::absolute>,
+     "With --diff: numbers are equal that differ by at most X."},
+    {"", "--rel", Takes::Value, bit_of(Kind::Diff), "=X", "", set_tolerance<&front::Tolerance::relative>,
+     "With --diff: numbers are equal that differ by at most X times the one in A."},
+    {"", "--first", Takes::Value, bit_of(Kind::Diff), "=N", "", set_first,
+     "With --diff: so many places of each dataset or attribute whose values differ are told; 10 by default."},
+    {"", "--ignore", Takes::Values, bit_of(Kind::Diff), "=GLOB", "",
+     set<&Arguments::front, &FrontCommand::diff, &front::DiffOptions::ignored>,
+     "With --diff: PATH with all below it (* stops at /, ** does not), or PATH@NAME, an attribute (* crosses "
+     "/);\n  may be repeated."},
+    {"", "--json", Takes::Nothing, bit_of(Kind::Diff), "", "",
+     set<&Arguments::front, &FrontCommand::diff, &front::DiffOptions::json>,
+     "With --diff: the differences as one object of JSON."},
     {"", "--serve", Takes::Value, kServe, "[ADDRESS:]PORT SOURCE...", "over HTTP", ask_to_serve,
      "To this machine unless ADDRESS says more. A port is open to all users of this machine, also for a "
      "FILE that\n  only you may read: --token, or --serve unix:PATH, a socket that only you can open. Files "
