@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 #include "h5mount/cache/worker_pool.h"
 #include "h5mount/check/check.h"
+#include "h5mount/check/verdict.h"
+#include "support/sanitized.h"
 
 namespace h5mount::test {
 namespace {
@@ -61,13 +64,40 @@ std::shared_ptr<cache::WorkerPool> workers() {
   return pool;
 }
 
+// A verdict ends within its bound, whatever the policy, and says what it is for; what is trusted is no less
+// than what is not.
+void judge(const object::OpenedFilePtr& file, bool quick, std::vector<std::string>& violations) {
+  constexpr double kMostSeconds = 6;
+  const auto refuses = [&](const check::Policy& policy) {
+    const std::clock_t began = std::clock();
+    const check::Verdict verdict = check::judge_file(file, policy, {.quick = quick});
+    const double seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+    if (!kSanitized && seconds > kMostSeconds) violations.emplace_back("the verdict takes too long");
+    auto worst = check::VerdictCode::Accepted;
+    for (const check::VerdictFinding& finding : verdict.findings) {
+      worst = check::worse(worst, finding.code);
+      if (finding.place.empty()) violations.push_back("no place of " + finding.text());
+    }
+    if (worst != verdict.code) violations.emplace_back("the verdict is not that of its findings");
+    if (verdict.refused() && verdict.findings.empty()) violations.emplace_back("refused for nothing");
+    return verdict.refused();
+  };
+  const bool untrusted = refuses(check::untrusted_policy());
+  if (refuses(check::trusted_policy()) && !untrusted)
+    violations.emplace_back("`trusted` refuses what `untrusted` accepts");
+}
+
 }  // namespace
 
 CheckReport check_whole_file(std::shared_ptr<io::ByteSource> source, double seconds) {
   CheckReport report;
   const std::uint64_t size = source->size();
   auto files = object::FileSet::open(std::move(source), metadata::MetadataOptions{.force = true});
-  if (!files) return report;
+  if (!files) {
+    if (!check::verdict_of_unopened(files.error()).refused())
+      report.violations.push_back("accepted though it does not open: " + files.error().text());
+    return report;
+  }
   report.opened = true;
   report.complete = true;
   const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(32U << 20), workers(),
@@ -80,6 +110,7 @@ CheckReport check_whole_file(std::shared_ptr<io::ByteSource> source, double seco
     report.violations.emplace_back("the totals are less than the findings");
   if (totals.unaccounted.bytes > size)
     report.violations.emplace_back("more bytes unaccounted for than the file has");
+  for (const bool quick : {true, false}) judge(environment.files->main(), quick, report.violations);
   return report;
 }
 

@@ -1,5 +1,5 @@
-// fsck.h5 over a whole file, as its fuzz target and the replay of its findings run it. Damage is expected and
-// counted. What no file may cause is listed in `violations`.
+// fsck.h5 over a whole file, its check and its verdicts, as its fuzz target and the replay of its findings
+// run it. Damage is expected and counted. What no file may cause is listed in `violations`.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,15 @@
 // Walks files, optionally with seeded damage, and reports what it found: for long runs without a fuzzer, and
 // to reproduce one finding.
 //   walk_file [--mutations N] [--seed S] [--no-checksums] [--keep PATH] [--slow SECONDS]
-//             [--nodes N] FILE...
+//             [--nodes N] [--check] FILE...
 // --nodes: the most files and directories that are visited of each input.
+// --check: each is checked, and judged by policies, as by fsck.h5, instead of walked.
 // --keep: each input is written there before it is walked, so that a crash leaves it.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "check_whole_file.h"
 #include "h5mount/base/checksum.h"
 #include "h5mount/base/log.h"
 #include "memory_peak.h"
@@ -23,6 +25,7 @@ using namespace h5mount::test;
 struct Settings {
   std::uint64_t mutations = 0, seed = 1, nodes = WalkBounds().nodes;
   std::string keep;
+  bool check = false;
   double slow = 2;
   std::vector<std::string> files;
 };
@@ -42,6 +45,8 @@ Settings parse(int count, char** words) {
       out.keep = value, ++i;
     else if (word == "--slow")
       out.slow = std::strtod(value, nullptr), ++i;
+    else if (word == "--check")
+      out.check = true;
     else if (word == "--no-checksums")
       set_metadata_checksums_enabled(false);
     else
@@ -50,12 +55,23 @@ Settings parse(int count, char** words) {
   return out;
 }
 
+bool check(const Settings& settings, const std::string& name, const std::vector<std::byte>& bytes) {
+  const CheckReport r = check_whole_file(io::make_memory_source(bytes), 10);
+  const std::uint64_t peak = memory_peak() >> 20;
+  if (r.violations.empty() && r.longest_wait <= settings.slow && peak <= 600) return true;
+  std::printf("BAD %s: peak %lu MiB, slowest %.2f s\n", name.c_str(), peak, r.longest_wait);
+  for (const std::string& violation : r.violations) std::printf("  violation: %s\n", violation.c_str());
+  std::fflush(stdout);
+  return false;
+}
+
 bool walk(const Settings& settings, const std::string& name, const std::vector<std::byte>& bytes, bool show) {
   if (!settings.keep.empty()) {
     std::ofstream out(settings.keep, std::ios::binary);
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
   reset_memory_peak();
+  if (settings.check) return check(settings, name, bytes);
   const WalkReport r = walk_whole_file(
       io::make_memory_source(bytes), {.nodes = settings.nodes, .bytes_per_file = 512U << 10, .seconds = 10});
   const std::uint64_t peak = memory_peak() >> 20;
