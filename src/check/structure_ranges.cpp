@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
 #include "h5mount/base/structures.h"
 
 namespace h5mount::check {
@@ -64,9 +65,11 @@ void StructureRanges::finish() {
 void StructureRanges::for_each_overlap(
     const std::function<void(const StructureRange&, const StructureRange&)>& visit) const {
   std::vector<const StructureRange*> around;  // those that the next one may lie in, the innermost one last
+  std::size_t met = 0;
   for (const StructureRange& one : ranges_) {
+    if (met == limits::kMaxFindings) return;
     while (!around.empty() && around.back()->end <= one.begin) around.pop_back();
-    if (!around.empty() && !is_part(one, *around.back())) visit(*around.back(), one);
+    if (!around.empty() && !is_part(one, *around.back())) ++met, visit(*around.back(), one);
     around.push_back(&one);
   }
 }
@@ -76,10 +79,13 @@ void StructureRanges::for_each_overlap(
     const std::function<void(const StructureRange&, const Extent&)>& visit) const {
   auto structure = ranges_.begin();
   const StructureRange* widest = nullptr;  // of those that begin before the end of the raw data
+  std::size_t met = 0;
   for (const Extent& extent : data) {
+    if (met == limits::kMaxFindings) return;
     for (; structure != ranges_.end() && structure->begin < extent.end; ++structure)
       if (widest == nullptr || structure->end > widest->end) widest = &*structure;
-    if (widest != nullptr && widest->end > extent.begin && widest->begin < extent.end) visit(*widest, extent);
+    if (widest != nullptr && widest->end > extent.begin && widest->begin < extent.end)
+      ++met, visit(*widest, extent);
   }
 }
 

@@ -27,9 +27,10 @@ class StructureRanges {
 
   // Sorts the ranges and joins those of one structure: to be called before the others.
   void finish();
-  // Visits each pair of structures that share bytes, of which neither is part of the other by the format.
+  // Visits each pair of structures that share bytes, of which neither is part of the other by the format; at
+  // most limits::kMaxFindings.
   void for_each_overlap(const std::function<void(const StructureRange&, const StructureRange&)>& visit) const;
-  // Visits each structure that shares bytes with raw data, which is sorted.
+  // The same for each structure that shares bytes with raw data, which is sorted.
   void for_each_overlap(std::span<const Extent> data,
                         const std::function<void(const StructureRange&, const Extent&)>& visit) const;
 

@@ -35,6 +35,7 @@ bomb_shared_chunk              2 overlap
 bomb_shared_strings            2 overlap
 bomb_shared_strings_attribute  2 overlap
 shared_strings                 2 overlap
+lists_of_themselves            2 overlap
 shared_mappings                2 overlap
 bomb_long_stream               2 damaged
 size_exabyte                   4 logical_size
@@ -137,6 +138,7 @@ NOT_QUICK = {
     "bomb_shared_strings",
     "raw_behind_reference",
     "shared_strings",
+    "lists_of_themselves",
     "damaged_string_heap",
     "damaged_region",
 }

@@ -184,6 +184,27 @@ named("shared_strings", one_string_for_all, 2, False)
 
 
 @fixture
+def lists_of_themselves(out, levels=8, items=1000):
+    """Lists of lists of references, in which each item is the same list: 1,000 to the power of 8 of them."""
+    kind = h5t.STD_REF_OBJ
+    for _ in range(levels):
+        kind = h5t.vlen_create(kind)
+    with h5py.File(out, "w") as f:
+        f.create_dataset("heap", data="Q" * (16 * items), dtype=h5py.string_dtype())
+        plist = h5p.create(h5p.DATASET_CREATE)
+        plist.set_alloc_time(h5d.ALLOC_TIME_EARLY)
+        d = h5d.create(f.id, b"lists", kind, h5s.create_simple((1,)), dcpl=plist)
+        at = d.get_offset()
+
+    def edit(data):
+        item = struct.pack("<IQI", items, data.index(b"GCOL"), 1)
+        data[at : at + 16] = item
+        replaced(b"Q" * (16 * items), item * items, 1)(data)
+
+    change(out, edit)
+
+
+@fixture
 def shared_mappings(out):
     """Two virtual datasets whose lists of sources are one object of the heap."""
     with h5py.File(out, "w", libver="latest") as f:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
 #include "h5mount/metadata/global_heap.h"
 
 namespace h5mount::check {
@@ -90,23 +91,25 @@ void HeapReferences::follow(const Reference& reference, const Walk& walk, Findin
 }
 
 void HeapReferences::judge_shared(const Walk& walk, Findings& findings) const {
-  for (std::size_t i = 1; i < references_.size(); ++i)
-    if (same(references_[i - 1], references_[i]))
-      findings.add(VerdictKind::Overlap, VerdictCode::Corrupt,
-                   walk.places().path(series_[references_[i].series].place),
-                   "an object of the global heap is also one of " +
-                       walk.places().path(series_[references_[i - 1].series].place));
+  std::size_t met = 0;
+  for (std::size_t i = 1; i < references_.size() && met < limits::kMaxFindings; ++i) {
+    if (!same(references_[i - 1], references_[i])) continue;
+    ++met;
+    findings.add(VerdictKind::Overlap, VerdictCode::Corrupt,
+                 walk.places().path(series_[references_[i].series].place),
+                 "an object of the global heap is also one of " +
+                     walk.places().path(series_[references_[i - 1].series].place));
+  }
 }
 
 // Lists in lists are found level by level; each level's type has fewer levels below it.
 void HeapReferences::judge(const Walk& walk, Tally& tally, Findings& findings) {
-  constexpr std::size_t kAsked = 1024;
   unsigned levels = 0;
   for (std::size_t begin = 0, end = 0; (end = references_.size()) > begin; begin = end, ++levels) {
     const auto level = std::span(references_).subspan(begin);
     std::ranges::sort(level, {}, place_in_heap);
     for (std::size_t i = begin; i < end; ++i) {
-      if (i % kAsked == 0 && !tally.go_on()) return;
+      if (!tally.go_on()) return;            // an object can be as large as its file
       const Reference one = references_[i];  // more may be added
       if (i == begin || !same(references_[i - 1], one)) follow(one, walk, findings);
     }
