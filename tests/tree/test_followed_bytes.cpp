@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
 #include <thread>
 
@@ -120,6 +121,22 @@ TEST(SizePublisher, DropsWhatBecameStaleSinceTheStateThatWasPublishedLast) {
   stale.add(4, Ranges{});
   EXPECT_EQ(publisher->publish(&kernel, 7, 4, 12288, stale).bytes, 12288U);
   EXPECT_EQ(kernel.asked.size(), 1U);
+}
+
+// An answer with the size of before may be on its way to the kernel, which fills up with zeros what it then
+// does not get.
+TEST(SizePublisher, AfterAFileBecameShorterItsLargerSizeIsBelievedForAMoment) {
+  const auto publisher = std::make_shared<tree::SizePublisher>();
+  EXPECT_EQ(publisher->believed_size(), 0U);
+  (void)publisher->publish(nullptr, 5, 1, 1000, {});
+  const auto began = std::chrono::steady_clock::now();
+  (void)publisher->publish(nullptr, 5, 2, 600, {});
+  std::uint64_t believed = publisher->believed_size();
+  if (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(200)) EXPECT_EQ(believed, 1000U);
+  EXPECT_EQ(publisher->size(), 600U);
+  for (; believed == 1000; believed = publisher->believed_size())
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(believed, 600U);
 }
 
 TEST(SizePublisher, DropsThePageOfTheOldEnd) {

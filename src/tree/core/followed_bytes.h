@@ -78,10 +78,10 @@ class FollowedBytes {
   // Whether it is a dataset's own file.
   bool own_file() const { return own_file_; }
 
-  // What the kernel was told; 0: nothing.
-  std::uint64_t published_size() const {
+  // What the kernel may believe (SizePublisher); 0: it was told nothing.
+  std::uint64_t believed_size() const {
     const auto known = publisher_.load();
-    return known ? known->size().value_or(0) : 0;
+    return known ? known->believed_size() : 0;
   }
 
  private:

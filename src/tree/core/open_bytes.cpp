@@ -118,7 +118,7 @@ class OpenBytes : public OpenNode {
   // Files that are joined go too. The kernel shows zeros for bytes that it was told of and does not get.
   Status check_not_shorter(std::uint64_t offset, std::uint64_t length, std::uint64_t got) const {
     if (!data_.context().options.joined) return {};
-    const std::uint64_t told = bytes_.published_size();
+    const std::uint64_t told = bytes_.believed_size();
     if (offset >= told || got >= std::min(length, told - offset)) return {};
     return fail({ErrorCode::Stale, "it has become shorter"});
   }

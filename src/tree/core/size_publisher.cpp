@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace h5mount::tree {
@@ -9,6 +10,7 @@ namespace h5mount::tree {
 namespace {
 
 constexpr std::chrono::milliseconds kLongestWait{200};
+constexpr std::chrono::milliseconds kLongestAnswer{300};  // on its way to the kernel
 
 }  // namespace
 
@@ -17,8 +19,18 @@ std::optional<std::uint64_t> SizePublisher::size() const {
   return state_ != 0 ? std::optional(bytes_) : std::nullopt;
 }
 
-void SizePublisher::finish(std::uint64_t state, std::uint64_t bytes) {
+std::uint64_t SizePublisher::believed_size() const {
   const MutexLock lock(mutex_);
+  return std::chrono::steady_clock::now() < believed_until_ ? std::max(bytes_, larger_) : bytes_;
+}
+
+void SizePublisher::finish(std::uint64_t state, std::uint64_t bytes) {
+  const auto now = std::chrono::steady_clock::now();
+  const MutexLock lock(mutex_);
+  if (bytes < bytes_) {
+    larger_ = now < believed_until_ ? std::max(larger_, bytes_) : bytes_;
+    believed_until_ = now + kLongestAnswer;
+  }
   bytes_ = bytes;
   state_ = state;
   invalidating_ = false;

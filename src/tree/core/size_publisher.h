@@ -9,6 +9,7 @@
 // for the end of these steps without a lock, and at most a fraction of a second.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,6 +28,9 @@ class SizePublisher : public std::enable_shared_from_this<SizePublisher> {
   };
 
   std::optional<std::uint64_t> size() const;  // nothing until one was published
+  // The largest size that the kernel may believe: for a moment after a smaller one was published, an answer
+  // with the one before may still be on its way.
+  std::uint64_t believed_size() const;
 
   // Publishes the size of a state; later states have higher numbers, from 1 on. `stale`: what became stale up
   // to this state. `kernel`: null if no kernel caches pages; else the call waits a moment for it. Returns the
@@ -41,6 +45,9 @@ class SizePublisher : public std::enable_shared_from_this<SizePublisher> {
   Condition finished_;
   std::uint64_t bytes_ H5_GUARDED_BY(mutex_) = 0;
   std::uint64_t state_ H5_GUARDED_BY(mutex_) = 0;  // that of bytes_; 0: none yet
+  // The largest size of before, and until when it may be believed.
+  std::uint64_t larger_ H5_GUARDED_BY(mutex_) = 0;
+  std::chrono::steady_clock::time_point believed_until_ H5_GUARDED_BY(mutex_);
   // A thread, and after it the kernel, is at work on the steps before the size.
   bool invalidating_ H5_GUARDED_BY(mutex_) = false;
 };
