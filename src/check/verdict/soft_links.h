@@ -21,8 +21,8 @@ class SoftLinks {
 
   struct End {
     bool circle = false;
-    std::uint64_t links = 0;               // on the longest way, itself included
-    std::optional<std::uint64_t> address;  // nullopt: it leads to nothing in the file
+    std::uint64_t links = 0;                    // on the longest way, itself included
+    std::optional<std::uint64_t> address = {};  // nullopt: it leads to nothing in the file
   };
   // Of the link of that name in the group at that address. `go_on` is asked for each name.
   template <class GoOn>
