@@ -6,6 +6,7 @@
 #include "context.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/chunk/chunk_index.h"
@@ -143,7 +144,8 @@ class DataCheck {
       if (next - begin >= bytes) return;  // zeros, which refer to nothing
       at = std::max(at, (next - begin) / part * part);
       elements.resize(static_cast<std::size_t>(std::min(part, bytes - at) / size * size));
-      if (!context_.metadata->source()->read_at(address + at, elements)) return;
+      if (const Status read = noted_read(context_.metadata->source()->read_at(address + at, elements)); !read)
+        return found(read.error());
       show_elements(elements);
     }
   }

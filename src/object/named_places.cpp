@@ -47,15 +47,18 @@ bool NamedPlaces::is_url(std::string_view name) {
 }
 
 NamedPlaces::NamedPlaces(const OpenedFile& from) {
-  for (const std::string& path : {from.directory, from.target_directory})
-    if (path.starts_with('/'))
-      if (UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); fd)
-        roots_.push_back({path, std::move(fd)});
+  for (const std::string& path : {from.directory, from.target_directory}) {
+    if (!path.starts_with('/')) continue;
+    if (UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); fd)
+      roots_.push_back({path, std::move(fd)});
+    else
+      unopened_ = true;
+  }
 }
 
 bool NamedPlaces::is_beneath(const std::string& name) const {
   if (name == "." || name.empty()) return true;  // the file itself
-  if (is_url(name) || name.find('\0') != std::string::npos) return false;
+  if (unopened_ || is_url(name) || name.find('\0') != std::string::npos) return false;
   const Place place = place_of(name);
   return place == Place::Nowhere ? stays_below(name) : place == Place::Beneath;
 }

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "h5mount/text/value_text.h"
+
 namespace h5mount::text {
 
 std::optional<NumberType> number_type(const format::Datatype& type) {
@@ -14,15 +16,9 @@ std::optional<NumberType> number_type(const format::Datatype& type) {
     const auto first = type.is_signed ? NumberKind::I8 : NumberKind::U8;
     return NumberType{static_cast<NumberKind>(static_cast<unsigned>(first) + power), big};
   }
-  if (type.cls != format::DatatypeClass::Float || !whole || (type.size != 4 && type.size != 8))
-    return std::nullopt;
-  const bool single = type.size == 4;
-  const bool ieee = type.normalization == format::MantissaNormalization::Implied &&
-                    type.exponent_size == (single ? 8 : 11) && type.mantissa_size == (single ? 23 : 52) &&
-                    type.mantissa_location == 0 && type.exponent_location == (single ? 23 : 52) &&
-                    type.sign_location == (single ? 31 : 63) && type.exponent_bias == (single ? 127 : 1023);
-  if (!ieee) return std::nullopt;
-  return NumberType{single ? NumberKind::F32 : NumberKind::F64, big};
+  if (type.cls != format::DatatypeClass::Float || !whole) return std::nullopt;
+  if (is_ieee(type, 4, 8, 23)) return NumberType{NumberKind::F32, big};
+  return is_ieee(type, 8, 11, 52) ? std::optional(NumberType{NumberKind::F64, big}) : std::nullopt;
 }
 
 }  // namespace h5mount::text

@@ -10,6 +10,7 @@
 
 #include "checked.h"
 #include "support/every_index.h"
+#include "support/faulty_source.h"
 #include "support/h5py_file.h"
 
 namespace h5mount::test {
@@ -84,6 +85,26 @@ TEST(Verdict, SoundFilesAreAccepted) {
         EXPECT_EQ(verdict.decision(), "accept");
         EXPECT_TRUE(verdict.findings.empty());
       }
+}
+
+// In front, behind, and where elements of variable length are.
+TEST(Verdict, WhatCannotBeReadIsNotJudged) {
+  const Bytes strings = written_with_h5py("f['d'] = ['one', 'two']\n");
+  const auto expect_trouble = [](const Bytes& bytes, std::uint64_t bad_byte) {
+    const auto source = std::make_shared<FaultySource>(bytes);
+    auto opened = object::FileSet::open(source, metadata::MetadataOptions{});
+    ASSERT_TRUE(opened) << opened.error().text();
+    EXPECT_NE(check::judge_file((*opened)->main(), check::untrusted_policy(), {}).code,
+              VerdictCode::CouldNotRun);
+    source->bad_byte = bad_byte;
+    const Verdict verdict = check::judge_file((*opened)->main(), check::untrusted_policy(), {});
+    EXPECT_EQ(verdict.code, VerdictCode::CouldNotRun) << bad_byte << all_of(verdict);
+  };
+  expect_trouble(behind("text"), 100);
+  expect_trouble(appended(small_file(), std::string(5000, '\1')), small_file().size() + 4500);
+  const Bytes collection = text_bytes("GCOL");
+  const auto heap = std::ranges::search(strings, collection).begin() - strings.begin();
+  expect_trouble(strings, static_cast<std::uint64_t>(heap) + 40);
 }
 
 TEST(Verdict, EveryKindOfIndexIsSound) {

@@ -50,6 +50,11 @@ TEST_F(NamedPlacesTest, BeneathIsWhatDoesNotLeadOut) {
   EXPECT_FALSE(places.exists_beneath("escape"));
 }
 
+// A link there may lead anywhere.
+TEST_F(NamedPlacesTest, NothingIsBeneathADirectoryThatCannotBeOpened) {
+  EXPECT_FALSE(NamedPlaces({nullptr, top_ / "gone/f.h5", top_ / "gone"}).is_beneath("file"));
+}
+
 // Where a file is opened by a symbolic link, names are sought beside the link, and beside its target.
 TEST_F(NamedPlacesTest, TheDirectoryOfATargetCounts) {
   const fs::path store = top_ / "store";

@@ -1,6 +1,6 @@
 // Verdicts: whether a file may be opened under a policy, by what its bytes say alone. Nothing that the file
 // names is opened or looked for (but its names where the policy allows those beneath its directory, and then
-// nothing is opened for reading), no filter is run, no plugin is started.
+// nothing is opened for reading), no chunk is decoded, no plugin is started.
 //
 // Cost, of any file: at most 5 s of the calling thread's processor and 1 GiB; what is not looked at within
 // that is refused. Threads: any.

@@ -37,6 +37,7 @@ class NamedPlaces {
   Place place_elsewhere(const std::string& path) const;
 
   std::vector<Root> roots_;  // empty: the text of names decides
+  bool unopened_ = false;    // a directory could not be opened, so that nothing counts as beneath it
 };
 
 }  // namespace h5mount::object

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "foreign_magic.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/format/superblock.h"
 
 namespace h5mount::check {
@@ -45,11 +46,11 @@ class ForeignBytes {
   }
 
  private:
-  // Fewer bytes at the end of the file; none where they cannot be read.
+  // Fewer bytes at the end of the file; none where they cannot be read, which makes the whole verdict fail.
   std::string read(std::uint64_t offset, std::uint64_t bytes) const {
     const std::uint64_t size = file_->size();
     std::string out(static_cast<std::size_t>(std::min(bytes, size - std::min(offset, size))), '\0');
-    if (!file_->read_at(offset, std::as_writable_bytes(std::span(out)))) out.clear();
+    if (!noted_read(file_->read_at(offset, std::as_writable_bytes(std::span(out))))) out.clear();
     return out;
   }
 

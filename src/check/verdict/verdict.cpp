@@ -12,6 +12,7 @@
 #include "findings.h"
 #include "foreign_bytes.h"
 #include "h5mount/base/checksum.h"
+#include "h5mount/base/momentary.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/format/virtual_mapping.h"
 #include "h5mount/metadata/global_heap.h"
@@ -44,16 +45,23 @@ class Judge final : public Report, public Observer {
         walk_(file, nullptr, Options{.quick = options.quick}, *this, this, &ranges_) {}
 
   Verdict run() {
-    if (!names_.judge_set(walk_.metadata())) return findings_.take();  // what others hold is not looked at
+    // What others hold is not looked at.
+    if (names_.judge_set(walk_.metadata())) judge_all();
+    // What could not be read, wherever that was put up with, was not judged. A walk that is stopped is told.
+    if (const auto& met = watch_.met(); met && met->code() != ErrorCode::Interrupted)
+      findings_.add_damage({Severity::Damage, "", *met}, policy_.strict);
+    return findings_.take();
+  }
+
+ private:
+  void judge_all() {
     walk_.run();
     if (tally().go_on()) judge_overlaps();
     judge_foreign_bytes(walk_, policy_.strict, whole_ && tally().go_on(), tally(), findings_);
     if (!out_of_bounds_) sizes_.judge_file(references_.claimed_unfollowed(), stored_bytes());
     tell_counts();
-    return findings_.take();
   }
 
- private:
   Tally& tally() { return walk_.tally(); }
   std::string path(PlaceId place) const { return walk_.places().path(place); }
   std::uint64_t stored_bytes() const { return walk_.metadata().source()->stored_bytes(); }
@@ -164,11 +172,12 @@ class Judge final : public Report, public Observer {
     std::unordered_set<std::string> files, own;
     const Status walked =
         format::for_each_virtual_mapping(cursor, [&](format::VirtualMapping mapping, std::size_t) -> Status {
+          if (!tally().go_on()) return fail(Error(ErrorCode::Interrupted, "no more is wanted"));
           if (!unlinked_ && names_.is_own(mapping.file) && own.insert(mapping.dataset).second)
             loops_.add_source(place, mapping.dataset);
           if (mapping.file == "." || !files.insert(mapping.file).second) return {};
           names_.judge_pattern(VerdictKind::VirtualSource, policy_.allow_vds, path(place), mapping.file);
-          return tally().go_on() ? Status() : fail(Error(ErrorCode::Interrupted, "no more is wanted"));
+          return {};
         });
     if (!walked) walk_.context().found(place, walked.error());
     others_ = others_ || !files.empty();
@@ -289,6 +298,7 @@ class Judge final : public Report, public Observer {
   const Policy& policy_;
   const VerdictOptions& options_;
   const filter::WithoutPlugins no_plugins_;
+  const MomentaryWatch watch_;
   const std::int64_t began_ = processor_time();
   unsigned asked_ = 0;
   const char* out_of_bounds_ = nullptr;  // of what there is no more
