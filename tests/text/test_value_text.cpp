@@ -246,7 +246,7 @@ TEST(Compounds, PaddingIsToldAndNoNameIsTakenForIt) {
 TEST(Values, ATextThatIsTooLongEndsThere) {
   constexpr std::size_t kElements = 1000;
   format::Dataspace space{
-      .kind = format::DataspaceKind::Simple, .dims = {kElements}, .max_dims = {kElements}};
+      .kind = format::DataspaceKind::Simple, .dims = {kElements}, .max_dims = {kElements}, .max_below = {}};
   const std::vector<std::byte> ones(kElements, std::byte{1});
   const auto at_most = [&](std::size_t most) {
     return value_text(integer(1, false), space, ones, ValueContext{{}, Unbounded()}, most);
@@ -264,7 +264,7 @@ TEST(Values, AReferenceBehindTheBoundIsNotLookedUp) {
   reference.size = 8;
   constexpr std::size_t kElements = 1000;
   const format::Dataspace space{
-      .kind = format::DataspaceKind::Simple, .dims = {kElements}, .max_dims = {kElements}};
+      .kind = format::DataspaceKind::Simple, .dims = {kElements}, .max_dims = {kElements}, .max_below = {}};
   std::size_t looked_up = 0;
   const auto path_of = [&](std::uint64_t) {
     ++looked_up;
