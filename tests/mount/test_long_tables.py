@@ -296,13 +296,19 @@ class LongTables(MountTest):
             f["x"] = np.arange(3) * 0.5
             f["x"].make_scale()
             v = f.create_dataset("v", (0, 3), "i4", maxshape=(None, 3), chunks=(4, 3))
-            v.dims[0].attach_scale(f["time"])
+            w = f.create_dataset("w", (0,), "i2", maxshape=(None,), chunks=(4,))
+            for of_time in (v, w):
+                of_time.dims[0].attach_scale(f["time"])
             v.dims[1].attach_scale(f["x"])
         with h5py.File("g.h5", "a", libver="latest") as f:
             f.swmr_mode = True
             mnt = self.mount("g.h5", "-o", "swmr=on")
+            # What is looked at while it is empty has the columns that it has later.
+            for name, columns in (("v", ["time", "x", "v"]), ("w", ["time", "w"])):
+                self.assertEqual(self.table(mnt + ".h5/decoded/csv/%s.csv" % name), (columns, []))
+                read_table(mnt + ".h5/decoded/parquet/%s.parquet" % name)
             for steps in (2, 5, 9):
-                for name in ("time", "v"):
+                for name in ("time", "v", "w"):
                     f[name].resize(steps, axis=0)
                     f[name][:] = np.arange(steps * (3 if name == "v" else 1)).reshape(f[name].shape)
                     f[name].flush()
@@ -313,6 +319,9 @@ class LongTables(MountTest):
                 self.assertEqual(
                     sorted(map(tuple, rows)), [(i // 3, i % 3 * 0.5, i) for i in range(3 * steps)]
                 )
+                self.until_rows(mnt + ".h5/decoded/csv/w.csv", steps)
+                _, rows = self.table(mnt + ".h5/decoded/csv/w.csv")
+                self.assertEqual(rows, [[i, i] for i in range(steps)])
 
     def until_rows(self, path, rows):
         from support.program import until

@@ -54,7 +54,8 @@ Result<Axis> axis_of(ServedFile& file, std::uint64_t scale, std::uint64_t length
   const format::Datatype& type = *(*described)->type;
   const bool shown = text::is_string(type) || type.cls == format::DatatypeClass::Integer ||
                      type.cls == format::DatatypeClass::Float;
-  if (shown && (*described)->space.dims[0] > 0) out.coordinate = scale;
+  // One of no values yet is the coordinate already: a table that is looked at now keeps its columns.
+  if (shown && (*described)->space.max_dims[0] > 0) out.coordinate = scale;
   return out;
 }
 
@@ -64,7 +65,7 @@ Result<std::optional<GridVariable>> grid_variable_of(ServedFile& file, const Ope
   if (object.object.kind != object::ObjectKind::Dataset) return std::nullopt;
   const auto dataset = known_description_of(file, object);
   if (!dataset && is_passing(dataset.error())) return fail(dataset.error());
-  if (!dataset || (*dataset)->space.rank() == 0 || (*dataset)->image_bytes == 0) return std::nullopt;
+  if (!dataset || (*dataset)->space.rank() == 0) return std::nullopt;
   const view::DimensionRole role = view::dimension_role(*object.snapshot, object.object);
   if (role.is_scale || !role.has_scales) return std::nullopt;
   const format::Dataspace& space = (*dataset)->space;
