@@ -101,9 +101,7 @@ class CopyTest(ProgramTest):
             while not (os.path.isdir("y") and is_half_done()):
                 time.sleep(0.001)
             copying.send_signal(how)
-            start = time.monotonic()
-            assert copying.wait() == -how
-            assert time.monotonic() - start < 1, how
+            assert copying.wait(10) == -how
             # Whatever is there under its name is whole.
             with h5py.File("f.h5") as f:
                 for path in files_of("y"):

@@ -52,6 +52,11 @@ class Serve:
         self.process.stdout.close()
         return self.process.wait(60)
 
+    def processor_seconds(self):
+        """What the server has used of processors until now: other programs have no part in it."""
+        clock = ~self.process.pid << 3 | 2  # clock_getcpuclockid(3)
+        return time.clock_gettime(clock)
+
     def request(self, method, target, **fields):
         connection = http.client.HTTPConnection("127.0.0.1", int(self.port), timeout=60)
         connection.request(method, target, headers={k.replace("_", "-"): v for k, v in fields.items()})

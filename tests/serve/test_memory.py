@@ -2,7 +2,6 @@
 import http.client
 import json
 import threading
-import time
 
 import h5py
 import numpy as np
@@ -67,14 +66,13 @@ class ServeMemory(ServeTest):
             "/api/data/?path=/v&selection=0:10",
         ):
             with self.serve("virtual.h5") as s:
-                begin = time.time()
                 assert s.get(target).status == 200
-                alone, one = time.time() - begin, peak_mib(s)
+                alone, one = s.processor_seconds(), peak_mib(s)
                 self.bounded(s, target)
                 assert peak_mib(s) < one + 64, (target, one, peak_mib(s))
-                begin = time.time()
+                begin = s.processor_seconds()
                 assert s.get(target).status == 200
-                assert time.time() - begin < alone + 2
+                assert s.processor_seconds() - begin < alone + 2
 
     def test_texts_and_reduced_images_of_many_clients_are_bounded(self):
         with h5py.File("f.h5", "w") as f:
@@ -180,7 +178,6 @@ class ServeMemory(ServeTest):
             layout = h5py.VirtualLayout((2**40,), "f8")
             layout[:1000] = h5py.VirtualSource(".", "/huge", (2**40,))[:1000]
             f.create_virtual_dataset("virtual", layout, fillvalue=1)
-        begin = time.time()
         with self.serve("f.h5") as s:
             assert s.json("/api/stats/?path=/huge")["mean"] == 2.5
             assert s.json("/api/stats/?path=/huge&selection=0:1099511627776:1000000")["max"] == 2.5
@@ -190,7 +187,7 @@ class ServeMemory(ServeTest):
             assert s.json("/api/stats/?path=/virtual")["max"] == 2.5
             assert s.json("/api/data/?path=/plane&reduce=mean&points=3,3") == [[0] * 3] * 3
             assert s.json("/api/data/?path=/begun&reduce=minmax&points=2") == [[0, 6], [0, 0]]
-        assert time.time() - begin < (60 if sanitized() else 20)
+            assert s.processor_seconds() < (20 if sanitized() else 5)
 
     def test_a_store_of_many_links_describes_each_object_once(self):
         took = {}
@@ -204,9 +201,9 @@ class ServeMemory(ServeTest):
                     many[f"n{i}"] = h5py.SoftLink("/one")
             with self.serve(f"links{count}.h5") as s:
                 for store in ("/.h5/v3.zarr/zarr.json", "/.h5/plain.zarr/.zmetadata"):
-                    begin = time.time()
+                    begin = s.processor_seconds()
                     a = s.get(store)
-                    took[store, count] = time.time() - begin
+                    took[store, count] = s.processor_seconds() - begin
                     assert a.status == 200 and a.data.count(b"/n") >= count, (store, a.status)
         for store in ("/.h5/v3.zarr/zarr.json", "/.h5/plain.zarr/.zmetadata"):
             assert took[store, 8000] < 16 * took[store, 1000] + 2 and took[store, 8000] < (
@@ -219,10 +216,10 @@ class ServeMemory(ServeTest):
                 f.create_group(f"g/n{i:05}").attrs["error"] = 1
             f["g/error"] = 1
         with self.serve("f.h5") as s:
-            first, again = [], []
-            for times in (first, again):
-                begin = time.time()
+            took = []
+            for _ in range(2):
+                begin = s.processor_seconds()
                 a = s.get("/api/meta/?path=/g")
-                times.append(time.time() - begin)
+                took.append(s.processor_seconds() - begin)
                 assert a.status == 200 and b'"error"' in a.data
-            assert again[0] < first[0] / 2, (first, again)
+            assert took[1] < took[0] / 2, took
