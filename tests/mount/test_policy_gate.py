@@ -152,6 +152,32 @@ class PolicyMountTest(MountTest):
         os.rename("next.h5", "src/f.h5")
         until(lambda: os.listdir(one)[:1] == ["d"] and os.listdir(many + "f.h5")[:1] == ["d"], "shown again")
 
+    def test_what_a_growing_file_comes_to_name_is_not_opened(self):
+        os.mkdir("src")
+        sound("outside.h5"), sound("src/beneath.h5")
+        own = write_policy("own.policy", *ALLOWS_LINKS)
+        names = {"link": "beneath.h5", "above": "../outside.h5", "absolute": os.path.abspath("outside.h5")}
+        for policy, shown in (("untrusted", []), (own, ["link", "view"])):
+            with h5py.File("src/f.h5", "w", libver="latest") as f:
+                f.create_dataset("grown", (0,), "f8", maxshape=(None,), chunks=(64,))
+            mnt = self.mount("-o", "swmr=on,external=any,policy=" + policy, "src/f.h5")
+            self.assertEqual(os.listdir(mnt), ["grown"])
+            with h5py.File("later.h5", "w", libver="latest") as f:
+                for name, file in names.items():
+                    f[name] = h5py.ExternalLink(file, "/d")
+                layout = h5py.VirtualLayout((100,), "i8")
+                layout[:] = h5py.VirtualSource("beneath.h5", "d", (100,))
+                f.create_virtual_dataset("view", layout)
+                f.create_dataset("raw", (8,), "u1", external=[("beneath.h5", 0, 8)])
+            with open("src/f.h5", "r+b") as f:
+                f.write(read("later.h5"))
+            until(lambda: len(os.listdir(mnt)) == len(names) + 2, "the names are there")
+            for name in os.listdir(mnt):
+                with self.subTest(policy=policy, name=name):
+                    self.assertEqual(
+                        error(read, mnt + name), "none" if name in shown else "Permission denied"
+                    )
+
     def test_a_link_to_a_file_that_is_refused(self):
         sound("good.h5"), too_much("bad.h5")
         with h5py.File("main.h5", "w") as f:

@@ -9,6 +9,7 @@
 #include "h5mount/base/log.h"
 #include "h5mount/base/lru_cache.h"
 #include "h5mount/check/verdict.h"
+#include "h5mount/object/named_places.h"
 
 namespace h5mount::cli {
 namespace {
@@ -43,14 +44,28 @@ LruCache<RefusedFile>& refused_files() {
   return *files;
 }
 
+check::AllowedNames allowed_names(const check::Policy& policy, object::NameUse use) {
+  return use == object::NameUse::Link            ? policy.allow_external_links
+         : use == object::NameUse::VirtualSource ? policy.allow_vds
+                                                 : policy.allow_external_storage;
+}
+
 class JudgingOpener final : public object::SourceOpener {
  public:
   JudgingOpener(std::shared_ptr<object::SourceOpener> inner, PolicyPtr policy)
       : inner_(std::move(inner)), policy_(std::move(policy)) {}
 
   Result<object::FoundSource> find_main(const std::string& name) override { return inner_->find_main(name); }
+  // A file that is written to while it is shown may come to name what it did not when it was judged.
   Result<object::FoundSource> find_named(const object::OpenedFile& from, std::string_view name,
                                          object::NameUse use) const override {
+    const check::AllowedNames allowed = allowed_names(*policy_, use);
+    const bool refused =
+        allowed == check::AllowedNames::None ||
+        (allowed == check::AllowedNames::Beneath && !object::NamedPlaces(from).is_beneath(std::string(name)));
+    if (refused)
+      return fail(
+          {ErrorCode::AccessDenied, fmt::format("{} is not opened (policy {})", name, policy_->name)});
     return inner_->find_named(from, name, use);
   }
   const object::ExternalAccess& access() const override { return inner_->access(); }
