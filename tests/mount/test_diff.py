@@ -167,6 +167,7 @@ class Diff(ProgramTest):
         equal("--abs=0.5", "--rel=0.1")
         for words in (
             ["--abs=-1"],
+            ["--ignore="],
             ["--rel=x"],
             ["--abs=nan"],
             ["--abs="],

@@ -49,6 +49,13 @@ Status set_tolerance(Arguments& arguments, std::string_view value) {
   return {};
 }
 
+// An empty one, as of a variable that is not set, would be the root with all that there is.
+Status add_ignored(Arguments& arguments, std::string_view value) {
+  if (value.empty()) return fail({ErrorCode::InvalidValue, "--ignore=: a PATH or PATH@NAME is expected"});
+  arguments.front.diff.ignored.emplace_back(value);
+  return {};
+}
+
 Status set_first(Arguments& arguments, std::string_view value) {
   constexpr std::uint64_t kMost = 1'000'000;  // they are held in memory
   const auto number = parse_whole<std::uint64_t>(value);
@@ -104,8 +111,7 @@ constexpr ProgramOption kProgramOptions[] = {
      "With --diff: numbers are equal that differ by at most X times the one in A."},
     {"", "--first", Takes::Value, bit_of(Kind::Diff), "=N", "", set_first,
      "With --diff: so many places of each dataset or attribute whose values differ are told; 10 by default."},
-    {"", "--ignore", Takes::Values, bit_of(Kind::Diff), "=GLOB", "",
-     set<&Arguments::front, &FrontCommand::diff, &front::DiffOptions::ignored>,
+    {"", "--ignore", Takes::Values, bit_of(Kind::Diff), "=GLOB", "", add_ignored,
      "With --diff: PATH with all below it (* stops at /, ** does not), or PATH@NAME, an attribute (* crosses "
      "/);\n  may be repeated."},
     {"", "--json", Takes::Nothing, bit_of(Kind::Diff), "", "",
