@@ -114,6 +114,25 @@ f.attrs['at'] = f['b'].id.get_chunk_info(1).byte_offset
   EXPECT_TRUE(other_chunks.starts_with("0 failed: ")) << other_chunks;
 }
 
+TEST_F(CompareElements, ADamagedChunkIsDecodedOnce) {
+  write(R"(
+x = np.random.default_rng(1).integers(0, 9, 1 << 20)
+f.create_dataset('a', data=x, chunks=(1 << 19,), compression='gzip')
+f.create_dataset('b', data=x, chunks=(1000,))
+)");
+  const auto reader = open().object("a")->elements()(Unbounded());
+  ASSERT_TRUE(reader);
+  const auto stored = dataset::stored_chunks_of(*reader->reader)->find_stored(1);
+  ASSERT_TRUE(stored);
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(stored->address + stored->bytes / 2), 1000,
+              std::byte{0xFF});
+  store();
+  const ComparedFile file = open();
+  const std::string said = text_of(compared(file, "a", file, "b"));
+  EXPECT_TRUE(said.starts_with("0 failed: ") && said.find("deflate") != std::string::npos) << said;
+  EXPECT_LE(file.counters().chunks_decoded, 3U);
+}
+
 TEST_F(CompareElements, WhatCannotBeReadAtAllIsNotEqual) {
   write(R"(
 for name in ('a', 'b', 'c'):

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 
-#include "h5mount/base/thread_annotations.h"
-
 namespace h5mount::dataset {
+namespace {
+
+constexpr std::size_t kMaxDamagedChunks = 4096;  // that are remembered
+
+}  // namespace
 
 ChunkedBlocks::ChunkedBlocks(const ReadEnvironment& environment, std::unique_ptr<ChunkStore> store,
                              std::unique_ptr<GrowthState> growth)
@@ -45,14 +48,23 @@ cache::BlockKey ChunkedBlocks::spill_key(std::uint64_t index) const {
 
 Result<cache::BlockPtr> ChunkedBlocks::chunk_block(std::uint64_t chunk, RequestBudget& budget) const {
   H5_TRY(store_->check_memory(chunk, {}));  // the block is taken before the chunk's record is found
+  {
+    const MutexLock lock(damaged_mutex_);
+    if (const auto known = damaged_.find(chunk); known != damaged_.end()) return fail(known->second);
+  }
   const auto decode = [&](cache::Block& block) -> Status {
     H5_TRY(budget.spend(plan().chunk_bytes()));
     H5_ASSIGN(const chunk::ChunkRecord record, store_->find(chunk));
     ChunkDecode work(store_->source(), store_->memory(false));
     return store_->decode(chunk, record, block.bytes(), work);
   };
-  return cache_->get_or_load(chunk_key(chunk), static_cast<std::size_t>(plan().chunk_bytes()), decode,
-                             budget);
+  auto block =
+      cache_->get_or_load(chunk_key(chunk), static_cast<std::size_t>(plan().chunk_bytes()), decode, budget);
+  if (!block && !growth_ && is_about_bytes(block.error().code()) && !is_passing(block.error())) {
+    const MutexLock lock(damaged_mutex_);
+    if (damaged_.size() < kMaxDamagedChunks) damaged_.emplace(chunk, block.error());
+  }
+  return block;
 }
 
 Status ChunkedBlocks::run_jobs(std::uint64_t count, const std::function<Status(std::uint64_t)>& job) const {

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "../core/growth.h"
 #include "chunk_store.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/dataset/open_dataset.h"
 
 namespace h5mount::dataset {
@@ -39,7 +41,8 @@ class ChunkedBlocks {
   // not.
   cache::BlockKey spill_key(std::uint64_t index) const;
 
-  // The whole decoded chunk, through the cache.
+  // The whole decoded chunk, through the cache. One that cannot be decoded is tried once, unless the file may
+  // grow.
   Result<cache::BlockPtr> chunk_block(std::uint64_t chunk, RequestBudget& budget) const;
   // Runs job(0) … job(count - 1) on the workers. After a failure, which is returned, no more are begun.
   Status run_jobs(std::uint64_t count, const std::function<Status(std::uint64_t)>& job) const;
@@ -54,6 +57,8 @@ class ChunkedBlocks {
   std::unique_ptr<ChunkStore> store_;
   std::unique_ptr<GrowthState> growth_;
   std::uint64_t owner_;
+  mutable Mutex damaged_mutex_;
+  mutable std::map<std::uint64_t, Error> damaged_ H5_GUARDED_BY(damaged_mutex_);  // by the chunk's number
 };
 
 using ChunkedBlocksPtr = std::shared_ptr<const ChunkedBlocks>;
