@@ -152,6 +152,27 @@ class Diff(ProgramTest):
         assert diff("a.h5", "b.h5", "/x").stdout.count("\n") == 1 + 7
         assert diff("a.h5", "b.h5", "/x", "--first=0").stdout == "/x: 7 values differ\n"
 
+    def test_what_is_not_finite_is_told_as_strings(self):
+        def write(f, name):
+            a = name == "a"
+            f["x"] = [np.nan, np.inf, 1.0] if a else [-np.inf, 2.0, np.nan]
+            f["c"] = np.array([(1 + 2j if a else complex(np.inf, np.nan), 2**64 - 1 - a)], "c16,u8")
+            f.attrs["x"] = np.nan if a else b"NaN\x01\xff"
+            f.attrs["y"] = np.float32(np.nan if a else 1)
+
+        pair(write)
+        said = told("a.h5", "b.h5")
+        assert [(one["a"], one["b"]) for one in said["/x", "value"]["first"]] == [
+            ("NaN", "-Infinity"),
+            ("Infinity", 2.0),
+            (1.0, "NaN"),
+        ], said
+        assert said["/c", "value"]["first"][0]["b"] == {
+            "f0": {"r": "Infinity", "i": "NaN"},
+            "f1": 2**64 - 1,
+        }, said
+        assert said["/@y", "value"]["first"][0]["a"] == "NaN" and ("/@x", "type") in said, said
+
     def test_tolerances(self):
         def write(f, name):
             more = 0 if name == "a" else 1

@@ -1,12 +1,11 @@
 """h5mount --diff held against NumPy: pairs of datasets of random types, shapes, layouts and values."""
-import json
 import math
 import random
 
 import h5py
 import numpy as np
 
-from mount.told_diff import diff
+from mount.told_diff import diff, strict
 from support.program import ProgramTest
 
 PAIRS, FIRST = 40, 6
@@ -311,7 +310,7 @@ class Values(ProgramTest):
             )
             assert p.returncode in (0, 1) and p.stderr == "", (seed, p)
             told = {}
-            for one in json.loads(p.stdout)["differences"]:
+            for one in strict(p.stdout)["differences"]:
                 assert one["kind"] == "value", (seed, one)
                 told[one["path"]] = one
             for path, (kind, a, b, shown) in pairs.items():

@@ -6,6 +6,7 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
 #include "h5mount/text/json_writer.h"
+#include "h5mount/text/strict_json.h"
 
 namespace h5mount::front {
 namespace {
@@ -42,6 +43,11 @@ std::string quoted(std::string_view text) {
   std::string out;
   text::append_json_string(text, out);
   return out;
+}
+
+// A member of an object; none if the value is too long to be shown.
+std::string json_member(std::string_view name, const std::string& value) {
+  return value.empty() ? std::string() : fmt::format(",\"{}\":{}", name, text::strict_json(value));
 }
 
 std::string_view shown(const std::string& value) {
@@ -132,7 +138,7 @@ Status DiffReport::add_values(const DiffPlace& place, const DifferentValues& val
   for (const DifferentPlace& one : first) {
     if (json_)
       places += fmt::format("{}{{\"index\":[{}]{}{}}}", places.empty() ? "" : ",", fmt::join(one.index, ","),
-                            one.a.empty() ? "" : ",\"a\":" + one.a, one.b.empty() ? "" : ",\"b\":" + one.b);
+                            json_member("a", one.a), json_member("b", one.b));
     else if (!scalar)
       places += fmt::format("  [{}]: {}, {}\n", fmt::join(one.index, ", "), escape_for_log(shown(one.a)),
                             escape_for_log(shown(one.b)));
