@@ -36,7 +36,8 @@ std::string progress_text(const front::CopyProgress& progress, std::chrono::dura
   return out;
 }
 
-CopyProgressLine::CopyProgressLine(const front::CopyProgress& progress) : progress_(progress) {
+CopyProgressLine::CopyProgressLine(const front::CopyProgress& progress, bool stays)
+    : progress_(progress), stays_(stays) {
   thread_ = start_thread("h5-progress", [this] {
     MutexLock lock(mutex_);
     auto next = std::chrono::steady_clock::now() + kInterval;
@@ -55,8 +56,14 @@ CopyProgressLine::~CopyProgressLine() {
   }
   ending_.notify_all();
   thread_.join();
+  if (!stays_) return;
   show();
   line_.keep();
+}
+
+void CopyProgressLine::clear() {
+  const MutexLock lock(mutex_);
+  line_.clear();
 }
 
 void CopyProgressLine::show() {

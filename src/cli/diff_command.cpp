@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "copy_progress.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/front/diff.h"
 #include "open/advice.h"
@@ -59,10 +61,27 @@ int run_diff(const FrontCommand& command) {
   bool any_failed = false;
   const std::string path = command.paths.empty() ? std::string() : command.paths.front();
   front::Output out(STDOUT_FILENO);
-  const auto result = front::diff({a.tree, path, failure_handler(a.tree, a.name, any_failed)},
-                                  {b.tree, command.paths.size() < 2 ? path : command.paths.back(),
-                                   failure_handler(b.tree, b.name, any_failed)},
-                                  options, out);
+  front::CopyProgress progress;
+  std::optional<CopyProgressLine> line;
+  const auto make_room = [&line] {
+    if (line) line->clear();
+  };
+  if (::isatty(STDERR_FILENO) == 1) {
+    options.compared_bytes = &progress.bytes;
+    out.before_writing(make_room);
+    line.emplace(progress, false);
+  }
+  const auto failed = [&](const DiffSource& source) -> front::FailureHandler {
+    return [&make_room, tell = failure_handler(source.tree, source.name, any_failed)](std::string_view at,
+                                                                                      const Error& error) {
+      make_room();
+      tell(at, error);
+    };
+  };
+  const auto result =
+      front::diff({a.tree, path, failed(a)},
+                  {b.tree, command.paths.size() < 2 ? path : command.paths.back(), failed(b)}, options, out);
+  line.reset();
   if (!result) return print_error("", result.error().text(), kExitDiffTrouble);
   return *result == front::DiffResult::Equal       ? 0
          : *result == front::DiffResult::Different ? kExitDifferent

@@ -61,6 +61,7 @@ Status Output::add(const dataset::Pieces& pieces) {
 Status Output::flush() {
   text_to_pieces();
   const dataset::Pieces pending = std::exchange(pending_, {});
+  if (before_writing_ && pending.total() > 0) before_writing_();
   const Status done = write_pieces(pending, name_, [this](const ::iovec* vectors, int count) {
     for (;;) {
       const ssize_t written = ::writev(descriptor_, vectors, count);

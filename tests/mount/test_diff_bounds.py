@@ -1,19 +1,22 @@
 """h5mount --diff of files that ask for much: links in circles, many links and attributes, hostile files."""
 import glob
-import json
 import os
+import re
 import shutil
+import subprocess
 import time
+import zlib
 
 import h5py
 import numpy as np
 
-from mount.told_diff import diff, equal, pair, told
-from support.program import ProgramTest, sanitized
+from mount.told_diff import diff, equal, pair, strict, told
+from support.program import H5MOUNT, ProgramTest, run, sanitized
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORPUS = os.path.join(ROOT, "..", "shared", "corpus")
 MANY = 100_000
+LARGE = 5 << 30
 
 
 class Bounds(ProgramTest):
@@ -97,12 +100,55 @@ class Bounds(ProgramTest):
                 p = diff("--json", path, other, errors="replace", timeout=200)
                 assert time.monotonic() - begun < (200 if sanitized() else 60), (path, other)
                 assert p.returncode in (0, 1, 2), (path, other, p)
-                said = json.loads(p.stdout)
+                said = strict(p.stdout)
                 assert said["equal"] == (p.returncode == 0), (path, other, said)
                 if path == other:
                     assert said["differences"] == [], (path, said)
                     assert (p.returncode == 2) == (p.stderr != "") or p.returncode == 0, (path, p)
             before = path
+
+    def test_datasets_of_any_size_are_compared(self):
+        def write_raw(f, name):
+            # The raw files are one hole, and of `short` the end is missing, which is read as zeros.
+            for one in ("long", "short"):
+                f.create_dataset(one, (LARGE,), "i1", external=[(one + name, 0, LARGE)])[0] = 1
+            with open("long" + name, "r+b") as raw:
+                raw.seek(LARGE - 1)
+                raw.write(name.encode())
+
+        def write_zeros(f, name):
+            chunk = 1 << 20
+            x = f.create_dataset("zeros", (LARGE,), "i1", chunks=(chunk,), compression="gzip")
+            zeros = zlib.compress(bytes(chunk), 4 if name == "a" else 9)
+            for at in range(0, LARGE, chunk):
+                x.id.write_direct_chunk((at,), zeros)
+
+        pair(write_zeros)
+        equal(timeout=200)
+        pair(write_raw)
+        said = told("a.h5", "b.h5", timeout=200)
+        assert {place: one["first"] for place, one in said.items()} == {
+            ("/long", "value"): [{"index": [LARGE - 1], "a": ord("a"), "b": ord("b")}]
+        }, said
+        # A hole that no raw file has ends all the same.
+        for name in "ab":
+            with h5py.File(name + ".h5", "w") as f:
+                f.create_dataset("x", (1 << 50,), "i1", external=[("none" + name, 0, 1 << 50)])[0] = 1
+        p = diff("a.h5", "b.h5")
+        assert p.returncode == 2 and "/x: more work" in p.stderr, p
+
+    def test_what_attributes_are_told_with_is_bounded(self):
+        def write(f, name):
+            members = [(f"{i:02}" + "x" * 1000, "i1" if name == "a" else "u1") for i in range(50)]
+            f["kind"] = np.dtype(members)
+            x = f.create_dataset("x", data=1)
+            space = h5py.h5s.create(h5py.h5s.NULL)
+            for i in range(8000):
+                h5py.h5a.create(x.id, b"%d" % i, f["kind"].id, space)
+
+        pair(write, libver="latest")
+        p = diff("a.h5", "b.h5", "/x", "--json")
+        assert p.returncode == 2 and "/x: more work" in p.stderr and strict(p.stdout)["differences"], p.stderr
 
     def test_sound_files_equal_themselves(self):
         files = sorted(glob.glob(os.path.join(CORPUS, "generated", "**", "*.h5"), recursive=True))
@@ -114,3 +160,38 @@ class Bounds(ProgramTest):
         for path in files:
             p = diff(path, path)
             assert p.stdout == "" and p.returncode == (2 if "h5mount: " in p.stderr else 0), (path, p)
+
+
+class Progress(ProgramTest):
+    def setUp(self):
+        super().setUp()
+
+        def write(f, name):
+            chunk, count = 1 << 20, 500
+            x = f.create_dataset("x", (chunk * count,), "i1", chunks=(chunk,), compression="gzip")
+            values = np.random.default_rng(1).integers(0, 4, chunk, "i1").tobytes()
+            stored = zlib.compress(values, 1 if name == "a" else 2)
+            for i in range(count):
+                x.id.write_direct_chunk((i * chunk,), stored)
+            f["a"] = f["y"] = name
+
+        pair(write)
+
+    def shown(self, stdout=None):
+        """The end of the command, and what its terminal shows: all but a `stdout` of its own."""
+        master, terminal = os.openpty()
+        words = (H5MOUNT, "--diff", "-o", "threads=1", "a.h5", "b.h5")
+        p = run(*words, capture_output=False, stdout=stdout or terminal, stderr=terminal)
+        said = os.read(master, 1 << 16).decode()
+        os.close(master)
+        os.close(terminal)
+        return p, said
+
+    def test_a_terminal_shows_it_and_output_stays_whole(self):
+        line = r"\r[\d.]+ [KMG]?i?B, [\d.]+ [KMG]?i?B/s\x1b\[K"
+        differences = '/a: "a", "b"\n/y: "a", "b"\n'
+        for stdout, output in ((subprocess.PIPE, ""), (None, differences.replace("\n", "\r\n"))):
+            p, said = self.shown(stdout)
+            assert p.stdout == (differences if stdout else None), p
+            left = re.sub(f"({line})+\\r\x1b\\[K", "", said)  # lines that are rewritten, and then cleared
+            assert left == output and left != said, repr(said)

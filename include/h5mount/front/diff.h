@@ -4,6 +4,7 @@
 // Threads: as front/commands.h; values are compared on `threads` threads.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,6 +35,8 @@ struct DiffOptions {
   std::uint64_t first = 10;  // so many places of values that differ are told for each dataset or attribute
   bool json = false;         // one object; else a line for each difference
   unsigned threads = 1;
+  // Bytes of values that were compared, of one side; null: they are not counted.
+  std::atomic<std::uint64_t>* compared_bytes = nullptr;
 };
 
 enum class DiffResult : std::uint8_t {

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ class Output {
   std::uint64_t added() const { return added_; }  // bytes since the start, written or not
   // From now on `bytes` follows `added`, for other threads; null: no more.
   void count_in(std::atomic<std::uint64_t>* bytes) { counter_ = bytes; }
+  // From now on called whenever something is about to be written; null: no more.
+  void before_writing(std::function<void()> call) { before_writing_ = std::move(call); }
 
  private:
   void count(std::uint64_t bytes);
@@ -44,6 +47,7 @@ class Output {
   std::string text_;  // follows the pieces
   std::uint64_t added_ = 0;
   std::atomic<std::uint64_t>* counter_ = nullptr;
+  std::function<void()> before_writing_;
   bool broken_ = false;
 };
 

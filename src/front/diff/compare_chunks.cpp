@@ -132,7 +132,7 @@ class ChunksPart {
   }
 
   Status compare_stored(std::uint64_t first, std::size_t begin, std::size_t end) {
-    H5_TRY(part_.budget().spend(of_a_[begin].bytes));
+    H5_TRY(part_.budget().spend(steps_of_bytes(of_a_[begin].bytes)));
     if (end == begin + 1) return stored_equal(begin) ? Status() : compare_decoded(first + begin);
     const std::uint64_t bytes = of_a_[end - 1].address + of_a_[end - 1].bytes - of_a_[begin].address;
     const ByteSpan a = read(of_a_[begin], 0, bytes, stored_a_), b = read(of_b_[begin], 0, bytes, stored_b_);
@@ -176,7 +176,7 @@ class ChunksPart {
 
   Status decode(const ComparedSide& side, std::uint64_t chunk, dataset::Pieces& out) {
     const std::uint64_t bytes = grid_.elements() * side.element_size();
-    H5_TRY(side.budget.spend(bytes));
+    H5_TRY(side.budget.spend(steps_of_bytes(bytes)));
     const Status read = side.reader().read_chunk(chunk, 0, bytes, out, side.budget);
     return read ? read : part_.note(&side == &sides_.a ? Which::A : Which::B, read.error());
   }
@@ -236,7 +236,7 @@ Status compare_chunks(const ComparedSides& sides, std::uint64_t begin, std::uint
   const std::uint64_t of_part = std::clamp<std::uint64_t>(kChunksBytes / bytes, 1, kMostChunks);
   const auto chunk = [&](std::uint64_t i) { return *first + i * of_part; };
   return compare_parts(
-      sides.workers, divide_up(*last - *first, of_part), sides.total,
+      sides.workers, divide_up(*last - *first, of_part), of_part * bytes, sides.total,
       [&](std::uint64_t i) { return sides.part(grid.first_element(chunk(i))); },
       [&](std::uint64_t i, ElementsPart& part) {
         return ChunksPart(sides, grid, stored_decide, same_fill, part)

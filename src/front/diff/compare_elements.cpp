@@ -2,6 +2,7 @@
 
 #include "compared_side.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
 #include "h5mount/tree/files_read.h"
 
 namespace h5mount::front {
@@ -32,12 +33,27 @@ Result<SideRun> run_of(const ComparedSide& side, std::uint64_t first) {
   return SideRun{first + 1, true};
 }
 
+// Raw files are no part of the file that names them: they allow for as much as another file does.
+Status allow_for_raw_files(const ComparedSide& side) {
+  std::uint64_t begin = 0;
+  for (const object::ExternalSegment& segment : side.description().external) {
+    H5_TRY(side.budget.spend(limits::kStepsPerSourceFile));
+    const auto stored = segment.size > 0 ? side.reader().stored_place(begin) : std::nullopt;
+    if (stored) side.budget.allow_more(stored->length);
+    const auto end = checked_add(begin, segment.size);
+    if (!end) break;
+    begin = *end;
+  }
+  return {};
+}
+
 class ElementsComparison {
  public:
   ElementsComparison(const ElementComparison& comparison, const ComparedSide& a, const ComparedSide& b,
-                     std::uint64_t first, cache::WorkerPool& workers)
+                     std::uint64_t first, cache::WorkerPool& workers,
+                     std::atomic<std::uint64_t>* compared_bytes)
       : count_(a.reader().size() / a.element_size()),
-        total_(first),
+        total_(first, compared_bytes),
         sides_{comparison, a, b, workers, total_},
         at_random_(reads_at_random(a.reader()) && reads_at_random(b.reader())) {}
 
@@ -116,7 +132,7 @@ class ElementsComparison {
   Status compare_at_random(std::uint64_t begin, std::uint64_t end, std::uint64_t of_part) {
     const auto first = [&](std::uint64_t i) { return begin + i * of_part; };
     return compare_parts(
-        sides_.workers, divide_up(end - begin, of_part), total_,
+        sides_.workers, divide_up(end - begin, of_part), of_part * sides_.a.element_size(), total_,
         [&](std::uint64_t i) { return sides_.part(first(i)); },
         [&](std::uint64_t i, ElementsPart& part) {
           ImageBytes a(sides_.a.cache(), sides_.a.reader(), sides_.a.budget);
@@ -134,7 +150,7 @@ class ElementsComparison {
     const std::uint64_t of_part = divide_up(count, kParts);
     const auto first = [&](std::uint64_t i) { return begin + i * of_part; };
     return compare_parts(
-        sides_.workers, divide_up(count, of_part), total_,
+        sides_.workers, divide_up(count, of_part), of_part * sides_.a.element_size(), total_,
         [&](std::uint64_t i) { return sides_.part(first(i)); },
         [&](std::uint64_t i, ElementsPart& part) {
           return compare_bytes(*a.bytes(), *b.bytes(), first(i), std::min(of_part, begin + count - first(i)),
@@ -148,7 +164,7 @@ class ElementsComparison {
     Side(const ComparedSide& side, dataset::ReadPattern& pattern, std::uint64_t begin, std::uint64_t count)
         : side_(side), begin_(begin * side.element_size()) {
       const std::uint64_t bytes = count * side.element_size();
-      read_ = side.budget.spend(bytes);
+      read_ = side.budget.spend(steps_of_read(side.reader(), bytes));
       if (read_) read_ = side.reader().read(begin_, bytes, {&pattern, side.budget}, pieces_);
     }
     Status passing() const { return !read_ && concerns_one_request(read_.error()) ? read_ : Status(); }
@@ -177,12 +193,15 @@ class ElementsComparison {
 
 Result<DifferentValues> compare_elements(const ElementComparison& comparison, const tree::FileObject& a,
                                          const tree::FileObject& b, std::uint64_t first,
-                                         cache::WorkerPool& workers, RequestBudget& budget) {
+                                         cache::WorkerPool& workers, RequestBudget& budget,
+                                         std::atomic<std::uint64_t>* compared_bytes) {
   H5_ASSIGN(view::ViewInput of_a, a.elements()(budget));
   H5_ASSIGN(view::ViewInput of_b, b.elements()(budget));
   if (of_a.reader->size() == 0) return DifferentValues();
   const ComparedSide side_a(std::move(of_a), budget), side_b(std::move(of_b), budget);
-  ElementsComparison elements(comparison, side_a, side_b, first, workers);
+  H5_TRY(allow_for_raw_files(side_a));
+  H5_TRY(allow_for_raw_files(side_b));
+  ElementsComparison elements(comparison, side_a, side_b, first, workers, compared_bytes);
   H5_TRY(elements.compare());
   tree::FilesRead read;
   a.add_to(read);

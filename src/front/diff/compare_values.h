@@ -21,6 +21,13 @@
 
 namespace h5mount::front {
 
+// What it costs to read bytes that need no decoding, or to see that they are the same. A read that fails
+// costs something too.
+constexpr std::uint64_t steps_of_bytes(std::uint64_t bytes) {
+  constexpr std::uint64_t kSteps = 32, kBytesPerStep = 8;
+  return kSteps + bytes / kBytesPerStep;
+}
+
 class ElementNode;  // element_node.h
 
 enum class Which : bool { A, B };
@@ -92,9 +99,10 @@ Result<DifferentValues> compare_attributes(const ElementComparison& comparison, 
 // parallel on `workers`. Chunks that are stored in the same bytes under the same pipeline and type are equal
 // without being decoded where bytes decide; what neither side ever wrote is equal where the fill values are.
 // `budget` is that of all the work for the two files. Errors: those of the budget, and Stale if a file has
-// changed meanwhile.
+// changed meanwhile. `compared_bytes`: as in DiffOptions.
 Result<DifferentValues> compare_elements(const ElementComparison& comparison, const tree::FileObject& a,
                                          const tree::FileObject& b, std::uint64_t first,
-                                         cache::WorkerPool& workers, RequestBudget& budget);
+                                         cache::WorkerPool& workers, RequestBudget& budget,
+                                         std::atomic<std::uint64_t>* compared_bytes = nullptr);
 
 }  // namespace h5mount::front

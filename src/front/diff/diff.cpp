@@ -155,6 +155,7 @@ class NodeDiff {
       if (!read_a) context_.failed(Which::A, read_a.error());
       if (!read_b) context_.failed(Which::B, read_b.error());
       if (!read_a || !read_b) return {};
+      if (context_.options.compared_bytes != nullptr) *context_.options.compared_bytes += end - offset;
       if (bytes_a != bytes_b) add_different(bytes_a, bytes_b, offset, out);
     }
     return out.count == 0 ? Status{} : context_.report.add_values(context_.place(), out);

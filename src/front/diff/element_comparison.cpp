@@ -321,7 +321,7 @@ Status ElementComparison::compare(ByteSpan a, ByteSpan b, std::uint64_t first, W
     return bytes_decide() &&
            std::memcmp(a.data() + from * size_a, b.data() + from * size_a, elements * size_a) == 0;
   };
-  H5_TRY(work.a.budget.spend(count));
+  H5_TRY(work.a.budget.spend(steps_of_bytes(count * std::max(size_a, size_b))));
   if (same_bytes(0, count)) return {};
   std::uint8_t marks[kBlockElements];
   for (std::size_t done = 0; done < count;) {

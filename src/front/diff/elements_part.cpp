@@ -110,6 +110,10 @@ DifferentValues ElementsTotal::result(const format::Dataspace& space) && {
   return out;
 }
 
+std::uint64_t steps_of_read(const dataset::DatasetReader& reader, std::uint64_t bytes) {
+  return reader.description().layout.cls == format::LayoutClass::Contiguous ? steps_of_bytes(bytes) : bytes;
+}
+
 Result<MutableByteSpan> ComparedBytes::room(std::uint64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   if (size > kUnchargedBytes && size > charge_.bytes()) H5_TRY(charge_.resize(size));
@@ -118,7 +122,7 @@ Result<MutableByteSpan> ComparedBytes::room(std::uint64_t bytes) {
 
 Result<ByteSpan> ImageBytes::at(std::uint64_t offset, std::uint64_t length) {
   H5_ASSIGN(const MutableByteSpan out, room(length));
-  H5_TRY(budget_.spend(length));
+  H5_TRY(budget_.spend(steps_of_read(reader_, length)));
   H5_TRY(reader_.read_into(offset, out, budget_));
   return ByteSpan(out);
 }
@@ -173,8 +177,8 @@ Status compare_bytes(ComparedBytes& a, ComparedBytes& b, std::uint64_t first, st
   return {};
 }
 
-Status compare_parts(cache::WorkerPool& workers, std::uint64_t count, ElementsTotal& total,
-                     const std::function<ElementsPart(std::uint64_t)>& make,
+Status compare_parts(cache::WorkerPool& workers, std::uint64_t count, std::uint64_t bytes,
+                     ElementsTotal& total, const std::function<ElementsPart(std::uint64_t)>& make,
                      const std::function<Status(std::uint64_t, ElementsPart&)>& work) {
   const std::uint64_t of_round = 8 * (std::uint64_t{workers.threads()} + 1);
   for (std::uint64_t first = 0; first < count; first += of_round) {
@@ -182,7 +186,10 @@ Status compare_parts(cache::WorkerPool& workers, std::uint64_t count, ElementsTo
     std::vector<ElementsPart> parts;
     for (std::size_t i = 0; i < n; ++i) parts.push_back(make(first + i));
     std::vector<Status> done(n);
-    workers.for_each_index(n, [&](std::size_t i) { done[i] = work(first + i, parts[i]); });
+    workers.for_each_index(n, [&](std::size_t i) {
+      done[i] = work(first + i, parts[i]);
+      total.count_bytes(bytes);
+    });
     for (std::size_t i = 0; i < n; ++i) {
       H5_TRY(std::move(done[i]));
       total.add(std::move(parts[i]));

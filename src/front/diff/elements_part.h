@@ -2,6 +2,7 @@
 // compare_values.h.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -58,19 +59,28 @@ class ElementsPart {
 // The sum of parts; one thread.
 class ElementsTotal {
  public:
-  explicit ElementsTotal(std::uint64_t first) : most_(first) {}
+  explicit ElementsTotal(std::uint64_t first, std::atomic<std::uint64_t>* compared_bytes = nullptr)
+      : most_(first), compared_bytes_(compared_bytes) {}
 
   // How many places of a part that has no number below `from` may be among the first ones.
   std::uint64_t wanted(std::uint64_t from) const;
   void add(ElementsPart&& part);
   DifferentValues result(const format::Dataspace& space) &&;
+  // Threads: any.
+  void count_bytes(std::uint64_t bytes) const {
+    if (compared_bytes_ != nullptr) compared_bytes_->fetch_add(bytes, std::memory_order_relaxed);
+  }
 
  private:
   const std::uint64_t most_;
+  std::atomic<std::uint64_t>* const compared_bytes_;
   std::uint64_t count_ = 0;
   std::vector<NumberedPlace> places_;  // ascending
   std::optional<Error> failure_a_, failure_b_;
 };
+
+// What a read of so many bytes of an image costs, beside what the reader charges itself.
+std::uint64_t steps_of_read(const dataset::DatasetReader& reader, std::uint64_t bytes);
 
 // Bytes that are compared by and by; one thread.
 class ComparedBytes {
@@ -121,9 +131,9 @@ Status compare_bytes(ComparedBytes& a, ComparedBytes& b, std::uint64_t first, st
                      const ElementsPart::NumberOf& number_of, ElementsPart& part);
 
 // Divides what `workers` are to do into rounds, whose results are added in order. `count` parts:
-// make(i, wanted places) starts a part, work(i, part) does it. Errors: those of the budget.
-Status compare_parts(cache::WorkerPool& workers, std::uint64_t count, ElementsTotal& total,
-                     const std::function<ElementsPart(std::uint64_t)>& make,
+// make(i, wanted places) starts a part of so many bytes, work(i, part) does it. Errors: those of the budget.
+Status compare_parts(cache::WorkerPool& workers, std::uint64_t count, std::uint64_t bytes,
+                     ElementsTotal& total, const std::function<ElementsPart(std::uint64_t)>& make,
                      const std::function<Status(std::uint64_t, ElementsPart&)>& work);
 
 }  // namespace h5mount::front

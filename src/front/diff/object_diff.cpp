@@ -11,10 +11,12 @@
 namespace h5mount::front {
 namespace {
 
-constexpr std::uint64_t kStepsPerPlace = 500;      // and for each byte of its path
-constexpr std::uint64_t kValueSteps = 1ULL << 32;  // beside those for the bytes of both files
-constexpr std::size_t kBytesPerName = 64;          // in memory, beside the name
-constexpr std::size_t kBytesPerPair = 80;          // of objects, remembered
+constexpr std::uint64_t kStepsPerPlace = 500;  // and for each byte of its path
+// For the elements of all datasets: a number, and one for each byte of both files. Chunks that hold one value
+// are thousands of times larger than what is stored.
+constexpr std::uint64_t kValueSteps = 1ULL << 32, kValueStepsPerFileByte = 1ULL << 14;
+constexpr std::size_t kBytesPerName = 64;  // in memory, beside the name
+constexpr std::size_t kBytesPerPair = 80;  // of objects, remembered
 
 constexpr std::string_view kComment = "hdf5.comment";  // its attribute in the mount
 
@@ -53,7 +55,7 @@ std::size_t bytes_of(const NamePairs::Names& names) {
 
 // Of the file that an object is in. A sum of two of them, times the steps for a byte, fits 64 bits.
 std::uint64_t stored(const tree::FileObject& object) {
-  constexpr std::uint64_t kMost = 1ULL << 50;
+  constexpr std::uint64_t kMost = 1ULL << 44;
   return std::min(object.snapshot()->source()->stored_bytes(), kMost);
 }
 
@@ -61,7 +63,7 @@ class ObjectDiff {
  public:
   ObjectDiff(DiffContext& context, const tree::FileObject& a, const tree::FileObject& b)
       : context_(context),
-        values_budget_({kValueSteps + limits::kRequestStepsPerFileByte * (stored(a) + stored(b)),
+        values_budget_({kValueSteps + kValueStepsPerFileByte * (stored(a) + stored(b)),
                         RequestBudget::unbounded().time}),
         ahead_a_(a.snapshot()),
         ahead_b_(b.snapshot()),
@@ -76,15 +78,13 @@ class ObjectDiff {
     while (!levels_.empty() && !ended_) {
       Level& level = levels_.back();
       context_.cut(level.path_bytes);
-      if (const Status goes_on = budget_.spend(kStepsPerPlace + level.path_bytes); !goes_on) {
-        context_.failed(Which::A, goes_on.error());
-        break;
-      }
+      if (!budget_.spend(kStepsPerPlace + level.path_bytes)) break;
       if (const auto pair = level.names.next())
         H5_TRY(visit(level, *pair));
       else
         leave();
     }
+    if (const Status left = budget_.check(); !left) context_.failed(Which::A, left.error());
     context_.cut(begin);
     confirm(Which::A, *a);
     confirm(Which::B, *b);
@@ -236,8 +236,8 @@ class ObjectDiff {
     if (!comparison) return {};
     if (values_spent_) return {};
     H5_TRY(context_.report.flush());
-    auto values =
-        compare_elements(*comparison, a, b, context_.options.first, context_.workers, values_budget_);
+    auto values = compare_elements(*comparison, a, b, context_.options.first, context_.workers,
+                                   values_budget_, context_.options.compared_bytes);
     values_spent_ = !values && concerns_one_request(values.error());
     if (values_spent_)
       values = fail({values.error().code(),
@@ -291,7 +291,7 @@ class ObjectDiff {
     NamePairs pairs(names_of(*list_a), names_of(*list_b));
     const text::ValueContext context_a = a.values(budget_), context_b = b.values(budget_);
     while (const auto pair = pairs.next()) {
-      if (!budget_.spend(kStepsPerPlace + context_.length())) return {};  // the walk tells it
+      if (!budget_.spend(kStepsPerPlace + context_.length())) return {};  // `run` tells it
       const std::string shown = tree::encode_attribute_name(pair->name);
       if (ignores(shown, key)) continue;
       if (!pair->a || !pair->b)
