@@ -11,6 +11,7 @@ namespace {
 // Both sides of so much stay in a processor's cache between reading and comparing.
 constexpr std::uint64_t kComparedAtOnce = 128U << 10;
 constexpr std::size_t kUnchargedBytes = 1U << 20;
+constexpr std::uint64_t kStepsPerRun = 2000;  // that is read by itself, or cannot be read
 
 // Appends a value, if it is not too long.
 Status append_shown(const format::Datatype& type, ByteSpan element, text::ValueContext context,
@@ -127,6 +128,14 @@ Result<ByteSpan> ImageBytes::at(std::uint64_t offset, std::uint64_t length) {
   return ByteSpan(out);
 }
 
+std::uint64_t ImageBytes::in_one_chunk(std::uint64_t first, std::uint64_t count) const {
+  const object::DatasetDescription& dataset = reader_.description();
+  const auto &dims = dataset.space.dims, &chunk = dataset.layout.chunk_dims;
+  if (dims.empty() || chunk.size() != dims.size()) return count;
+  const std::uint64_t column = first % dims.back(), in_chunk = chunk.back() - column % chunk.back();
+  return std::min({count, in_chunk, dims.back() - column});
+}
+
 Result<ByteSpan> PieceBytes::at(std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t place = offset - begin_;
   if (place >= copied_from_ && place + length <= copied_from_ + copied_.size())
@@ -164,15 +173,30 @@ Status compare_bytes(ComparedBytes& a, ComparedBytes& b, std::uint64_t first, st
                      const ElementsPart::NumberOf& number_of, ElementsPart& part) {
   const std::uint64_t size_a = part.comparison().type_a().size, size_b = part.comparison().type_b().size;
   const std::uint64_t at_once = std::max<std::uint64_t>(1, kComparedAtOnce / std::max(size_a, size_b));
-  for (const std::uint64_t end = first + count; first < end;) {
-    const std::uint64_t n = std::min(at_once, end - first);
-    const Result<ByteSpan> of_a = a.at(first * size_a, n * size_a);
-    const Result<ByteSpan> of_b = b.at(first * size_b, n * size_b);
+  // Nothing is noted of a part that can be divided, which is not done.
+  const auto done = [&](std::uint64_t from, std::uint64_t n, bool divisible) -> Result<bool> {
+    const Result<ByteSpan> of_a = a.at(from * size_a, n * size_a);
+    const Result<ByteSpan> of_b = b.at(from * size_b, n * size_b);
+    if (divisible && (!of_a || !of_b)) return false;
     if (!of_a) H5_TRY(part.note(Which::A, of_a.error()));
     if (!of_b) H5_TRY(part.note(Which::B, of_b.error()));
     if (of_a && of_b)
-      H5_TRY(part.compare(*of_a, *of_b, [&](std::uint64_t i) { return number_of(first + i); }));
-    first += n;
+      H5_TRY(part.compare(*of_a, *of_b, [&](std::uint64_t i) { return number_of(from + i); }));
+    return true;
+  };
+  const auto in_one_chunk = [&](std::uint64_t from, std::uint64_t n) {
+    return std::min(a.in_one_chunk(from, n), b.in_one_chunk(from, n));
+  };
+  for (const std::uint64_t end = first + count; first < end;) {
+    const std::uint64_t n = std::min(at_once, end - first), next = first + n;
+    H5_ASSIGN(const bool whole, done(first, n, in_one_chunk(first, n) < n));
+    while (!whole && first < next) {
+      H5_TRY(part.budget().spend(kStepsPerRun));
+      const std::uint64_t of_run = in_one_chunk(first, next - first);
+      H5_TRY(done(first, of_run, false));
+      first += of_run;
+    }
+    first = next;
   }
   return {};
 }

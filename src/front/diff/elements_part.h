@@ -89,6 +89,11 @@ class ComparedBytes {
   virtual ~ComparedBytes() = default;
   // The bytes [offset, offset + length), which must exist; valid until the next call.
   virtual Result<ByteSpan> at(std::uint64_t offset, std::uint64_t length) = 0;
+  // How many of the `count` elements from element `first` on lie in one chunk, so that damage is of them all.
+  virtual std::uint64_t in_one_chunk(std::uint64_t first, std::uint64_t count) const {
+    (void)first;
+    return count;
+  }
 
  protected:
   Result<MutableByteSpan> room(std::uint64_t bytes);
@@ -105,6 +110,7 @@ class ImageBytes final : public ComparedBytes {
              RequestBudget& budget)
       : ComparedBytes(cache), reader_(reader), budget_(budget) {}
   Result<ByteSpan> at(std::uint64_t offset, std::uint64_t length) override;
+  std::uint64_t in_one_chunk(std::uint64_t first, std::uint64_t count) const override;
 
  private:
   const dataset::DatasetReader& reader_;
@@ -126,7 +132,8 @@ class PieceBytes final : public ComparedBytes {
   ByteSpan copied_;  // of what the kernel alone may read, or what lies in several pieces
 };
 
-// Compares `count` elements from element `first` on of both, in parts that processors cache.
+// Compares `count` elements from element `first` on of both, in parts that processors cache, and chunk by
+// chunk where these cannot be read.
 Status compare_bytes(ComparedBytes& a, ComparedBytes& b, std::uint64_t first, std::uint64_t count,
                      const ElementsPart::NumberOf& number_of, ElementsPart& part);
 
