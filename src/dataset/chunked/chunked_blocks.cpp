@@ -6,7 +6,7 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::size_t kMaxDamagedChunks = 4096;  // that are remembered
+constexpr std::size_t kDamagedBytes = 64U << 10;  // of the errors that are remembered
 
 }  // namespace
 
@@ -16,7 +16,8 @@ ChunkedBlocks::ChunkedBlocks(const ReadEnvironment& environment, std::unique_ptr
       workers_(environment.workers),
       store_(std::move(store)),
       growth_(std::move(growth)),
-      owner_(growth_ ? growth_->shared_owner() : cache::BlockCache::new_owner()) {
+      owner_(growth_ ? growth_->shared_owner() : cache::BlockCache::new_owner()),
+      damaged_(kDamagedBytes) {
   Admission::decodes().allow(workers_->threads() + 1);  // a thread that serves a request decodes too
 }
 
@@ -48,23 +49,22 @@ cache::BlockKey ChunkedBlocks::spill_key(std::uint64_t index) const {
 
 Result<cache::BlockPtr> ChunkedBlocks::chunk_block(std::uint64_t chunk, RequestBudget& budget) const {
   H5_TRY(store_->check_memory(chunk, {}));  // the block is taken before the chunk's record is found
-  {
-    const MutexLock lock(damaged_mutex_);
-    if (const auto known = damaged_.find(chunk); known != damaged_.end()) return fail(known->second);
-  }
-  const auto decode = [&](cache::Block& block) -> Status {
+  const auto load = [&](cache::Block& block) -> Status {
+    if (const auto known = damaged_.find(chunk)) return fail(*known);
     H5_TRY(budget.spend(plan().chunk_bytes()));
-    H5_ASSIGN(const chunk::ChunkRecord record, store_->find(chunk));
-    ChunkDecode work(store_->source(), store_->memory(false));
-    return store_->decode(chunk, record, block.bytes(), work);
+    const Status decoded = decode(chunk, block.bytes());
+    if (!decoded && !growth_ && is_about_bytes(decoded.error().code()) && !is_passing(decoded.error()))
+      damaged_.insert(chunk, std::make_shared<const Error>(decoded.error()),
+                      sizeof(Error) + decoded.error().text().size());
+    return decoded;
   };
-  auto block =
-      cache_->get_or_load(chunk_key(chunk), static_cast<std::size_t>(plan().chunk_bytes()), decode, budget);
-  if (!block && !growth_ && is_about_bytes(block.error().code()) && !is_passing(block.error())) {
-    const MutexLock lock(damaged_mutex_);
-    if (damaged_.size() < kMaxDamagedChunks) damaged_.emplace(chunk, block.error());
-  }
-  return block;
+  return cache_->get_or_load(chunk_key(chunk), static_cast<std::size_t>(plan().chunk_bytes()), load, budget);
+}
+
+Status ChunkedBlocks::decode(std::uint64_t chunk, MutableByteSpan out) const {
+  H5_ASSIGN(const chunk::ChunkRecord record, store_->find(chunk));
+  ChunkDecode work(store_->source(), store_->memory(false));
+  return store_->decode(chunk, record, out, work);
 }
 
 Status ChunkedBlocks::run_jobs(std::uint64_t count, const std::function<Status(std::uint64_t)>& job) const {

@@ -4,12 +4,11 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 
 #include "../core/growth.h"
 #include "chunk_store.h"
-#include "h5mount/base/thread_annotations.h"
+#include "h5mount/base/lru_cache.h"
 #include "h5mount/dataset/open_dataset.h"
 
 namespace h5mount::dataset {
@@ -50,6 +49,7 @@ class ChunkedBlocks {
   cache::BlockPtr cached_chunk(std::uint64_t chunk) const;
 
  private:
+  Status decode(std::uint64_t chunk, MutableByteSpan out) const;
   bool finished(std::uint64_t first_chunk, std::uint64_t count) const;
 
   std::shared_ptr<cache::BlockCache> cache_;
@@ -57,8 +57,7 @@ class ChunkedBlocks {
   std::unique_ptr<ChunkStore> store_;
   std::unique_ptr<GrowthState> growth_;
   std::uint64_t owner_;
-  mutable Mutex damaged_mutex_;
-  mutable std::map<std::uint64_t, Error> damaged_ H5_GUARDED_BY(damaged_mutex_);  // by the chunk's number
+  mutable LruCache<Error> damaged_;  // by the chunk's number; of those that are not in the cache
 };
 
 using ChunkedBlocksPtr = std::shared_ptr<const ChunkedBlocks>;
