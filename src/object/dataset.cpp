@@ -1,6 +1,5 @@
 // Resolves a dataset's messages and checks them against each other, so that higher modules can rely on
 // matching chunk ranks and element sizes.
-#include "h5mount/base/limits.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/metadata/local_heap.h"
 #include "h5mount/object/object.h"

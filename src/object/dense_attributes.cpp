@@ -14,7 +14,6 @@
 #include "group_kinds.h"
 #include "h5mount/ahead/prefetch.h"
 #include "h5mount/base/checksum.h"
-#include "h5mount/base/limits.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/metadata/fractal_heap.h"
 #include "h5mount/metadata/shared_messages.h"

@@ -4,11 +4,9 @@
 // Threads: any, after allow_own_directories. Sources that can be reopened share ownership.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "h5mount/base/limits.h"
 
 namespace h5mount::object {
 

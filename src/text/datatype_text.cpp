@@ -4,7 +4,6 @@
 #include "h5mount/filter/filter.h"
 #include "h5mount/text/json_writer.h"
 #include "h5mount/text/value_text.h"
-#include "number_text.h"
 
 namespace h5mount::text {
 

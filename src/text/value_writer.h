@@ -3,7 +3,6 @@
 
 #include <optional>
 
-#include "h5mount/format/selection.h"
 #include "h5mount/text/variable_part.h"
 
 namespace h5mount::text {

@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "element_node.h"
-#include "h5mount/base/limits.h"
 #include "h5mount/text/variable_part.h"
 
 namespace h5mount::front {

@@ -2,7 +2,6 @@
 // Mappings"; EPSG codes in WKT or by themselves). Threads: any.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "catalogue_rows.h"
 
-#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -1,6 +1,5 @@
 #include "joined_sources.h"
 
-#include <atomic>
 #include <chrono>
 
 #include "h5mount/base/shared_slot.h"

@@ -9,7 +9,6 @@
 #include "../core/inode_numbers.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/tree/forest.h"
-#include "h5mount/tree/names.h"
 
 namespace h5mount::tree {
 

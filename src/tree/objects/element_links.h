@@ -3,10 +3,8 @@
 // fields. Threads: any.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 
 #include "group_contents.h"

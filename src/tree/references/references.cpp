@@ -1,10 +1,8 @@
 #include "references.h"
 
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <unordered_map>
 
 #include "../objects/attribute_values.h"

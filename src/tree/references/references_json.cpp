@@ -3,7 +3,6 @@
 // first member, and knows no other top members than strings.
 #include <fmt/format.h>
 
-#include <iterator>
 
 #include "../core/states.h"
 #include "../objects/tree_text.h"

@@ -1,5 +1,4 @@
 // The walk over a store's groups and arrays.
-#include <algorithm>
 
 #include "h5mount/base/limits.h"
 #include "zarr_store.h"

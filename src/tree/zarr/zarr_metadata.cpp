@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "h5mount/base/limits.h"
 #include "h5mount/base/utf8.h"
 #include "zarr_store.h"
 

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 #include "../table/cell_text.h"
 #include "h5mount/base/bytes.h"
-#include "h5mount/base/uri.h"
 #include "h5mount/base/utf8.h"
 #include "parquet_dictionary.h"
 #include "parquet_types.h"

@@ -1,9 +1,7 @@
 #include "number_forms.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "h5mount/base/text.h"
 #include "h5mount/text/value_text.h"

@@ -1,7 +1,6 @@
 // Fill values in the metadata of Zarr version 3.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 
