@@ -8,32 +8,21 @@
 #include <string_view>
 
 #include "../../src/view/zarr/number_forms.h"
+#include "h5mount/dataset/converted_dataset.h"
 
 namespace h5mount::test {
 namespace {
 
+using dataset::float_type;
 using format::ByteOrder;
 using format::Datatype;
-
-// IEEE's types of 2 and 4 bytes.
-Datatype ieee(std::uint32_t bytes, ByteOrder order) {
-  Datatype type = *view::double_type();
-  type.size = bytes;
-  type.order = order;
-  type.bit_precision = static_cast<std::uint16_t>(8 * bytes);
-  type.sign_location = static_cast<std::uint8_t>(8 * bytes - 1);
-  type.exponent_size = bytes == 2 ? 5 : 8;
-  type.mantissa_size = type.exponent_location = bytes == 2 ? 10 : 23;
-  type.exponent_bias = bytes == 2 ? 15 : 127;
-  return type;
-}
 
 double value_of(std::uint32_t bytes, std::uint32_t bits) {
   std::array<std::byte, 4> little{}, big{};
   for (std::uint32_t i = 0; i < bytes; ++i)
     little[i] = big[bytes - 1 - i] = static_cast<std::byte>(bits >> (8 * i) & 0xFF);
-  const auto one = view::exact_double(ieee(bytes, ByteOrder::Little), ByteSpan(little).first(bytes));
-  const auto other = view::exact_double(ieee(bytes, ByteOrder::Big), ByteSpan(big).first(bytes));
+  const auto one = view::exact_double(*float_type(bytes, ByteOrder::Little), ByteSpan(little).first(bytes));
+  const auto other = view::exact_double(*float_type(bytes, ByteOrder::Big), ByteSpan(big).first(bytes));
   EXPECT_TRUE(one && other);
   if (!one || !other) return 0;
   EXPECT_EQ(std::bit_cast<std::uint64_t>(*one), std::bit_cast<std::uint64_t>(*other));
@@ -59,11 +48,11 @@ TEST(NumberForms, HalvesAreTheirExactDoubles) {
 }
 
 TEST(NumberForms, OtherTypesAreNone) {
-  EXPECT_FALSE(view::exact_double(*view::double_type(), std::array<std::byte, 8>{}));
+  EXPECT_FALSE(view::exact_double(*float_type(8, ByteOrder::Little), std::array<std::byte, 8>{}));
   Datatype integer;
   integer.size = 4;
   EXPECT_FALSE(view::exact_double(integer, std::array<std::byte, 4>{}));
-  EXPECT_FALSE(view::exact_double(ieee(4, ByteOrder::Little), std::array<std::byte, 3>{}));
+  EXPECT_FALSE(view::exact_double(*float_type(4, ByteOrder::Little), std::array<std::byte, 3>{}));
 }
 
 // RFC 4648, 10

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "../numpy_type.h"
+#include "h5mount/dataset/converted_dataset.h"
 #include "h5mount/text/strict_json.h"
 #include "h5mount/view/netcdf.h"
 #include "number_forms.h"
@@ -47,7 +48,7 @@ Written written_as(const object::Attribute& attribute) {
   constexpr std::size_t kMaxWidened = 16U << 20;
   if (attribute.data.size() > kMaxWidened || !exact_double(type, attribute.data))
     return {attribute.type, attribute.data, {}};
-  Written out{double_type(), {}, {}};
+  Written out{dataset::float_type(sizeof(double), format::ByteOrder::Little), {}, {}};
   out.wide.reserve(attribute.data.size() / type.size * sizeof(double));
   for (ByteSpan left = attribute.data; left.size() >= type.size; left = left.subspan(type.size)) {
     const auto bytes =

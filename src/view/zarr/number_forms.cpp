@@ -25,20 +25,4 @@ std::optional<double> exact_double(const format::Datatype& type, ByteSpan elemen
   return text::double_of(type, element.first(type.size));
 }
 
-format::DatatypePtr double_type() {
-  static const format::DatatypePtr type = [] {
-    auto out = std::make_shared<format::Datatype>();
-    out->cls = format::DatatypeClass::Float;
-    out->size = 8;
-    out->bit_precision = 64;
-    out->normalization = format::MantissaNormalization::Implied;
-    out->sign_location = 63;
-    out->exponent_location = out->mantissa_size = 52;
-    out->exponent_size = 11;
-    out->exponent_bias = 1023;
-    return out;
-  }();
-  return type;
-}
-
 }  // namespace h5mount::view

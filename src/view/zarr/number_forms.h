@@ -15,7 +15,4 @@ std::string base64(ByteSpan bytes, std::string_view prefix = "");
 // another number, and JSON has only doubles. Returns nullopt for other types.
 std::optional<double> exact_double(const format::Datatype& type, ByteSpan element);
 
-// Double precision in the byte order of this machine.
-format::DatatypePtr double_type();
-
 }  // namespace h5mount::view
