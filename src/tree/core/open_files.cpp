@@ -15,8 +15,7 @@ class OpenText : public OpenWithoutHoles {
   bool direct() const override { return !sized_; }
 
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
-    read_(offset, length, out);
-    return {};
+    return read_(offset, length, out);
   }
 
  private:
@@ -36,8 +35,9 @@ std::shared_ptr<OpenNode> open_text(std::string text) {
 std::shared_ptr<OpenNode> open_text(std::shared_ptr<const std::string> text, bool sized) {
   const std::uint64_t size = text->size();
   const auto read = [text = std::move(text)](std::uint64_t offset, std::uint64_t length,
-                                             dataset::Pieces& out) {
+                                             dataset::Pieces& out) -> Status {
     view::add_text(text, offset, length, out);
+    return {};
   };
   return open_text(size, read, sized);
 }

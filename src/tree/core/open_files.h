@@ -36,7 +36,7 @@ class OpenWithoutHoles : public OpenNode {
 // The text is held in memory as long as the file is open.
 std::shared_ptr<OpenNode> open_text(std::string text);
 // A text of `size` bytes that is held otherwise: `read` appends a range of it, cut at the end, to `out`.
-using ReadText = std::function<void(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out)>;
+using ReadText = std::function<Status(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out)>;
 std::shared_ptr<OpenNode> open_text(std::uint64_t size, ReadText read, bool sized);
 // A text that is shared, or that has an effect when it is destroyed. `sized`: false if an earlier stat did
 // not know the size, so that the kernel must not use it.

@@ -15,6 +15,16 @@ namespace {
 
 using view::ParquetRows;
 
+constexpr std::uint64_t kMostBytesOfRead = 1U << 20;
+
+// Appends the bytes [offset, offset + length), cut at the end and at a MiB.
+Status read_spool(const Spool& text, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
+  std::string bytes;
+  H5_TRY(text.read(offset, std::min(length, kMostBytesOfRead), bytes));
+  view::add_text(std::make_shared<const std::string>(std::move(bytes)), 0, length, out);
+  return {};
+}
+
 // The lines of all files, made only as far as they are read.
 class OpenLines final : public OpenWithoutHoles {
  public:
@@ -43,18 +53,12 @@ class OpenLines final : public OpenWithoutHoles {
       made_ = now.size;
       ended_ = now.last;
     }
-    std::string bytes;
-    {
-      const std::uint64_t end = size();
-      const MutexLock lock(text_mutex_);
-      H5_TRY(text_.read(offset, std::min({length, kMaxBytes, end - std::min(offset, end)}), bytes));
-    }
-    view::add_text(std::make_shared<const std::string>(std::move(bytes)), 0, length, out);
-    return {};
+    const std::uint64_t end = size();
+    const MutexLock lock(text_mutex_);
+    return read_spool(text_, offset, std::min(length, end - std::min(offset, end)), out);
   }
 
  private:
-  static constexpr std::uint64_t kMaxBytes = 1U << 20;
   struct Made {
     std::uint64_t size = 0;
     bool last = false;
@@ -97,35 +101,6 @@ class OpenLines final : public OpenWithoutHoles {
   std::shared_ptr<Step> step_ H5_GUARDED_BY(mutex_);
   std::uint64_t made_ H5_GUARDED_BY(mutex_) = 0;
   bool ended_ H5_GUARDED_BY(mutex_) = false;
-};
-
-// The open catalogue.parquet. `cached`: the kernel may keep its pages, so that it can be mapped.
-class OpenTable final : public OpenWithoutHoles {
- public:
-  OpenTable(std::shared_ptr<const CatalogueTable> image, bool cached)
-      : image_(std::move(image)), cached_(cached) {
-    ++image_->readers;
-  }
-  ~OpenTable() override { --image_->readers; }
-  OpenTable(const OpenTable&) = delete;
-  OpenTable& operator=(const OpenTable&) = delete;
-
-  bool keeps_pages() const override { return false; }
-  bool direct() const override { return !cached_; }
-
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
-    std::string bytes;
-    H5_TRY(image_->bytes.read(offset, std::min(length, kMaxBytes), bytes));
-    view::add_text(std::make_shared<const std::string>(std::move(bytes)), 0, length, out);
-    return {};
-  }
-
- private:
-  static constexpr std::uint64_t kMaxBytes = 1U << 20;
-  std::uint64_t size() const override { return image_->bytes.size(); }
-
-  const std::shared_ptr<const CatalogueTable> image_;
-  const bool cached_;
 };
 
 const std::vector<ParquetRows::Column>& table_columns() {
@@ -227,7 +202,12 @@ Result<std::shared_ptr<OpenNode>> Catalogue::open_parquet(RequestBudget& budget)
   const Image other = cached_.lock();
   const bool cached = !other || other == image || other->readers == 0;
   if (cached) cached_ = image;
-  return std::make_shared<OpenTable>(std::move(image), cached);
+  ++image->readers;
+  const Image opened(image.get(), [image](const Table*) { --image->readers; });
+  const auto read = [opened](std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
+    return read_spool(opened->bytes, offset, length, out);
+  };
+  return open_text(image->bytes.size(), read, cached);
 }
 
 Catalogue::Image Catalogue::known() const {

@@ -90,8 +90,9 @@ void TreeText::read(const std::shared_ptr<const TreeText>& text, std::uint64_t o
 std::shared_ptr<OpenNode> open_tree_text(TreeTextPtr text, bool sized) {
   const std::uint64_t size = text->size();
   const auto read = [text = std::move(text)](std::uint64_t offset, std::uint64_t length,
-                                             dataset::Pieces& out) {
+                                             dataset::Pieces& out) -> Status {
     TreeText::read(text, offset, length, out);
+    return {};
   };
   return open_text(size, read, sized);
 }
