@@ -88,7 +88,4 @@ class FlatBuffer {
   Status status_;
 };
 
-// A number as its bytes in a struct or a vector.
-void append_number(std::uint64_t value, std::size_t bytes, std::string& out);
-
 }  // namespace h5mount::tree

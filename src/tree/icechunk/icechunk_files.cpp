@@ -373,7 +373,7 @@ Status write_snapshot(const ServedFilePtr& file, const IcechunkPlan& plan, TreeT
   return form.finish();
 }
 
-Status write_transaction(const IcechunkPlan& plan, TreeText& out) {
+Status write_transaction(const ServedFilePtr&, const IcechunkPlan& plan, TreeText& out, RequestBudget&) {
   H5_TRY(append_head(FileType::Transaction, out));
   FlatBuffer buffer(out);
   const std::string id = object_id(plan, kSnapshotNumber);
@@ -386,7 +386,7 @@ Status write_transaction(const IcechunkPlan& plan, TreeText& out) {
   return buffer.finish();
 }
 
-Status write_repository(const IcechunkPlan& plan, TreeText& out) {
+Status write_repository(const ServedFilePtr&, const IcechunkPlan& plan, TreeText& out, RequestBudget&) {
   H5_TRY(append_head(FileType::Repository, out));
   constexpr std::uint64_t kVersion = 2, kNoParent = 0xFFFF'FFFF, kInitialized = 1;
   FlatBuffer buffer(out);

@@ -107,7 +107,7 @@ Status write_manifest(const ServedFilePtr& file, const IcechunkPlan& plan, std::
                       TreeText& out, RequestBudget& budget);
 Status write_snapshot(const ServedFilePtr& file, const IcechunkPlan& plan, TreeText& out,
                       RequestBudget& budget);
-Status write_transaction(const IcechunkPlan& plan, TreeText& out);
-Status write_repository(const IcechunkPlan& plan, TreeText& out);
+Status write_transaction(const ServedFilePtr&, const IcechunkPlan& plan, TreeText& out, RequestBudget&);
+Status write_repository(const ServedFilePtr&, const IcechunkPlan& plan, TreeText& out, RequestBudget&);
 
 }  // namespace h5mount::tree

@@ -118,9 +118,6 @@ class ManifestCounter final : public ReferenceSink {
 };
 
 using IcechunkPlanPtr = std::shared_ptr<const IcechunkPlan>;
-struct KeptIcechunkPlan {
-  SnapshotValue<IcechunkPlanPtr> value;
-};
 
 // That of the newest snapshot, made once.
 Result<IcechunkPlanPtr> icechunk_plan(const ServedFilePtr& file, RequestBudget& budget) {
@@ -139,8 +136,12 @@ Result<IcechunkPlanPtr> icechunk_plan(const ServedFilePtr& file, RequestBudget& 
     context.references->listed = true;
     return out;
   };
-  return file->kept<KeptIcechunkPlan>().value.get_once(file->metadata()->number(), make, budget);
+  return file->kept<SnapshotValue<IcechunkPlanPtr>>().get_once(file->metadata()->number(), make, budget);
 }
+
+// Writes one of the files of a plan.
+using WritePlanned = std::function<Status(const ServedFilePtr& file, const IcechunkPlan& plan, TreeText& out,
+                                          RequestBudget& budget)>;
 
 constexpr std::string_view kDirectory = "references.icechunk", kRepository = "repo";
 constexpr std::string_view kManifests = "manifests", kSnapshots = "snapshots", kTransactions = "transactions";
@@ -154,7 +155,7 @@ class IcechunkDirectory final : public DirectoryOfFile {
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     const Error none(ErrorCode::NotFound, "no such file of the references");
     if (name_.empty()) {
-      if (shown == kRepository) return file("", shown, write_repository_of);
+      if (shown == kRepository) return file("", shown, write_repository);
       if (shown == kManifests || shown == kSnapshots || shown == kTransactions)
         return std::make_shared<IcechunkDirectory>(setup(), std::string(shown));
       return fail(none);
@@ -162,18 +163,16 @@ class IcechunkDirectory final : public DirectoryOfFile {
     H5_ASSIGN(const IcechunkPlanPtr plan, icechunk_plan(setup().main, budget));
     if (name_ != kManifests) {
       if (shown != snapshot_name(*plan)) return fail(none);
-      return name_ == kSnapshots ? file(name_, shown, write_snapshot_of)
-                                 : file(name_, shown, write_transaction_of);
+      return name_ == kSnapshots ? file(name_, shown, write_snapshot) : file(name_, shown, write_transaction);
     }
     for (std::uint32_t i = 0; i < plan->manifests.size(); ++i)
       if (shown == manifest_name(*plan, i))
         return file(name_, shown,
-                    [i, digest = plan->digest](const ServedFilePtr& of, TreeText& out,
-                                               RequestBudget& of_request) -> Status {
-                      H5_ASSIGN(const IcechunkPlanPtr now, icechunk_plan(of, of_request));
-                      if (now->digest != digest || i >= now->manifests.size())
+                    [i, digest = plan->digest](const ServedFilePtr& of, const IcechunkPlan& now,
+                                               TreeText& out, RequestBudget& of_request) -> Status {
+                      if (now.digest != digest || i >= now.manifests.size())
                         return fail({ErrorCode::Stale, "a manifest of an earlier state of the file"});
-                      return write_manifest(of, *now, i, out, of_request);
+                      return write_manifest(of, now, i, out, of_request);
                     });
     return fail(none);
   }
@@ -200,21 +199,14 @@ class IcechunkDirectory final : public DirectoryOfFile {
   static std::string path_of(std::string_view name) {
     return name.empty() ? std::string(kDirectory) : fmt::format("{}/{}", kDirectory, name);
   }
-  NodePtr file(std::string_view directory, std::string_view name, MakeTreeText make) {
+  NodePtr file(std::string_view directory, std::string_view name, WritePlanned write) {
+    const auto make = [write = std::move(write)](const ServedFilePtr& of, TreeText& out,
+                                                 RequestBudget& budget) -> Status {
+      H5_ASSIGN(const IcechunkPlanPtr plan, icechunk_plan(of, budget));
+      return write(of, *plan, out, budget);
+    };
     return make_tree_text_file(setup(), fmt::format("{}/{}", path_of(directory), name),
-                               "application/octet-stream", std::move(make));
-  }
-  static Status write_repository_of(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
-    H5_ASSIGN(const IcechunkPlanPtr plan, icechunk_plan(file, budget));
-    return write_repository(*plan, out);
-  }
-  static Status write_snapshot_of(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
-    H5_ASSIGN(const IcechunkPlanPtr plan, icechunk_plan(file, budget));
-    return write_snapshot(file, *plan, out, budget);
-  }
-  static Status write_transaction_of(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
-    H5_ASSIGN(const IcechunkPlanPtr plan, icechunk_plan(file, budget));
-    return write_transaction(*plan, out);
+                               "application/octet-stream", make);
   }
 
   const std::string name_;  // of a directory; empty: the root

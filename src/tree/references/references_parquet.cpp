@@ -62,10 +62,6 @@ class MetadataMembers final : public ReferenceSink {
   bool first_ = true;
 };
 
-struct KeptPlan {
-  SnapshotValue<ReferencePlanPtr> value;
-};
-
 // That of the newest snapshot, made once.
 Result<ReferencePlanPtr> plan_of(const ServedFilePtr& file, RequestBudget& budget) {
   const auto make = [&]() -> Result<ReferencePlanPtr> {
@@ -74,7 +70,7 @@ Result<ReferencePlanPtr> plan_of(const ServedFilePtr& file, RequestBudget& budge
     H5_TRY(file->followed().confirm_unchanged());
     return std::make_shared<const ReferencePlan>(std::move(made));
   };
-  return file->kept<KeptPlan>().value.get_once(file->metadata()->number(), make, budget);
+  return file->kept<SnapshotValue<ReferencePlanPtr>>().get_once(file->metadata()->number(), make, budget);
 }
 
 Status append_planned_metadata(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
