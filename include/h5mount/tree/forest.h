@@ -61,7 +61,9 @@ class ForestDirectory {
   virtual Result<ForestEntry> find_entry(const std::string& name) const = 0;
   virtual Result<std::shared_ptr<const ForestDirectory>> enter(const std::string& name) const = 0;
   virtual Result<std::shared_ptr<object::FileSet>> open(const std::string& name) const = 0;
-  virtual Result<std::shared_ptr<io::ByteSource>> open_plain(const std::string& name) const = 0;
+  virtual Result<std::shared_ptr<io::ByteSource>> open_plain(const std::string& /*name*/) const {
+    return fail({ErrorCode::NotFound, "no such file"});
+  }
   // A descriptor of the directory for inotify. Fails if it is not a directory, or if changes to it are not
   // reported.
   virtual Result<UniqueFd> watchable() const = 0;

@@ -169,9 +169,6 @@ class JoinedDirectory final : public ForestDirectory {
     RequestBudget budget;
     return joined_->open_made(budget);
   }
-  Result<std::shared_ptr<io::ByteSource>> open_plain(const std::string&) const override {
-    return fail({ErrorCode::NotFound, "no such file"});
-  }
   Result<UniqueFd> watchable() const override { return fail({ErrorCode::UnsupportedFeature, "it is made"}); }
   std::optional<Shown> shown_at(const std::string&, std::string_view) const override { return std::nullopt; }
   std::string name() const override { return std::string(kHiddenName); }

@@ -94,10 +94,6 @@ class NamedSources final : public ForestDirectory, public std::enable_shared_fro
     return open_(source->path);
   }
 
-  Result<std::shared_ptr<io::ByteSource>> open_plain(const std::string&) const override {
-    return fail({ErrorCode::NotFound, "no such file"});
-  }
-
   Result<UniqueFd> watchable() const override {
     return fail({ErrorCode::UnsupportedFeature, "the sources lie in several directories"});
   }

@@ -104,7 +104,6 @@ class NoElements final : public ElementLinks {
     return fail(no_such_element());
   }
   Result<FoundLinks> list(RequestBudget&) const override { return FoundLinks(); }
-  ElementLinksPtr inside(const format::Link&) const override { return nullptr; }
 };
 
 class OfObject : public ElementLinks {
@@ -148,7 +147,6 @@ class CellElements final : public OfObject {
       }
     return out;
   }
-  ElementLinksPtr inside(const format::Link&) const override { return nullptr; }
 
  private:
   Result<References> references(RequestBudget& budget) const {
@@ -204,7 +202,6 @@ class StructureFields final : public OfObject {
     H5_TRY(all);
     return out;
   }
-  ElementLinksPtr inside(const format::Link&) const override { return nullptr; }
 
  private:
   Result<std::optional<format::Link>> value_of(const format::Link& link, RequestBudget& budget) const {

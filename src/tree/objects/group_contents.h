@@ -101,7 +101,7 @@ class ElementLinks {
   // In the order of creation_order, as far as kMostListed.
   virtual Result<FoundLinks> list(RequestBudget& budget) const = 0;
   // What is shown in place of the target of one of these links; null: the target itself.
-  virtual std::shared_ptr<const ElementLinks> inside(const format::Link& link) const = 0;
+  virtual std::shared_ptr<const ElementLinks> inside(const format::Link&) const { return nullptr; }
 
   static constexpr std::uint64_t kMostListed = 1U << 20;
 };
