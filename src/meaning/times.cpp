@@ -10,41 +10,25 @@ namespace h5mount::meaning {
 namespace {
 
 // Microseconds since the epoch; nullopt: more than 64 bits hold.
-std::optional<std::int64_t> scaled(std::int64_t number, std::int64_t unit) {
-  std::int64_t out = 0;
-  return __builtin_mul_overflow(number, unit, &out) ? std::nullopt : std::optional(out);
-}
-std::optional<std::int64_t> scaled(std::uint64_t number, std::int64_t unit) {
-  std::int64_t out = 0;
-  return __builtin_mul_overflow(number, unit, &out) ? std::nullopt : std::optional(out);
-}
-std::optional<std::int64_t> scaled(double number, std::int64_t unit) {
-  const long double product = static_cast<long double>(number) * static_cast<long double>(unit);
-  constexpr long double kMost = 0x1p63L;
-  if (!(product > -kMost && product < kMost)) return std::nullopt;  // NaN too
-  return std::llrint(product);
-}
-
 template <class Number>
 std::optional<std::int64_t> microseconds_of(const std::byte* value, std::int64_t unit) {
   Number number;
   std::memcpy(&number, value, sizeof number);
-  if constexpr (std::is_floating_point_v<Number>)
-    return scaled(static_cast<double>(number), unit);
-  else if constexpr (std::is_signed_v<Number>)
-    return scaled(static_cast<std::int64_t>(number), unit);
-  else
-    return scaled(static_cast<std::uint64_t>(number), unit);
+  if constexpr (std::is_floating_point_v<Number>) {
+    const long double product = static_cast<long double>(number) * static_cast<long double>(unit);
+    constexpr long double kMost = 0x1p63L;
+    if (!(product > -kMost && product < kMost)) return std::nullopt;  // NaN too
+    return std::llrint(product);
+  } else {
+    std::int64_t out = 0;
+    return __builtin_mul_overflow(number, unit, &out) ? std::nullopt : std::optional(out);
+  }
 }
 
 using ToMicroseconds = std::optional<std::int64_t> (*)(const std::byte* value, std::int64_t unit);
 ToMicroseconds to_microseconds(NumberKind kind) {
-  constexpr std::array<ToMicroseconds, 10> kOfKind = {
-      microseconds_of<std::int8_t>,   microseconds_of<std::int16_t>,  microseconds_of<std::int32_t>,
-      microseconds_of<std::int64_t>,  microseconds_of<std::uint8_t>,  microseconds_of<std::uint16_t>,
-      microseconds_of<std::uint32_t>, microseconds_of<std::uint64_t>, microseconds_of<float>,
-      microseconds_of<double>};
-  return kOfKind[static_cast<std::size_t>(kind)];
+  return text::with_number(kind,
+                           []<class Number>(Number) -> ToMicroseconds { return microseconds_of<Number>; });
 }
 
 class Times : public OfNumbers {

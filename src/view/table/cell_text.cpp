@@ -6,6 +6,7 @@
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/text.h"
 #include "h5mount/text/integer_text.h"
+#include "h5mount/text/number_kind.h"
 #include "h5mount/text/strict_json.h"
 
 namespace h5mount::view {
@@ -21,47 +22,29 @@ Bits load(const std::byte* at) {
   return kBig ? load_be<Bits>(at) : load_le<Bits>(at);
 }
 
-// Reads the bits of a stored number as a `Number`, which has the size of `Bits`.
-template <class Number, class Bits, bool kBig>
-char* write_integer(const std::byte* at, char* out) {
-  return text::write_integer(static_cast<Number>(load<Bits, kBig>(at)), out);
-}
-
-template <class Number, class Bits, bool kBig>
-char* write_float(const std::byte* at, char* out) {
-  const auto value = std::bit_cast<Number>(load<Bits, kBig>(at));
-  if (!std::isfinite(value))
+template <class Number, bool kBig>
+char* write_number(const std::byte* at, char* out) {
+  if constexpr (std::is_integral_v<Number>) {
+    return text::write_integer(load<Number, kBig>(at), out);
+  } else {
+    using Bits = std::conditional_t<sizeof(Number) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
+    const auto value = std::bit_cast<Number>(load<Bits, kBig>(at));
+    if (std::isfinite(value)) return text::write_float(value, out);
     return std::ranges::copy(std::string_view(std::isnan(value) ? "NaN"
                                               : value < 0       ? "-Infinity"
                                                                 : "Infinity"),
                              out)
         .out;
-  return text::write_float(value, out);
-}
-
-template <bool kBig>
-char* (*number_by_name(std::string_view kind))(const std::byte*, char*) {
-  if (kind == "i1") return write_integer<std::int8_t, std::uint8_t, kBig>;
-  if (kind == "u1") return write_integer<std::uint8_t, std::uint8_t, kBig>;
-  if (kind == "i2") return write_integer<std::int16_t, std::uint16_t, kBig>;
-  if (kind == "u2") return write_integer<std::uint16_t, std::uint16_t, kBig>;
-  if (kind == "i4") return write_integer<std::int32_t, std::uint32_t, kBig>;
-  if (kind == "u4") return write_integer<std::uint32_t, std::uint32_t, kBig>;
-  if (kind == "i8") return write_integer<std::int64_t, std::uint64_t, kBig>;
-  if (kind == "u8") return write_integer<std::uint64_t, std::uint64_t, kBig>;
-  if (kind == "f4") return write_float<float, std::uint32_t, kBig>;
-  if (kind == "f8") return write_float<double, std::uint64_t, kBig>;
-  return nullptr;
+  }
 }
 
 // Returns null for types that are not plain integers or floats.
 auto number_of(const format::Datatype& type) -> char* (*)(const std::byte*, char*) {
-  if (type.cls != DatatypeClass::Integer && type.cls != DatatypeClass::Float) return nullptr;
-  const std::string text = text::datatype_text(type);
-  if (text.size() != 3) return nullptr;
-  const std::string_view kind = std::string_view(text).substr(1);
-  if (text[0] == '>') return number_by_name<true>(kind);
-  return text[0] == '<' || text[0] == '|' ? number_by_name<false>(kind) : nullptr;
+  const auto number = text::number_type(type);
+  if (!number) return nullptr;
+  return text::with_number(number->kind, [&]<class Number>(Number) {
+    return number->big_endian ? write_number<Number, true> : write_number<Number, false>;
+  });
 }
 
 Cell::Kind kind_of(const format::Datatype& type) {
@@ -165,11 +148,8 @@ std::optional<std::size_t> float_width(const format::Datatype& type) {
 
 std::optional<std::size_t> enum_width(const format::Datatype& type) {
   std::optional<std::size_t> width = integer_width(*type.base);
-  for (const format::EnumMember& member : type.enum_members) {
-    std::string name;
-    text::append_json_string(member.name, name);
-    if (width) width = std::max(*width, name.size());
-  }
+  for (const format::EnumMember& member : type.enum_members)
+    if (width) width = std::max(*width, text::json_string_length(member.name));
   return width;
 }
 
