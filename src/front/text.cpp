@@ -26,12 +26,6 @@ bool depends_on_storage(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
-std::string as_json(std::string_view text) {
-  std::string out;
-  text::append_json_string(text, out);
-  return out;
-}
-
 class TextWriter final : public Visitor {
  public:
   explicit TextWriter(const Context& context) : context_(context) {}
@@ -40,13 +34,13 @@ class TextWriter final : public Visitor {
     const tree::NodeId id = found.node.id();
     const auto kind = context_.tree->get_xattr(id, "user.hdf5.kind");
     const bool directory = found.stat.type == tree::NodeType::Directory;
-    std::string text = fmt::format("{} {}", as_json("/" + found.path),
+    std::string text = fmt::format("{} {}", text::json_string("/" + found.path),
                                    kind        ? *kind
                                    : directory ? "directory"
                                                : "link");
     if (found.stat.type == tree::NodeType::Symlink) {
       const auto target = context_.tree->readlink(id);
-      if (target) text += " -> " + as_json(*target);
+      if (target) text += " -> " + text::json_string(*target);
     }
     text += '\n';
     if (found.stat.type != tree::NodeType::Symlink) {
@@ -65,7 +59,7 @@ class TextWriter final : public Visitor {
  private:
   static std::string line_of_attribute(const std::string& name, const std::string& value) {
     if (!name.starts_with(kStructure))
-      return fmt::format("  @{} {}\n", name.substr(name.find('.') + 1), as_json(value));
+      return fmt::format("  @{} {}\n", name.substr(name.find('.') + 1), text::json_string(value));
     const std::string bare = name.substr(kStructure.size());
     return depends_on_storage(bare) ? std::string() : fmt::format("  {} {}\n", bare, value);
   }

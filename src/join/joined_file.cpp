@@ -274,16 +274,13 @@ std::string LiveJoinedFile::facts(std::uint64_t address) const {
   const PlannedMember* const member = state ? member_at(*state, address) : nullptr;
   if (member == nullptr) return {};
   const Plan& plan = state->files->plan();
-  std::string out;
-  if (member->card->path.empty()) {
-    out = R"({"axis":)";
-    text::append_json_string(text_of(options_.axis), out);
-    return out + fmt::format(R"(,"files":{},"left_out":{},"waiting":{}}})", plan.files.size(),
-                             plan.left_out.size(), state->waiting);
-  }
+  if (member->card->path.empty())
+    return fmt::format(R"({{"axis":{},"files":{},"left_out":{},"waiting":{}}})",
+                       text::json_string(text_of(options_.axis)), plan.files.size(), plan.left_out.size(),
+                       state->waiting);
   if (member->card->kind != MemberCard::Kind::Dataset || member->error) return {};
-  out = fmt::format(R"({{"files":{},"missing_in":{},"unpacked":{},"rebased":{},)", member->files,
-                    member->missing_in, member->unpacked, member->rebased);
+  std::string out = fmt::format(R"({{"files":{},"missing_in":{},"unpacked":{},"rebased":{},)", member->files,
+                                member->missing_in, member->unpacked, member->rebased);
   if (!member->compared) out += R"("compared":false,)";
   out += R"("attributes_differ":[)";
   for (const std::string& name : member->attributes_differ) {

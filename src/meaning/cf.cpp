@@ -254,10 +254,10 @@ Result<std::optional<Decoding>> decode_cf(const Subject& subject) {
   out.text = R"({"convention":"CF")";
   if (packing->scaled() || packing->read_as != packing->stored.kind)
     out.text += fmt::format(R"(,"unpacked":"{}")", kNames[static_cast<std::size_t>(packing->shown)]);
-  if (time) {
-    out.text += R"(,"time":)";
-    text::append_json_string(fmt::format("{}, {}", time->text, name_of(time->units.calendar)), out.text);
-  } else if (!flags.empty())
+  if (time)
+    out.text +=
+        R"(,"time":)" + text::json_string(fmt::format("{}, {}", time->text, name_of(time->units.calendar)));
+  else if (!flags.empty())
     out.text += R"(,"flags":"flag_meanings")";
   if (packing->may_miss()) out.text += fmt::format(R"(,"missing":[{}])", attributes.missing_by());
   out.text += "}";

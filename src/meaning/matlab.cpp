@@ -278,9 +278,7 @@ Result<std::string> matlab_class(const metadata::FileMetadata& file, const objec
 
 Decoding matlab_named(std::string_view cls) {
   Decoding out;
-  out.text = R"({"convention":"MATLAB","class":)";
-  text::append_json_string(cls, out.text);
-  out.text += "}";
+  out.text = R"({"convention":"MATLAB","class":)" + text::json_string(cls) + "}";
   if (!is_decoded(cls) && cls != "cell" && cls != "struct") out.undecoded = object_of(cls);
   return out;
 }

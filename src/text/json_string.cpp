@@ -92,6 +92,12 @@ void append_json_string(std::string_view bytes, std::string& out) {
   append_literal(bytes, out);
 }
 
+std::string json_string(std::string_view bytes) {
+  std::string out;
+  append_json_string(bytes, out);
+  return out;
+}
+
 std::size_t json_string_length(std::string_view bytes) {
   LengthOf length;
   append_literal(bytes, length);

@@ -21,7 +21,7 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? kUnbounded : product;
 }
 
-TextBounds json_string(std::uint64_t bytes) {
+TextBounds quoted_string(std::uint64_t bytes) {
   return {add(bytes, kQuotes), add(times(bytes, kEscaped), kQuotes)};
 }
 TextBounds hex_string(std::uint64_t bytes) {
@@ -54,14 +54,14 @@ TextBounds element(const format::Datatype& type);
 TextBounds enumeration(const format::Datatype& type) {
   TextBounds bounds = integer(*type.base);
   for (const format::EnumMember& member : type.enum_members)
-    bounds.most = std::max(bounds.most, json_string(member.name.size()).most);
+    bounds.most = std::max(bounds.most, quoted_string(member.name.size()).most);
   return bounds;
 }
 
 TextBounds compound(const format::Datatype& type) {
   TextBounds bounds{kQuotes, kQuotes};
   for (const format::CompoundMember& member : type.members) {
-    const TextBounds name = json_string(member.name.size()), value = element(*member.type);
+    const TextBounds name = quoted_string(member.name.size()), value = element(*member.type);
     bounds.least = add(bounds.least, add(name.least, add(value.least, 1)));
     bounds.most = add(bounds.most, add(name.most, add(value.most, 2)));
   }
@@ -92,7 +92,7 @@ TextBounds element(const format::Datatype& type) {
     case format::DatatypeClass::Array:
       return array(type);
     case format::DatatypeClass::String:
-      return {kQuotes, json_string(type.size).most};
+      return {kQuotes, quoted_string(type.size).most};
     case format::DatatypeClass::Reference:
     case format::DatatypeClass::VariableLength:
       return {kQuotes, kUnbounded};
@@ -112,7 +112,7 @@ TextBounds variable_strings(const format::Datatype& type, const format::Dataspac
   for (std::size_t at = 0; at + type.size <= data.size() && type.size >= sizeof(std::uint32_t);
        at += type.size) {
     const auto length = load_le<std::uint32_t>(data.data() + at);
-    bounds.most = add(bounds.most, bare ? length : json_string(length).most);
+    bounds.most = add(bounds.most, bare ? length : quoted_string(length).most);
   }
   return bounds;
 }

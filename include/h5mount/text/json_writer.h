@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,10 @@ class JsonWriter {
   JsonWriter& value(bool truth) { return raw(truth ? "true" : "false"); }
   JsonWriter& value(std::nullptr_t) { return raw("null"); }
   JsonWriter& value(std::integral auto number) { return raw(std::to_string(number)); }
+  template <class Value>
+  JsonWriter& value(const std::optional<Value>& content) {
+    return content ? value(*content) : value(nullptr);
+  }
   // Text that is JSON already.
   JsonWriter& raw(std::string_view json) {
     separate();

@@ -91,6 +91,7 @@ Result<std::size_t> value_text_size(const format::Datatype& type, const format::
 
 // A JSON string literal; bytes that are not UTF-8 become \udcXX.
 void append_json_string(std::string_view bytes, std::string& out);
+std::string json_string(std::string_view bytes);
 std::size_t json_string_length(std::string_view bytes);
 
 }  // namespace h5mount::text

@@ -39,12 +39,6 @@ std::string line_begin(const DiffPlace& place) {
   return escape_for_log(place.path) + (place.attribute ? "@" + escape_for_log(*place.attribute) : "") + ": ";
 }
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  text::append_json_string(text, out);
-  return out;
-}
-
 // A member of an object; none if the value is too long to be shown.
 std::string json_member(std::string_view name, const std::string& value) {
   return value.empty() ? std::string() : fmt::format(",\"{}\":{}", name, text::strict_json(value));
@@ -61,7 +55,7 @@ std::string object_begin(bool equal) {
 }  // namespace
 
 DiffValue shown_word(std::string_view word) {
-  return {std::string(word), quoted(word)};
+  return {std::string(word), text::json_string(word)};
 }
 
 DiffValue shown_shape(const format::Dataspace& space) {
@@ -77,7 +71,7 @@ DiffValue shown_type(const format::Datatype& type, RequestBudget& budget) {
     text.resize(kMaxTypeText);
     text += kTooLong;
   }
-  return {text, quoted(text)};
+  return {text, text::json_string(text)};
 }
 
 DiffValue shown_link(const format::Link& link) {
@@ -86,20 +80,20 @@ DiffValue shown_link(const format::Link& link) {
   json.begin_object();
   if (link.is(format::LinkType::Soft)) {
     json.member("target", link.target).end_object();
-    return {quoted(link.target), object};
+    return {text::json_string(link.target), object};
   }
   if (link.is(format::LinkType::External)) {
     json.member("file", link.file).member("target", link.target).end_object();
-    return {fmt::format("{} {}", quoted(link.file), quoted(link.target)), object};
+    return {fmt::format("{} {}", text::json_string(link.file), text::json_string(link.target)), object};
   }
   json.member("class", link.type).member("data", link.target).end_object();
-  return {fmt::format("class {} {}", link.type, quoted(link.target)), object};
+  return {fmt::format("class {} {}", link.type, text::json_string(link.target)), object};
 }
 
 DiffValue shown_target(std::string_view target) {
   std::string object;
   text::JsonWriter(object).begin_object().member("target", target).end_object();
-  return {quoted(target), object};
+  return {text::json_string(target), object};
 }
 
 Status DiffReport::write(const DiffPlace& place, DiffKind kind, const Members& members,

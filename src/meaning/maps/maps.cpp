@@ -250,12 +250,8 @@ Status describe_pages(const Subject& subject, const Decoding* decoding, const fo
 std::string text_of(const Decoding* decoding, const GeoSystem& system) {
   std::string out = decoding != nullptr ? decoding->text : R"({"convention":"CF"})";
   out.pop_back();
-  out += R"(,"map":)";
-  text::append_json_string(system.name.empty() ? "place" : system.name, out);
-  if (system.name.empty()) {
-    out += R"(,"no_system":)";
-    text::append_json_string(system.reason, out);
-  }
+  out += R"(,"map":)" + text::json_string(system.name.empty() ? "place" : system.name);
+  if (system.name.empty()) out += R"(,"no_system":)" + text::json_string(system.reason);
   return out + "}";
 }
 

@@ -35,8 +35,7 @@ Status PandasGroup::read_texts() {
     texts_.latin1 = texts_.latin1 || equals_ignoring_case(encoding, name);
   const bool is_known = equals_ignoring_case(encoding, "utf-8") || equals_ignoring_case(encoding, "ascii");
   if (encoding.empty() || texts_.latin1 || is_known || encoding.size() > kMostNotes) return {};
-  notes_ += R"(,"encoding":)";
-  text::append_json_string(encoding, notes_);
+  notes_ += R"(,"encoding":)" + text::json_string(encoding);
   return {};
 }
 

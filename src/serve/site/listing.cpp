@@ -90,8 +90,7 @@ class ListingText {
     json.begin_object().member("name", entry.name);
     json.member("href", encode_component(entry.name) + (entry.type == "directory" ? "/" : ""));
     json.member("type", entry.type);
-    json.key("size").raw(entry.size ? fmt::format("{}", *entry.size) : "null");
-    json.key("mtime").raw(entry.modified ? fmt::format("{}", *entry.modified) : "null");
+    json.member("size", entry.size).member("mtime", entry.modified);
     if (!entry.etag.empty()) json.member("etag", entry.etag);
     if (!entry.target.empty()) json.member("target", entry.target);
     if (!entry.error.empty()) json.member("error", entry.error);

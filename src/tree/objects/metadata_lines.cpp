@@ -144,10 +144,8 @@ class Line {
 Result<std::string> value_json(const format::Datatype& type, const format::Dataspace& space, ByteSpan data,
                                const text::ValueContext& context, std::size_t most) {
   H5_ASSIGN(const std::string value, text::value_text(type, space, data, context, most));
-  if (space.kind != format::DataspaceKind::Scalar || !text::is_string(type)) return text::strict_json(value);
-  std::string out;
-  text::append_json_string(value, out);
-  return out;
+  const bool one_string = space.kind == format::DataspaceKind::Scalar && text::is_string(type);
+  return one_string ? text::json_string(value) : text::strict_json(value);
 }
 
 Result<std::string> attribute_json(ServedFile& file, const object::Attribute& attribute, std::size_t most,
@@ -161,13 +159,8 @@ std::string attribute_type(const object::Attribute& attribute) {
   std::string out;
   text::JsonWriter json(out);
   json.begin_object().member("dtype", text::datatype_text(*attribute.type)).key("shape");
-  if (attribute.space.kind == format::DataspaceKind::Null) {
-    json.value(nullptr);
-  } else {
-    json.begin_array();
-    for (const std::uint64_t dim : attribute.space.dims) json.value(dim);
-    json.end_array();
-  }
+  attribute.space.kind == format::DataspaceKind::Null ? json.value(nullptr)
+                                                      : json.array(attribute.space.dims);
   json.end_object();
   return out;
 }

@@ -361,9 +361,7 @@ Text more_attributes_text(ServedFile& file, const OpenedObject& object, RequestB
     at = end;
   }
   if (path.empty()) place += '/';
-  std::string out = fmt::format(R"({{"count":{},"at":)", more);
-  text::append_json_string(place + '@', out);
-  return out + '}';
+  return fmt::format(R"({{"count":{},"at":{}}})", more, text::json_string(place + '@'));
 }
 
 Text structure_text(ServedFile& file, const OpenedObject& opened, std::string_view name,

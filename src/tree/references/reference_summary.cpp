@@ -14,10 +14,8 @@ std::string ReferenceSummary::text() const {
     out.append(",\"").append(name).append("\":{");
     bool first = true;
     for (const LeftOut& one : of) {
-      std::string member(first ? "" : ",");
-      text::append_json_string(one.path, member);
-      member += ':';
-      text::append_json_string(one.why, member);
+      const std::string member =
+          fmt::format("{}{}:{}", first ? "" : ",", text::json_string(one.path), text::json_string(one.why));
       if (out.size() + member.size() + kRest > kMaxXattrBytes) {
         ++cut;
         continue;
@@ -38,15 +36,9 @@ std::string ReferenceSummary::files_text() const {
   std::string out = "[";
   for (const ReferencedFile& file : files) {
     if (out.size() > 1) out += ',';
-    out += R"({"url":)";
-    text::append_json_string(file.url, out);
-    out += fmt::format(R"(,"size":{},"mtime":{}.{:09},"etag":)", file.size, file.modified / 1'000'000'000,
-                       file.modified % 1'000'000'000);
-    if (file.entity_tag.empty())
-      out += "null";
-    else
-      text::append_json_string(file.entity_tag, out);
-    out += '}';
+    out += fmt::format(R"({{"url":{},"size":{},"mtime":{}.{:09},"etag":{}}})", text::json_string(file.url),
+                       file.size, file.modified / 1'000'000'000, file.modified % 1'000'000'000,
+                       file.entity_tag.empty() ? "null" : text::json_string(file.entity_tag));
   }
   return out + "]";
 }

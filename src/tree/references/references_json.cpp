@@ -3,7 +3,6 @@
 // first member, and knows no other top members than strings.
 #include <fmt/format.h>
 
-
 #include "../core/states.h"
 #include "../objects/tree_text.h"
 #include "../views/virtual_directories.h"
@@ -42,8 +41,7 @@ class JsonReferences final : public ReferenceSink {
   Status add_range(std::uint64_t chunk, const ReferencedRange& range) override {
     if (range.url != url_) {
       url_ = range.url;
-      url_text_.clear();
-      text::append_json_string(encoded(url_), url_text_);
+      url_text_ = text::json_string(encoded(url_));
     }
     return add(chunk, fmt::format("[{},{},{}]", url_text_, range.offset, range.length));
   }
@@ -60,9 +58,7 @@ class JsonReferences final : public ReferenceSink {
   }
 
   Status end(const ReferenceSummary& summary) {
-    buffer_ += R"(},"h5mount":)";
-    text::append_json_string(summary.files_text(), buffer_);
-    buffer_ += "}\n";
+    buffer_ += R"(},"h5mount":)" + text::json_string(summary.files_text()) + "}\n";
     return flush(0);
   }
 
@@ -114,10 +110,6 @@ Status append_references(const ServedFilePtr& file, TreeText& out, RequestBudget
   return form.end(summary);
 }
 
-struct KeptSummary {
-  SnapshotValue<ReferenceSummaryPtr> value;
-};
-
 // That of the newest snapshot, made once, of a text whose bytes are only counted: what it cannot hold is left
 // out.
 Result<ReferenceSummaryPtr> reference_summary(const ServedFilePtr& file, RequestBudget& budget) {
@@ -128,7 +120,7 @@ Result<ReferenceSummaryPtr> reference_summary(const ServedFilePtr& file, Request
     H5_TRY(file->followed().confirm_unchanged());
     return std::make_shared<const ReferenceSummary>(std::move(made));
   };
-  return file->kept<KeptSummary>().value.get_once(file->metadata()->number(), make, budget);
+  return file->kept<SnapshotValue<ReferenceSummaryPtr>>().get_once(file->metadata()->number(), make, budget);
 }
 
 }  // namespace

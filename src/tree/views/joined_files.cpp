@@ -28,11 +28,7 @@ Status append_joined_lines(const ServedFilePtr& file, TreeText& out, RequestBudg
     std::string line;
     text::JsonWriter json(line);
     json.begin_object().member("file", row.file).member("path", row.path);
-    json.key("position");
-    row.position ? json.value(*row.position) : json.value(nullptr);
-    json.key("length");
-    row.length ? json.value(*row.length) : json.value(nullptr);
-    json.member("first", row.first);
+    json.member("position", row.position).member("length", row.length).member("first", row.first);
     json.key("packing").raw(row.packing.empty() ? "null" : row.packing);
     for (const auto& [name, text] : {std::pair("units", &row.units), std::pair("converted", &row.converted),
                                      std::pair("error", &row.error)}) {

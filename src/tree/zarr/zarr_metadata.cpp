@@ -140,9 +140,8 @@ Status append_made(const Result<std::string>& made, TreeText& out) {
 }  // namespace
 
 Status append_member(std::string_view key, std::string_view json, bool& first, TreeText& out) {
-  std::string quoted(std::exchange(first, false) ? "" : ",");
-  text::append_json_string(key, quoted);
-  H5_TRY(out.append(ascii_json(quoted) + ":"));
+  const std::string comma(std::exchange(first, false) ? "" : ",");
+  H5_TRY(out.append(comma + ascii_json(text::json_string(key)) + ":"));
   return out.append(json);
 }
 

@@ -159,10 +159,9 @@ Result<std::string> zarr3_fill_value(const object::DatasetDescription& dataset,
   const std::vector<std::byte> zeros(dataset.fill.value.size() < type.size ? type.size : 0);
   const ByteSpan element = zeros.empty() ? ByteSpan(dataset.fill.value).first(type.size) : ByteSpan(zeros);
   if (type.cls != DatatypeClass::VariableLength) return element_json(type, element);
-  std::string text, out;
+  std::string text;
   if (zeros.empty() && !text::append_string(type, element, values, text)) text.clear();
-  text::append_json_string(text, out);
-  return out;
+  return text::json_string(text);
 }
 
 std::optional<std::string> version3_fill_attribute(const Datatype& dataset, const Datatype& type,

@@ -66,9 +66,7 @@ Result<ZarrType> struct_type(const format::Datatype& type) {
     if (member.type->cls == DatatypeClass::Array) return fail(no_type("members that are arrays"));
     H5_ASSIGN(const ZarrType inner, element_type(*member.type, true));
     if (!fields.empty()) fields += ',';
-    fields += R"({"name":)";
-    text::append_json_string(member.name, fields);
-    fields += R"(,"data_type":)" + inner.dtype + '}';
+    fields += fmt::format(R"({{"name":{},"data_type":{}}})", text::json_string(member.name), inner.dtype);
     if (!inner.endian.empty()) out.endian = inner.endian;
     H5_TRY(add_segments(out, inner, member.offset));
   }
