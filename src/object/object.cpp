@@ -7,15 +7,8 @@
 namespace h5mount::object {
 
 std::string_view kind_name(ObjectKind kind) {
-  switch (kind) {
-    case ObjectKind::Group:
-      return "group";
-    case ObjectKind::Dataset:
-      return "dataset";
-    case ObjectKind::Datatype:
-      return "datatype";
-  }
-  return "";
+  constexpr std::array<std::string_view, 3> kNames = {"group", "dataset", "datatype"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 Result<Object> open_object(const metadata::FileMetadata& file, std::uint64_t address) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
 #include "h5mount/text/json_writer.h"
@@ -16,23 +18,9 @@ constexpr std::size_t kMaxTypeText = 4096;
 constexpr std::string_view kTooLong = "…";
 
 std::string_view word_of(DiffKind kind) {
-  switch (kind) {
-    case DiffKind::OnlyA:
-      return "only_a";
-    case DiffKind::OnlyB:
-      return "only_b";
-    case DiffKind::Kind:
-      return "kind";
-    case DiffKind::Shape:
-      return "shape";
-    case DiffKind::Type:
-      return "type";
-    case DiffKind::Link:
-      return "link";
-    case DiffKind::Value:
-      return "value";
-  }
-  return "";
+  constexpr std::array<std::string_view, 7> kWords = {"only_a", "only_b", "kind", "shape",
+                                                      "type",   "link",   "value"};
+  return kWords[static_cast<std::size_t>(kind)];
 }
 
 std::string line_begin(const DiffPlace& place) {

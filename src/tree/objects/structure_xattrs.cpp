@@ -48,19 +48,10 @@ std::string numbers_text(const std::vector<std::uint64_t>& numbers) {
 }
 
 std::string_view layout_name(const object::DatasetDescription& dataset) {
-  switch (dataset.layout.cls) {
-    case format::LayoutClass::Compact:
-      return "compact";
-    case format::LayoutClass::Contiguous:
-      return dataset.external.empty() ? "contiguous" : "external";
-    case format::LayoutClass::Chunked:
-      return "chunked";
-    case format::LayoutClass::Virtual:
-      return "virtual";
-    case format::LayoutClass::Structured:
-      return "sparse";
-  }
-  return "";
+  if (dataset.layout.cls == format::LayoutClass::Contiguous && !dataset.external.empty()) return "external";
+  constexpr std::array<std::string_view, 5> kNames = {"compact", "contiguous", "chunked", "virtual",
+                                                      "sparse"};
+  return kNames[static_cast<std::size_t>(dataset.layout.cls)];
 }
 
 bool has_type(const StructureSubject& subject) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 
@@ -45,6 +46,23 @@ std::optional<StoredCompressor> compressor_of(std::uint16_t id) {
     default:
       return std::nullopt;
   }
+}
+
+// How Zarr's metadata name a compressor: the object of version 2, and what version 3 has for it, unless it
+// depends on the elements.
+struct CompressorText {
+  std::string_view version2, version3;
+};
+CompressorText text_of(StoredCompressor compressor) {
+  constexpr std::array<CompressorText, 6> kTexts = {{
+      {"null", ""},
+      {R"({"id":"zlib","level":6})", R"(,{"name":"numcodecs.zlib","configuration":{"level":6}})"},
+      {R"({"id":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0})", ""},
+      {R"({"id":"zstd","level":3})", R"(,{"name":"zstd","configuration":{"level":3,"checksum":false}})"},
+      {R"({"id":"lz4","acceleration":1})", R"(,{"name":"numcodecs.lz4","configuration":{"acceleration":1}})"},
+      {R"({"id":"bz2","level":9})", R"(,{"name":"numcodecs.bz2","configuration":{"level":9}})"},
+  }};
+  return kTexts[static_cast<std::size_t>(compressor)];
 }
 
 // The size of the blocks into which the filter divides a chunk; a Zarr chunk is one block.
@@ -142,21 +160,7 @@ Status append_bzip2(ByteSpan bytes, std::size_t most, std::string& out) {
 }  // namespace
 
 std::string StoredCodec::compressor_json() const {
-  switch (compressor) {
-    case StoredCompressor::None:
-      return "null";
-    case StoredCompressor::Zlib:
-      return R"({"id":"zlib","level":6})";
-    case StoredCompressor::Blosc:
-      return R"({"id":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0})";
-    case StoredCompressor::Zstd:
-      return R"({"id":"zstd","level":3})";
-    case StoredCompressor::Lz4:
-      return R"({"id":"lz4","acceleration":1})";
-    case StoredCompressor::Bzip2:
-      return R"({"id":"bz2","level":9})";
-  }
-  return "null";
+  return std::string(text_of(compressor).version2);
 }
 
 std::string StoredCodec::filters_json() const {
@@ -167,29 +171,11 @@ std::string StoredCodec::version3_json() const {
   std::string out;
   if (shuffle != 0)
     out += fmt::format(R"(,{{"name":"numcodecs.shuffle","configuration":{{"elementsize":{}}}}})", shuffle);
-  switch (compressor) {
-    case StoredCompressor::None:
-      break;
-    case StoredCompressor::Zlib:
-      out += R"(,{"name":"numcodecs.zlib","configuration":{"level":6}})";
-      break;
-    case StoredCompressor::Blosc:
-      out +=
-          fmt::format(R"(,{{"name":"blosc","configuration":{{"cname":"lz4","clevel":5,"shuffle":"shuffle",)"
-                      R"("typesize":{},"blocksize":0}}}})",
-                      item_bytes);
-      break;
-    case StoredCompressor::Zstd:
-      out += R"(,{"name":"zstd","configuration":{"level":3,"checksum":false}})";
-      break;
-    case StoredCompressor::Lz4:
-      out += R"(,{"name":"numcodecs.lz4","configuration":{"acceleration":1}})";
-      break;
-    case StoredCompressor::Bzip2:
-      out += R"(,{"name":"numcodecs.bz2","configuration":{"level":9}})";
-      break;
-  }
-  return out;
+  if (compressor == StoredCompressor::Blosc)
+    out += fmt::format(R"(,{{"name":"blosc","configuration":{{"cname":"lz4","clevel":5,"shuffle":"shuffle",)"
+                       R"("typesize":{},"blocksize":0}}}})",
+                       item_bytes);
+  return out.append(text_of(compressor).version3);
 }
 
 std::optional<StoredCodec> stored_codec(const object::DatasetDescription& dataset) {
