@@ -147,14 +147,6 @@ std::string fill_text(const Packing& packing) {
                                         : fmt::format("{}", bits);
 }
 
-format::DatatypePtr opaque_type(std::uint32_t bytes, std::string tag) {
-  auto out = std::make_shared<format::Datatype>();
-  out->cls = format::DatatypeClass::Opaque;
-  out->size = bytes;
-  out->tag = std::move(tag);
-  return out;
-}
-
 // Of times. Those of calendars that NumPy does not have are texts throughout.
 void add_times(const Packing& packing, const TimeUnits& units, Decoding& out) {
   const std::uint64_t stored = bytes_of(packing.stored.kind);
@@ -165,10 +157,9 @@ void add_times(const Packing& packing, const TimeUnits& units, Decoding& out) {
   text_table = column_table = derive_rows(moments, of_text, stored);
   out.bytes_are_lines = !has_numpy_dates(units.calendar);
   if (out.bytes_are_lines) return;
-  constexpr std::uint32_t kBytes = sizeof(std::int64_t);
   const ElementsPtr timestamps = timestamps_of(packing, units);
-  bytes = derive_elements(timestamps, opaque_type(kBytes, "NUMPY:M8[us]"), stored);
-  column_table = derive_rows(timestamps, opaque_type(kBytes, std::string(dataset::kTimestampTag)), stored);
+  bytes = derive_elements(timestamps, timestamp_type("NUMPY:M8[us]"), stored);
+  column_table = derive_rows(timestamps, timestamp_type(dataset::kTimestampTag), stored);
 }
 
 // Of codes that have names, in text and tables.

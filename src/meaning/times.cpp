@@ -94,6 +94,14 @@ ElementsPtr timestamps_of(const Packing& packing, const TimeUnits& units) {
   return std::make_shared<const Timestamps>(packing, units);
 }
 
+format::DatatypePtr timestamp_type(std::string_view tag) {
+  auto out = std::make_shared<format::Datatype>();
+  out->cls = format::DatatypeClass::Opaque;
+  out->size = sizeof(std::int64_t);
+  out->tag = tag;
+  return out;
+}
+
 ElementsPtr moments_of(const Packing& packing, const TimeUnits& units) {
   return std::make_shared<const Moments>(packing, units, has_fractions(packing, units));
 }

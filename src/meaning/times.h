@@ -11,6 +11,8 @@ namespace h5mount::meaning {
 //
 // Little-endian microseconds since 1970-01-01, as NumPy and Parquet have them; missing: NumPy's NaT.
 ElementsPtr timestamps_of(const Packing& packing, const TimeUnits& units);
+// The type of such numbers: opaque, with a tag that tells what they are.
+format::DatatypePtr timestamp_type(std::string_view tag);
 // Texts of moment_bytes each; missing: NaT.
 ElementsPtr moments_of(const Packing& packing, const TimeUnits& units);
 // Whether texts have fractions of seconds, which follows from the types of numbers and units.

@@ -9,6 +9,7 @@
 
 #include "../booleans.h"
 #include "../texts.h"
+#include "../times.h"
 #include "h5mount/base/utf8.h"
 #include "h5mount/dataset/converted_dataset.h"
 #include "h5mount/meaning/calendar.h"
@@ -134,15 +135,7 @@ class Strings final : public Elements {
   PandasTexts texts_;
 };
 
-format::DatatypePtr timestamp_type() {
-  auto out = std::make_shared<format::Datatype>();
-  out->cls = format::DatatypeClass::Opaque;
-  out->size = sizeof(std::int64_t);
-  out->tag = dataset::kTimestampTag;
-  return out;
-}
-
-// The same, of bytes that PyTables stores as times.
+// The type of a number, also where PyTables stores it as a time.
 std::optional<NumberType> number_or_time(const format::Datatype& type) {
   if (type.cls != format::DatatypeClass::Time || type.size != 4) return number_type(type);
   return NumberType{NumberKind::I32, type.order == format::ByteOrder::Big};
@@ -178,7 +171,7 @@ RecordColumn pandas_column(std::string name, std::uint64_t offset, const format:
     const bool stamps = form == dataset::ShownAs::ColumnTable;
     out.elements = stamps ? ElementsPtr(std::make_shared<const NanosecondStamps>(packing))
                           : std::make_shared<const NanosecondTexts>(packing);
-    out.type = stamps ? timestamp_type() : text_type(NanosecondTexts::kBytes);
+    out.type = stamps ? timestamp_type(dataset::kTimestampTag) : text_type(NanosecondTexts::kBytes);
     out.may_miss = true;
   } else if (number->kind == NumberKind::I32 && dtype == "date") {
     out.elements = std::make_shared<const DateTexts>(packing);
