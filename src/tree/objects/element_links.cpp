@@ -82,7 +82,6 @@ struct References {
     if (address == 0 || address == format::kUndefinedAddress) return std::nullopt;
     format::Link out;
     out.name = std::move(name);
-    out.type = static_cast<std::uint8_t>(format::LinkType::Hard);
     out.address = address;
     return out;
   }
@@ -243,7 +242,6 @@ class StructureArray final : public OfObject {
   format::Link link_to(std::string name, std::int64_t number) const {
     format::Link out;
     out.name = std::move(name);
-    out.type = static_cast<std::uint8_t>(format::LinkType::Hard);
     out.address = address();
     out.creation_order = number;
     return out;

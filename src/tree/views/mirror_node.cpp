@@ -207,7 +207,6 @@ class MirrorNode : public Node {
     if (!has_own_parts()) return fail(no_such_entry());
     H5_ASSIGN(const OpenedObjectPtr group, view().object(contents_.address(), budget));
     format::Link link;
-    link.type = static_cast<std::uint8_t>(format::LinkType::Hard);
     link.address = contents_.address();
     return part_node(*group, {std::nullopt, part}, link, budget);
   }
