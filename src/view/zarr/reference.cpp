@@ -205,17 +205,13 @@ Result<std::string> ReferencedArray::constant(std::uint64_t number, RequestBudge
   if (chunk_bytes_ > kMostBytes)
     return fail({ErrorCode::TooLarge, "a chunk that was never written is too large to be held inside"});
   H5_TRY(budget.spend(kStepsPerByte * chunk_bytes_));
-  std::vector<std::byte> bytes(static_cast<std::size_t>(chunk_bytes_)), shuffled;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(chunk_bytes_));
   const auto first = MutableByteSpan(bytes).first(static_cast<std::size_t>(element));
   H5_TRY(ChunkImage(source_.reader, array_, number).read_into(0, first, budget));
   for (std::size_t done = first.size(); done < bytes.size(); done *= 2)  // the elements so far once more
     std::copy_n(bytes.begin(), std::min(done, bytes.size() - done),
                 bytes.begin() + static_cast<std::ptrdiff_t>(done));
-  if (codec.shuffle > 1) {
-    shuffled.resize(bytes.size());
-    shuffle_bytes(bytes, codec.shuffle, shuffled);
-    bytes.swap(shuffled);
-  }
+  shuffle_bytes(codec.shuffle, bytes);
   std::string out;
   H5_TRY(append_compressed(codec.compressor, codec.item_bytes, bytes, out));
   return out;

@@ -82,11 +82,7 @@ class FramedElements final : public ComputedFile {
   Result<std::shared_ptr<const std::string>> make(RequestBudget& budget) const {
     std::vector<std::byte> elements(static_cast<std::size_t>(chunk_->size()));
     H5_TRY(chunk_->read_into(0, elements, budget));
-    if (codec_.shuffle > 1) {
-      std::vector<std::byte> shuffled(elements.size());
-      shuffle_bytes(elements, codec_.shuffle, shuffled);
-      elements.swap(shuffled);
-    }
+    shuffle_bytes(codec_.shuffle, elements);
     auto out = std::make_shared<std::string>();
     H5_TRY(append_frame(codec_.compressor, codec_.item_bytes, elements, *out));
     return std::shared_ptr<const std::string>(std::move(out));

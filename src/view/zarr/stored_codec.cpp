@@ -323,13 +323,15 @@ Status append_compressed(StoredCompressor compressor, std::uint64_t item_bytes, 
   return append_frame(compressor, item_bytes, bytes, out);
 }
 
-void shuffle_bytes(ByteSpan in, std::uint64_t item_bytes, MutableByteSpan out) {
+void shuffle_bytes(std::uint64_t item_bytes, std::vector<std::byte>& bytes) {
+  if (item_bytes < 2) return;
   const auto item = static_cast<std::size_t>(item_bytes);
-  const std::size_t count = in.size() / item;
+  const std::size_t count = bytes.size() / item, whole = count * item;
+  std::vector<std::byte> out(bytes.size());
   for (std::size_t at = 0; at < item; ++at)
-    for (std::size_t i = 0; i < count; ++i) out[at * count + i] = in[i * item + at];
-  const std::size_t whole = count * item;
-  std::memcpy(out.data() + whole, in.data() + whole, in.size() - whole);
+    for (std::size_t i = 0; i < count; ++i) out[at * count + i] = bytes[i * item + at];
+  std::memcpy(out.data() + whole, bytes.data() + whole, bytes.size() - whole);
+  bytes.swap(out);
 }
 
 }  // namespace h5mount::view

@@ -56,6 +56,6 @@ Status append_compressed(StoredCompressor compressor, std::uint64_t item_bytes, 
 
 // Groups the k-th bytes of all items, for each k, as HDF5 and numcodecs order them; bytes after the last
 // whole item stay at the end.
-void shuffle_bytes(ByteSpan in, std::uint64_t item_bytes, MutableByteSpan out);
+void shuffle_bytes(std::uint64_t item_bytes, std::vector<std::byte>& bytes);
 
 }  // namespace h5mount::view
