@@ -1,5 +1,6 @@
 #include "parquet_columns.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 

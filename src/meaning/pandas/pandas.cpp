@@ -7,6 +7,7 @@
 #include "../conventions.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/meaning/numbers.h"
+#include "h5mount/meaning/packing.h"
 #include "pandas_group.h"
 
 namespace h5mount::meaning {

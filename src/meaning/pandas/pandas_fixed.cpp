@@ -6,8 +6,10 @@
 #include "../booleans.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/text.h"
 #include "h5mount/dataset/converted_dataset.h"
 #include "h5mount/meaning/numbers.h"
+#include "h5mount/meaning/packing.h"
 #include "pandas_group.h"
 
 namespace h5mount::meaning {

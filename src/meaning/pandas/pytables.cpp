@@ -5,6 +5,7 @@
 #include "../conventions.h"
 #include "h5mount/dataset/converted_dataset.h"
 #include "h5mount/meaning/numbers.h"
+#include "h5mount/meaning/packing.h"
 #include "pandas_values.h"
 
 namespace h5mount::meaning {

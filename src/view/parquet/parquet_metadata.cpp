@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "h5mount/view/view.h"
 #include "parquet_types.h"
 
 namespace h5mount::view {

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "h5mount/view/view.h"
 #include "parquet_dictionary.h"
 #include "parquet_metadata.h"
 #include "parquet_types.h"

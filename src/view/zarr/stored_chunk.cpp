@@ -1,6 +1,7 @@
 #include <atomic>
 
 #include "../views.h"
+#include "chunk_image.h"
 #include "h5mount/base/once_value.h"
 #include "h5mount/dataset/stored_chunks.h"
 #include "stored_codec.h"
