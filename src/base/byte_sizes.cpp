@@ -1,4 +1,3 @@
-#include <array>
 #include <optional>
 
 #include "h5mount/base/checked.h"

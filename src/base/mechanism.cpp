@@ -1,6 +1,5 @@
 #include "h5mount/base/mechanism.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string_view>

@@ -8,9 +8,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
-#include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "allocated_space.h"

@@ -1,7 +1,6 @@
 #include "structure_ranges.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "h5mount/base/checked.h"

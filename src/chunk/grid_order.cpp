@@ -1,7 +1,6 @@
 #include "h5mount/chunk/grid_order.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "h5mount/base/checked.h"
 

@@ -10,7 +10,6 @@
 #include "copy_progress.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/front/diff.h"
-#include "open/advice.h"
 #include "open/join_progress.h"
 #include "open/make_tree.h"
 #include "open/open_source.h"

@@ -13,11 +13,9 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "copy_progress.h"
 #include "h5mount/base/advice.h"
-#include "h5mount/base/text.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/front/commands.h"

@@ -8,7 +8,6 @@
 #include "mount/background.h"
 #include "mount/force_unmount.h"
 #include "mount/made_mountpoint.h"
-#include "open/open_source.h"
 #include "serve_socket.h"
 #include "words/exit_codes.h"
 

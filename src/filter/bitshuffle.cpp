@@ -6,12 +6,10 @@
 // rounded down to a multiple of 8, then by the last 0 to 7 elements unchanged and without a size.
 // Client data: major, minor, element size, block size in elements (0: the default), compression.
 #include <algorithm>
-#include <limits>
 
 #include "bit_transpose.h"
 #include "codecs.h"
 #include "filters.h"
-#include "h5mount/base/checked.h"
 #include "temporary.h"
 
 namespace h5mount::filter {

@@ -1,7 +1,6 @@
 #include "h5mount/metadata/btree2.h"
 
 #include "h5mount/base/checked.h"
-#include "h5mount/base/limits.h"
 #include "h5mount/base/lru_cache.h"
 #include "h5mount/metadata/will_read.h"
 #include "walk_guard.h"

@@ -4,8 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <span>
-#include <string>
 #include <unordered_set>
 #include <vector>
 

@@ -1,6 +1,5 @@
 // Tells of datasets that have bytes in common: a writer whose disk was full, or that was killed, leaves such
 // ones, and some of them have the bytes of another.
-#include <algorithm>
 #include <utility>
 
 #include "h5mount/base/checked.h"

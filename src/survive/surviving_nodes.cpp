@@ -1,7 +1,6 @@
 #include "surviving_nodes.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 

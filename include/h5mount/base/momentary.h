@@ -11,7 +11,6 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 
 #include "h5mount/base/error.h"
 

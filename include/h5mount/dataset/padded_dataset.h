@@ -2,7 +2,6 @@
 // Its own elements are read from its reader.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "h5mount/dataset/dataset_reader.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "h5mount/dataset/dataset_reader.h"
 

@@ -1,7 +1,6 @@
 // Nodes of the version 1 B-tree that indexes chunks (specification III.A.1, node type 1).
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -11,8 +11,6 @@
 // Attempts within an attempt share its budget of pauses. Threads: any; retries sleep, so no lock may be held.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <string_view>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include "file_names.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 
 #include "h5mount/format/superblock.h"

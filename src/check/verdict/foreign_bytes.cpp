@@ -1,7 +1,6 @@
 #include "foreign_bytes.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
 #include "foreign_magic.h"

@@ -1,7 +1,6 @@
 #include "foreign_magic.h"
 
 #include <algorithm>
-#include <array>
 
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/foreign_format.h"

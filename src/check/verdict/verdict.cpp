@@ -11,7 +11,6 @@
 #include "file_names.h"
 #include "findings.h"
 #include "foreign_bytes.h"
-#include "h5mount/base/checksum.h"
 #include "h5mount/base/momentary.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/format/virtual_mapping.h"

@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <exception>
-#include <utility>
 
 #include "../words/exit_codes.h"
 #include "h5mount/base/log.h"

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <system_error>
 
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"

@@ -3,7 +3,6 @@
 // doing, and for benchmarks.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>

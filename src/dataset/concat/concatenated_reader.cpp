@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "../convert/element_conversion.h"
-#include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/dataset/dataset_part.h"

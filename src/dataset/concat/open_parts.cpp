@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "../convert/type_conversion.h"
-#include "../core/fill_pattern.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/dataset/dataset_part.h"
 #include "h5mount/dataset/readers_over.h"

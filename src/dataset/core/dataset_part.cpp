@@ -1,6 +1,5 @@
 #include "h5mount/dataset/dataset_part.h"
 
-#include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 

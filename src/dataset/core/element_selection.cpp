@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "h5mount/base/checked.h"
-#include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 
 namespace h5mount::dataset {

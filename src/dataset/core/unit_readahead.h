@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include "h5mount/base/counters.h"
 #include "h5mount/cache/block_cache.h"

@@ -7,8 +7,6 @@
 // their place in the chunk, and the values in the order of the selection.
 #pragma once
 
-#include <vector>
-
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/chunk/chunk_index.h"
 #include "h5mount/filter/filter.h"

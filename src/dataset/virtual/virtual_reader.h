@@ -21,7 +21,6 @@
 #include "../core/unit_readahead.h"
 #include "h5mount/dataset/open_dataset.h"
 #include "h5mount/format/virtual_mapping.h"
-#include "virtual_nesting.h"
 #include "virtual_sources.h"
 
 namespace h5mount::dataset {

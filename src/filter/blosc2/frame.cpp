@@ -1,7 +1,6 @@
 #include "frame.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "../filters.h"
 #include "h5mount/base/checked.h"

@@ -15,7 +15,6 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "block_reader.h"
 #include "chunk.h"

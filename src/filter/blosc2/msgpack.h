@@ -2,8 +2,6 @@
 // read returns zero or an empty span, and ok() is false.
 #pragma once
 
-#include <string_view>
-
 #include "h5mount/base/bytes.h"
 
 namespace h5mount::filter::blosc {

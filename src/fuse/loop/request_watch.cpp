@@ -1,7 +1,6 @@
 #include "request_watch.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <new>
 #include <utility>
 #include <vector>

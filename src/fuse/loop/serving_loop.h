@@ -15,7 +15,6 @@
 #pragma once
 
 #include <fuse_lowlevel.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <chrono>

@@ -1,7 +1,6 @@
 #include "reply_pieces.h"
 
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <climits>
 #include <span>

@@ -2,7 +2,6 @@
 // for them. Threads: any.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 

@@ -2,7 +2,6 @@
 
 #include <expat.h>
 
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <exception>

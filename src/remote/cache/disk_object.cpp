@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 #include <ctime>
-#include <set>
 
 #include "h5mount/base/checksum.h"
 #include "h5mount/base/log.h"

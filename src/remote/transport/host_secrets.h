@@ -4,7 +4,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "h5mount/base/error.h"
 #include "h5mount/remote/url.h"

@@ -15,9 +15,7 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <vector>
 
-#include "h5mount/base/bytes.h"
 #include "h5mount/base/error.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/uri.h"

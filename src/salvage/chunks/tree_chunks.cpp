@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include "chunks.h"
-#include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/format/btree2_node.h"

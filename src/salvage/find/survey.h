@@ -3,9 +3,7 @@
 #pragma once
 
 #include <deque>
-#include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "address_table.h"

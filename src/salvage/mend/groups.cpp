@@ -3,7 +3,6 @@
 #include <map>
 #include <unordered_set>
 
-#include "h5mount/base/limits.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/format/symbol_table.h"
 #include "h5mount/metadata/local_heap.h"

@@ -4,7 +4,6 @@
 #include <ctime>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace h5mount::serve {
 

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <unordered_set>
 
 #include "h5mount/base/thread_annotations.h"

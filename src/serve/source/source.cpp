@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <map>
 
 #include "h5mount/base/hash.h"
 #include "h5mount/tree/tree.h"
