@@ -33,6 +33,9 @@ class Places {
   std::uint64_t address(PlaceId place) const;
   // The path by which the place was found; if it is longer than a path can be, only its end.
   std::string path(PlaceId place) const;
+  std::string link_path(PlaceId group, const std::string& name) const {
+    return (group == kRoot ? "" : path(group)) + "/" + name;
+  }
   // Notes how many links to the object its header states. `at_least`: datatypes count their users too.
   void set_references(PlaceId place, std::uint32_t references, bool at_least);
   // Links may be missing, so that their numbers tell nothing.

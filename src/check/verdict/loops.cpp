@@ -58,11 +58,6 @@ bool matches(std::string_view path, std::string_view pattern) {
   return number.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-std::string link_path(const Places& places, PlaceId group, std::string_view name) {
-  const std::string path = places.path(group);
-  return (path == "/" ? "" : path) + "/" + std::string(name);
-}
-
 }  // namespace
 
 bool Loops::take(std::size_t bytes) {
@@ -92,7 +87,7 @@ void Loops::judge_soft_links(const Walk& walk, Tally& tally, Findings& findings)
       continue;
     const SoftLinks::End end = links.follow(walk.places().address(link.place), link.name, link.target,
                                             [&] { return tally.go_on(); });
-    const std::string place = link_path(walk.places(), link.place, link.name);
+    const std::string place = walk.places().link_path(link.place, link.name);
     if (end.circle) findings.add(VerdictKind::Loop, VerdictCode::Corrupt, place, link.target);
     if (!end.circle && most_links_ && end.links == *most_links_ + 1)  // the first of a longer way
       findings.add(VerdictKind::LinkDepth, VerdictCode::TooMuch, place, end.links, *most_links_);

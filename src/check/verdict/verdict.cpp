@@ -110,8 +110,8 @@ class Judge final : public Report, public Observer {
 
   bool met_link(PlaceId group, const format::Link& link) override {
     if (link.is(format::LinkType::External))
-      names_.judge(VerdictKind::ExternalLink, policy_.allow_external_links, link_path(group, link),
-                   link.file);
+      names_.judge(VerdictKind::ExternalLink, policy_.allow_external_links,
+                   walk_.places().link_path(group, link.name), link.file);
     if (unlinked_) return true;
     if (link.is(format::LinkType::Soft)) loops_.add_soft_link(group, link);
     if (!link.is(format::LinkType::Hard)) return true;
@@ -121,15 +121,11 @@ class Judge final : public Report, public Observer {
     }
     const std::uint64_t depth = walk_.places().depth(group) + std::uint64_t{1};
     if (!above(depth, policy_.max_link_traversal_depth)) return true;
-    findings_.add(VerdictKind::LinkDepth, VerdictCode::TooMuch, link_path(group, link), depth,
-                  *policy_.max_link_traversal_depth);
+    findings_.add(VerdictKind::LinkDepth, VerdictCode::TooMuch, walk_.places().link_path(group, link.name),
+                  depth, *policy_.max_link_traversal_depth);
     walk_.leave_out_counts();
     whole_ = false;
     return false;
-  }
-
-  std::string link_path(PlaceId group, const format::Link& link) const {
-    return (group == Places::kRoot ? "" : path(group)) + "/" + link.name;
   }
 
   void met_object(PlaceId place, const object::Object& object) override {
