@@ -18,11 +18,6 @@ std::vector<std::string> header_names(const Fields& headers) {
   return names;
 }
 
-Status check_library() {
-  if (has_sha256()) return {};
-  return fail(Error(ErrorCode::UnsupportedFeature, "no libcrypto, which signs requests"));
-}
-
 }  // namespace
 
 std::string time_text(std::int64_t seconds_since_1970) {
@@ -35,7 +30,7 @@ std::string time_text(std::int64_t seconds_since_1970) {
 
 Result<Fields> sign_headers(const Request& request, const Credentials& credentials, const Scope& scope,
                             std::string_view payload_hash) {
-  H5_TRY(check_library());
+  if (!has_sha256()) return fail(Error(ErrorCode::UnsupportedFeature, "no libcrypto, which signs requests"));
   Fields added{{"x-amz-content-sha256", std::string(payload_hash)}, {"x-amz-date", scope.time}};
   if (!credentials.session_token.empty()) {
     added.emplace_back("x-amz-security-token", credentials.session_token);
@@ -49,25 +44,6 @@ Result<Fields> sign_headers(const Request& request, const Credentials& credentia
                                                   kAlgorithm, credentials.access_key, scope_text(scope),
                                                   fmt::join(names, ";"), signature));
   return added;
-}
-
-Result<std::string> presign(const Request& request, const Credentials& credentials, const Scope& scope,
-                            std::uint64_t seconds) {
-  H5_TRY(check_library());
-  Request whole = request;
-  const std::vector<std::string> names = header_names(whole.headers);
-  Fields& query = whole.query;
-  query.emplace_back("X-Amz-Algorithm", kAlgorithm);
-  query.emplace_back("X-Amz-Credential", credentials.access_key + '/' + scope_text(scope));
-  query.emplace_back("X-Amz-Date", scope.time);
-  query.emplace_back("X-Amz-Expires", std::to_string(seconds));
-  query.emplace_back("X-Amz-SignedHeaders", fmt::format("{}", fmt::join(names, ";")));
-  if (!credentials.session_token.empty()) {
-    query.emplace_back("X-Amz-Security-Token", credentials.session_token);
-  }
-  const std::string canonical = canonical_request(whole, names, kUnsignedPayload);
-  query.emplace_back("X-Amz-Signature", signature_of(canonical, scope, credentials.secret_key));
-  return encode_query(query);
 }
 
 }  // namespace h5mount::sign

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "h5mount/sign/sha256.h"
+#include "sign/presign.h"
 
 namespace h5mount::serve {
 namespace {
@@ -36,9 +37,9 @@ Request signed_request(const std::string& target, std::int64_t now = kNow, const
 
 Request presigned_request(const std::string& path, std::int64_t now = kNow) {
   Request out{"GET", path, {{"Host", "localhost:8000"}}};
-  const auto query = sign::presign(signed_form(out), {kKey.access_key, kKey.secret_key, ""},
-                                   {sign::time_text(now), "us-east-1", "s3"}, 600);
-  return {"GET", path + "?" + *query, out.headers};
+  const std::string query = sign::presign(signed_form(out), {kKey.access_key, kKey.secret_key, ""},
+                                          {sign::time_text(now), "us-east-1", "s3"}, 600);
+  return {"GET", path + "?" + query, out.headers};
 }
 
 std::string refusal(const Request& request, std::int64_t now = kNow) {

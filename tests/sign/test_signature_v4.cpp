@@ -8,6 +8,7 @@
 
 #include "h5mount/sign/sha256.h"
 #include "h5mount/sign/signature_v4.h"
+#include "sign/presign.h"
 
 namespace h5mount::sign {
 namespace {
@@ -67,15 +68,14 @@ TEST_F(Signatures, OfTheS3ReferenceAreMade) {
 
 TEST_F(Signatures, OfAPresignedRequestIsThatOfTheS3Reference) {
   const Request request{"GET", "/test.txt", {}, kHost};
-  const auto query = presign(request, kExampleUser, kExampleScope, 86400);
-  ASSERT_TRUE(query);
-  EXPECT_EQ(*query,
+  const std::string query = presign(request, kExampleUser, kExampleScope, 86400);
+  EXPECT_EQ(query,
             "X-Amz-Algorithm=AWS4-HMAC-SHA256"
             "&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request"
             "&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host"
             "&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404");
   Request arrived = request;
-  arrived.query = decode_query(*query);
+  arrived.query = decode_query(query);
   ASSERT_TRUE(is_signed(arrived));
   const auto claim = read_claim(arrived);
   ASSERT_TRUE(claim) << claim.error().text();

@@ -46,10 +46,6 @@ std::string time_text(std::int64_t seconds_since_1970);
 Result<Fields> sign_headers(const Request& request, const Credentials& credentials, const Scope& scope,
                             std::string_view payload_hash = kUnsignedPayload);
 
-// The encoded query with which anybody may send `request` for `seconds` from the scope's time on.
-Result<std::string> presign(const Request& request, const Credentials& credentials, const Scope& scope,
-                            std::uint64_t seconds);
-
 // The facts that a request states about its signature.
 struct Claim {
   std::string access_key;
