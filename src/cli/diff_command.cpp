@@ -1,11 +1,9 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "copy_progress.h"
 #include "h5mount/filter/plugins.h"
@@ -44,7 +42,7 @@ int run_diff(const FrontCommand& command) {
   set_salvage_mode(command.options.salvage);
   filter::use_filter_plugins({.directories = command.options.plugins});
   front::DiffOptions options = command.diff;
-  options.threads = command.options.threads.value_or(std::max(std::thread::hardware_concurrency(), 1U));
+  options.threads = decoding_threads(command.options);
   const auto cache = make_cache(command.options);
   DiffSource a, b;
   const bool any_many = command.sources.many() || command.other.many();

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -12,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "copy_progress.h"
 #include "h5mount/base/advice.h"
@@ -77,7 +75,7 @@ Status run_copy(const FrontCommand& command, const object::FileSet* files,
   front::CopyOptions options;
   options.path = command.paths.front();
   options.destination = command.destination;
-  options.threads = command.options.threads.value_or(std::max(std::thread::hardware_concurrency(), 1U));
+  options.threads = decoding_threads(command.options);
   options.source_version = source_version(command, files);
   options.stop = &stop;
   options.progress = shown ? &progress : nullptr;
