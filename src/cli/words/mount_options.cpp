@@ -15,7 +15,6 @@
 
 #include "h5mount/base/log.h"
 #include "h5mount/base/text.h"
-#include "policy_word.h"
 
 namespace h5mount::cli {
 namespace {
@@ -117,20 +116,15 @@ std::optional<LogLevel> parse_log_level(Value text) {
   return number && *number < kNames.size() ? std::optional(static_cast<LogLevel>(*number)) : std::nullopt;
 }
 
-std::optional<unsigned> parse_threads(Value text) {
-  const auto number = parse_whole<unsigned>(text);
-  return number && *number >= 1 && *number <= 1024 ? number : std::nullopt;
-}
-
-std::optional<std::size_t> parse_max_open(Value text) {
-  const auto number = parse_whole<std::size_t>(text);
-  return number && *number >= 1 ? number : std::nullopt;
+template <class T>
+std::optional<T> parse_number(Value text, T most) {
+  const auto number = parse_whole<T>(text);
+  return number && *number >= 1 && *number <= most ? number : std::nullopt;
 }
 
 std::optional<std::chrono::seconds> parse_timeout(Value text) {
-  const auto number = parse_whole<unsigned>(text);
-  return number && *number >= 1 && *number <= 3600 ? std::optional(std::chrono::seconds(*number))
-                                                   : std::nullopt;
+  const auto number = parse_number(text, 3600U);
+  return number ? std::optional(std::chrono::seconds(*number)) : std::nullopt;
 }
 
 bool take_survive(Value text, MountOptions& out) {
@@ -187,21 +181,14 @@ bool take_disk_cache_size(Value text, MountOptions& out) {
   return bytes && *bytes >= remote::kMinDiskCacheBytes;
 }
 
-// A number, or a name in the user database.
-std::optional<std::uint32_t> parse_user(Value text) {
+// A number, or a name in the database that `find` asks.
+template <class Entry, class Id>
+std::optional<std::uint32_t> parse_owner(Value text, Entry* (*find)(const char* name), Id Entry::* id) {
   constexpr std::uint32_t kNobodyAtAll = ~std::uint32_t{0};
   if (const auto number = parse_whole<std::uint32_t>(text))
     return *number == kNobodyAtAll ? std::nullopt : number;
-  const struct passwd* const user = ::getpwnam(std::string(text).c_str());
-  return user != nullptr ? std::optional<std::uint32_t>(user->pw_uid) : std::nullopt;
-}
-
-std::optional<std::uint32_t> parse_group(Value text) {
-  constexpr std::uint32_t kNoGroupAtAll = ~std::uint32_t{0};
-  if (const auto number = parse_whole<std::uint32_t>(text))
-    return *number == kNoGroupAtAll ? std::nullopt : number;
-  const struct group* const group = ::getgrnam(std::string(text).c_str());
-  return group != nullptr ? std::optional<std::uint32_t>(group->gr_gid) : std::nullopt;
+  const Entry* const entry = find(std::string(text).c_str());
+  return entry != nullptr ? std::optional<std::uint32_t>(entry->*id) : std::nullopt;
 }
 
 bool set_umask(Value text, MountOptions& out) {
@@ -243,9 +230,9 @@ constexpr Option kOptions[] = {
     {"auto_unmount", "", "", "unmounted also when h5mount is killed",
      [](Value, MountOptions& o) { return pass_on("auto_unmount", o); }},
     {"uid", "USER", "the number or the name of a user", "owner shown, in place of the HDF5 file's",
-     [](Value v, MountOptions& o) { return assign(parse_user(v), o.uid); }},
+     [](Value v, MountOptions& o) { return assign(parse_owner(v, ::getpwnam, &passwd::pw_uid), o.uid); }},
     {"gid", "GROUP", "the number or the name of a group", "group shown, in place of the HDF5 file's",
-     [](Value v, MountOptions& o) { return assign(parse_group(v), o.gid); }},
+     [](Value v, MountOptions& o) { return assign(parse_owner(v, ::getgrnam, &group::gr_gid), o.gid); }},
     {"umask", "MASK", "an octal number such as 027", "permission bits to remove, octal", set_umask},
     {"fmask", "MASK", "an octal number such as 027", "the same for files only",
      [](Value v, MountOptions& o) { return assign(parse_mask(v), o.file_umask); }},
@@ -255,7 +242,7 @@ constexpr Option kOptions[] = {
      "memory for decoded data; a quarter of memory, up to 1G, by default",
      [](Value v, MountOptions& o) { return assign(parse_bytes(v), o.cache_bytes); }},
     {"threads", "N", "a number from 1 to 1024", "threads that decode; one per processor by default",
-     [](Value v, MountOptions& o) { return assign(parse_threads(v), o.threads); }},
+     [](Value v, MountOptions& o) { return assign(parse_number(v, 1024U), o.threads); }},
     {"external", "beneath|any|none|DIR[:DIR]",
      "beneath, any, none, or existing directories, with ':' between them",
      "which files the HDF5 file may name: beneath its own directory (default), any, none, or beneath and in "
@@ -280,7 +267,7 @@ constexpr Option kOptions[] = {
      take_survive},
     {"max_open", "N", "a number of 1 or more",
      "source files open at once; half of the limit of open files by default",
-     [](Value v, MountOptions& o) { return assign(parse_max_open(v), o.max_open); }},
+     [](Value v, MountOptions& o) { return assign(parse_number(v, SIZE_MAX), o.max_open); }},
     {"match", "GLOB", "a pattern such as '*.h5'",
      "of a directory: which files are shown as HDF5, in place of those with a usual extension",
      [](Value v, MountOptions& o) { return set_text(v, o.match); }},
@@ -439,9 +426,12 @@ Result<MountOptions> parse_mount_options(const std::vector<std::string>& texts, 
   if (out.join_words) {
     H5_ASSIGN(out.join, join_options(*out.join_words));
   }
-  if (!out.policy_word.empty()) {
-    H5_ASSIGN(out.policy, policy_of_word(out.policy_word, out.salvage));
-  }
+  if (out.policy_word.empty()) return out;
+  auto policy = check::read_policy(out.policy_word);
+  if (!policy) return fail(bad(policy.error().text()));
+  if (out.salvage != SalvageMode::Off)
+    return fail(bad("policy= refuses what is damaged, so salvage does not go with it"));
+  out.policy = std::make_shared<const check::Policy>(*std::move(policy));
   return out;
 }
 
