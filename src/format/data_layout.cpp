@@ -80,8 +80,8 @@ void decode_index_parameters(Cursor& cursor, DataLayout& layout) {
       break;
     case ChunkIndexKind::BTree2:
       layout.bt2_node_size = cursor.u32("node_size");
-      layout.bt2_split = cursor.u8("split_percent");
-      layout.bt2_merge = cursor.u8("merge_percent");
+      cursor.skip(1, "split_percent");
+      cursor.skip(1, "merge_percent");
       break;
     case ChunkIndexKind::BTree1:
     case ChunkIndexKind::Single:

@@ -33,11 +33,10 @@ void prefix_v2(Cursor& cursor, ObjectHeaderPrefix& prefix) {
   prefix.flags = cursor.u8("flags");
   cursor.require((prefix.flags & 0xC0) == 0, "reserved bits are set");
   if ((prefix.flags & 0x20) != 0) {
-    auto& times = prefix.times.emplace();
-    times.access = cursor.u32("access_time");
-    times.modification = cursor.u32("modification_time");
-    times.change = cursor.u32("change_time");
-    times.birth = cursor.u32("birth_time");
+    cursor.skip(4, "access_time");
+    prefix.modification_time = cursor.u32("modification_time");
+    cursor.skip(4, "change_time");
+    cursor.skip(4, "birth_time");
   }
   if ((prefix.flags & 0x10) != 0) cursor.skip(4, "attribute_phase_change");
   prefix.chunk0_bytes = cursor.uint(std::size_t{1} << (prefix.flags & 0x03), "size_of_chunk_0");

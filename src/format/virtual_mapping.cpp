@@ -91,13 +91,4 @@ Status for_each_virtual_mapping(Cursor& cursor, const VisitMapping& visit) {
   return cursor.finish();
 }
 
-Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor) {
-  std::vector<VirtualMapping> mappings;
-  H5_TRY(for_each_virtual_mapping(cursor, [&](VirtualMapping mapping, std::size_t) -> Status {
-    mappings.push_back(std::move(mapping));
-    return {};
-  }));
-  return mappings;
-}
-
 }  // namespace h5mount::format

@@ -76,11 +76,7 @@ class HeaderLoader {
     header_->version = prefix_.version;
     header_->flags = prefix_.flags;
     header_->reference_count = prefix_.reference_count;
-    if (!prefix_.times) return;
-    header_->access_time = prefix_.times->access;
-    header_->modification_time = prefix_.times->modification;
-    header_->change_time = prefix_.times->change;
-    header_->birth_time = prefix_.times->birth;
+    header_->modification_time = prefix_.modification_time;
   }
 
   std::size_t checksum_bytes() const { return format::header_checksum_bytes(prefix_.version); }

@@ -3,10 +3,6 @@
 
 namespace h5mount::remote {
 
-bool can_fetch() {
-  return false;
-}
-
 Result<std::shared_ptr<Client>> Client::make(const Options&) {
   return fail(Error(ErrorCode::UnsupportedFeature,
                     "this h5mount was built without libcurl, expat or nlohmann-json, which URLs need"));

@@ -239,10 +239,6 @@ class CurlClient final : public Client, public std::enable_shared_from_this<Curl
 
 }  // namespace
 
-bool can_fetch() {
-  return true;
-}
-
 Result<std::shared_ptr<Client>> Client::make(const Options& options) {
   H5_TRY(load_libcurl());
   H5_ASSIGN(auto secrets, HostSecrets::load(options.headers_file));

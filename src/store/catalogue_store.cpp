@@ -239,10 +239,6 @@ bool others_may_replace(const std::string& path) {
 
 }  // namespace
 
-bool can_store() {
-  return true;
-}
-
 Result<std::shared_ptr<tree::CatalogueStore>> open_catalogue_store(const std::string& directory,
                                                                    const StoreUse& use) {
   H5_ASSIGN(UniqueFd fd, open_own_directory(directory));

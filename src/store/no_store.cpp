@@ -3,10 +3,6 @@
 
 namespace h5mount::store {
 
-bool can_store() {
-  return false;
-}
-
 Result<std::shared_ptr<tree::CatalogueStore>> open_catalogue_store(const std::string&, const StoreUse&) {
   return fail(
       {ErrorCode::UnsupportedFeature, "this h5mount was built without SQLite, which catalogue= needs"});

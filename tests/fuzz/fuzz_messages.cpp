@@ -154,7 +154,9 @@ constexpr Decoder kDecoders[] = {
     [](Cursor& c) { (void)decode_attribute(c); },
     [](Cursor& c) { (void)decode_attribute_info(c); },
     [](Cursor& c) { (void)decode_external_data_files(c); },
-    [](Cursor& c) { (void)decode_virtual_mappings(c); },
+    [](Cursor& c) {
+      (void)for_each_virtual_mapping(c, [](VirtualMapping, std::size_t) { return Status(); });
+    },
     [](Cursor& c) { (void)decode_selection(c); },
     [](Cursor& c) { (void)decode_group_btree1_node(c, 65'535, std::nullopt); },
     [](Cursor& c) { (void)decode_symbol_table_node(c, 65'535); },

@@ -17,7 +17,6 @@ constexpr std::size_t kSize = 24U << 20;
 class RemoteSourceTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!remote::can_fetch()) GTEST_SKIP() << "built without libcurl";
     place_ = scratch() / "remote";
     std::filesystem::create_directories(place_);
     bytes_.resize(kSize);

@@ -52,7 +52,6 @@ class ChunkRecordFormat {
   static std::optional<ChunkRecordFormat> make(const Parameters& parameters, std::uint64_t record_bytes);
 
   std::size_t record_bytes() const { return record_bytes_; }
-  std::size_t section_bytes() const { return section_bytes_; }
 
   // Precondition: `at` points to record_bytes() bytes.
   ChunkEntry entry(const std::byte* at) const {

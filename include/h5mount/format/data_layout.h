@@ -63,7 +63,6 @@ struct DataLayout {
   std::uint8_t ea_max_bits = 0, ea_index_elements = 0, ea_min_pointers = 0, ea_min_elements = 0,
                ea_page_bits = 0;
   std::uint32_t bt2_node_size = 0;
-  std::uint8_t bt2_split = 0, bt2_merge = 0;
 
   // Virtual: the global heap object that holds the mappings (virtual_mapping.h).
   std::uint64_t virtual_heap_address = kUndefinedAddress;

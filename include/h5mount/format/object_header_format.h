@@ -14,19 +14,15 @@ inline constexpr std::size_t header_checksum_bytes(std::uint8_t header_version) 
   return header_version == 1 ? 0 : 4;
 }
 
-struct ObjectHeaderTimes {
-  std::uint32_t access = 0, modification = 0, change = 0, birth = 0;
-};
-
 struct ObjectHeaderPrefix {
   std::uint8_t version = 1;
   std::uint8_t flags =
       0;  // version 2: 0-1 width of the size, 2 creation order tracked, 3 indexed, 4 phase change, 5 times
   std::uint16_t message_count = 0;    // version 1: in all chunks, including NIL and continuation messages
   std::uint32_t reference_count = 1;  // version 1
-  std::optional<ObjectHeaderTimes> times;
-  std::size_t prefix_bytes = 0;    // offset of the messages of chunk 0
-  std::uint64_t chunk0_bytes = 0;  // of messages (and gap), without prefix and checksum
+  std::optional<std::uint32_t> modification_time;  // in seconds
+  std::size_t prefix_bytes = 0;                    // offset of the messages of chunk 0
+  std::uint64_t chunk0_bytes = 0;                  // of messages (and gap), without prefix and checksum
 
   bool tracks_creation_order() const { return version == 2 && (flags & 0x04) != 0; }
 };

@@ -18,10 +18,9 @@ struct VirtualMapping {
   Selection view;
 };
 
-Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor);
-
-// Visits them one after another, as there may be very many. `selections`: where in the cursor's bytes the
-// mapping's selections stand, that of the source first (decode_selection). An error of `visit` ends the walk.
+// Visits the mappings one after another, as there may be very many. `selections`: where in the cursor's bytes
+// the mapping's selections stand, that of the source first (decode_selection). An error of `visit` ends the
+// walk.
 using VisitMapping = std::function<Status(VirtualMapping mapping, std::size_t selections)>;
 Status for_each_virtual_mapping(Cursor& cursor, const VisitMapping& visit);
 

@@ -35,9 +35,8 @@ struct ObjectHeader {
   std::uint8_t version = 1;
   std::uint8_t flags = 0;
   std::uint32_t reference_count = 1;  // number of hard links (v2: the reference count message, else 1)
-  std::optional<std::uint32_t> modification_time;  // v2 header times, in seconds
-  std::optional<std::uint32_t> access_time, change_time, birth_time;
-  std::vector<HeaderMessage> messages;  // without NIL and continuation messages; in stored order
+  std::optional<std::uint32_t> modification_time;  // of a v2 header, in seconds
+  std::vector<HeaderMessage> messages;             // without NIL and continuation messages; in stored order
   // The first error in a part of the header (such as a continuation block that could not be read); the
   // messages of the other parts are present.
   std::optional<Error> damage;

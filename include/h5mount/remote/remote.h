@@ -70,9 +70,6 @@ struct ListedPage {
   std::string next;  // where the next page begins; empty if this is the last one
 };
 
-// Whether this build can fetch, which needs libcurl, expat and nlohmann-json.
-bool can_fetch();
-
 class Client {
  public:
   // Fails with errors of `headers_file` and `disk_cache`, and with UnsupportedFeature if the build cannot

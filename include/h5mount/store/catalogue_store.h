@@ -17,9 +17,6 @@
 
 namespace h5mount::store {
 
-// False if this build lacks SQLite.
-bool can_store();
-
 inline constexpr std::uint64_t kMaxStoreBytes = 4ULL << 30;
 
 struct StoreUse {
