@@ -19,7 +19,11 @@ class StoredChunks {
     std::shared_ptr<const io::ByteSource> source = nullptr;
   };
   // Reads the index as far as needed, and no data. `chunk`: the chunk's row-major number.
-  virtual Result<Stored> find_stored(std::uint64_t chunk) const = 0;
+  Result<Stored> find_stored(std::uint64_t chunk) const {
+    Stored out;
+    H5_TRY(find_stored_run(chunk, {&out, 1}));
+    return out;
+  }
   // The same for the chunks first, first + 1, …: those of one node of the index share its lookup.
   virtual Status find_stored_run(std::uint64_t first, std::span<Stored> out) const = 0;
 

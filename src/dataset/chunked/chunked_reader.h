@@ -25,7 +25,6 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
   Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const override;
   Status read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length, Pieces& out,
                     RequestBudget& budget) const override;
-  Result<Stored> find_stored(std::uint64_t chunk) const override;
   Status find_stored_run(std::uint64_t first, std::span<Stored> out) const override;
   Status read_stored(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
                      Pieces& out) const override;

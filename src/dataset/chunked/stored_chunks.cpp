@@ -20,12 +20,6 @@ StoredChunks::Stored stored_as(const ChunkStore& store, std::uint64_t chunk,
 
 }  // namespace
 
-Result<StoredChunks::Stored> ChunkedReader::find_stored(std::uint64_t chunk) const {
-  Stored out;
-  H5_TRY(find_stored_run(chunk, {&out, 1}));
-  return out;
-}
-
 Status ChunkedReader::find_stored_run(std::uint64_t first, std::span<Stored> out) const {
   const ChunkStore& store = blocks_->store();
   if (!range_within(first, out.size(), blocks_->plan().chunk_count()))

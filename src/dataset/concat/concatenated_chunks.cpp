@@ -109,12 +109,6 @@ Status ConcatenatedChunks::use_chunk(std::uint64_t chunk, Use&& use) const {
   });
 }
 
-Result<StoredChunks::Stored> ConcatenatedChunks::find_stored(std::uint64_t chunk) const {
-  Stored out;
-  H5_TRY(find_stored_run(chunk, {&out, 1}));
-  return out;
-}
-
 Status ConcatenatedChunks::find_stored_run(std::uint64_t first, std::span<Stored> out) const {
   if (out.empty()) return {};
   const auto last = checked_add(first, out.size() - 1);

@@ -84,7 +84,6 @@ class ConcatenatedChunks final : public ConcatenatedReader, public StoredChunks 
  public:
   using ConcatenatedReader::ConcatenatedReader;
 
-  Result<Stored> find_stored(std::uint64_t chunk) const override;
   Status find_stored_run(std::uint64_t first, std::span<Stored> out) const override;
   Status read_stored(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
                      Pieces& out) const override;

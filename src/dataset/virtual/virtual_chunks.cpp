@@ -210,12 +210,6 @@ Status VirtualChunks::use_source(const Box& box, std::uint64_t chunk, Use&& use)
   });
 }
 
-Result<StoredChunks::Stored> VirtualChunks::find_stored(std::uint64_t chunk) const {
-  Stored out;
-  H5_TRY(find_stored_run(chunk, {&out, 1}));
-  return out;
-}
-
 Status VirtualChunks::find_stored_run(std::uint64_t first, std::span<Stored> out) const {
   if (!range_within(first, out.size(), box_of_.size()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "chunk", first));

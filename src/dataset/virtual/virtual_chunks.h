@@ -18,7 +18,6 @@ class VirtualChunks final : public SameImageReader, public StoredChunks {
 
   Status read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length, Pieces& out,
                     RequestBudget& budget) const override;
-  Result<Stored> find_stored(std::uint64_t chunk) const override;
   Status find_stored_run(std::uint64_t first, std::span<Stored> out) const override;
   Status read_stored(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
                      Pieces& out) const override;
