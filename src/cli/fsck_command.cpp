@@ -213,10 +213,7 @@ class Printer final : public check::Report {
 };
 
 int complain(const std::string& source, const Error& error) {
-  const std::string words = error.text();
-  const std::string about = words.find(source) == std::string::npos ? source + ": " : "";
-  fmt::print(stderr, "fsck.h5: {}\n", escape_for_log(about + words));
-  return kFsckCouldNotRun;
+  return print_error(source, error.text(), kFsckCouldNotRun, "fsck.h5");
 }
 
 void add_totals(const check::Totals& more, check::Totals& sum) {

@@ -23,6 +23,7 @@
 #include "h5mount/text/json_writer.h"
 #include "open/open_source.h"
 #include "open/remote_files.h"
+#include "words/exit_codes.h"
 
 namespace h5mount::cli {
 namespace {
@@ -108,11 +109,7 @@ class Verdicts {
     const JudgedSource judged = waiting_.front().judged.get();
     waiting_.pop_front();
     code_ = check::worse(code_, judged.verdict.code);
-    if (!judged.trouble.empty()) {
-      const bool named = judged.trouble.find(source) != std::string::npos;
-      fmt::print(stderr, "fsck.h5: {}\n",
-                 escape_for_log(named ? judged.trouble : source + ": " + judged.trouble));
-    }
+    if (!judged.trouble.empty()) print_error(source, judged.trouble, 0, "fsck.h5");
     if (command_.quiet && judged.verdict.code == VerdictCode::Accepted) return;
     if (command_.json)
       print(as_json(source, judged.verdict));

@@ -16,10 +16,10 @@ int exit_code_of(const Error& error) {
   return cannot_be_read(error) ? kExitUnreadable : kExitBadFile;
 }
 
-int print_error(const std::string& about, const std::string& words, int code) {
+int print_error(const std::string& about, const std::string& words, int code, const char* program) {
   const bool said = about.empty() || words.find(about) != std::string::npos;
   const std::string line = said ? words : about + ": " + words;
-  std::fprintf(stderr, "h5mount: %s\n", escape_for_log(line).c_str());
+  std::fprintf(stderr, "%s: %s\n", program, escape_for_log(line).c_str());
   return code;
 }
 

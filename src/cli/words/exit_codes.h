@@ -24,6 +24,7 @@ bool cannot_be_read(const Error& error);
 int exit_code_of(const Error& error);
 
 // Prints `h5mount: FILE: words` on stderr. Returns `code`, for a program that ends with it.
-int print_error(const std::string& about, const std::string& words, int code = kExitUsage);
+int print_error(const std::string& about, const std::string& words, int code = kExitUsage,
+                const char* program = "h5mount");
 
 }  // namespace h5mount::cli
