@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <deque>
 #include <functional>
-#include <new>
 #include <unordered_set>
 
 #include <fmt/chrono.h>

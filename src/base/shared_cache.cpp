@@ -1,7 +1,6 @@
 #include "h5mount/base/shared_cache.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace h5mount {
 

@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <exception>
-#include <utility>
 #include <vector>
 
 #include "h5mount/base/thread_annotations.h"

@@ -4,7 +4,6 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
-#include "h5mount/format/fixed_array.h"
 #include "h5mount/metadata/will_read.h"
 
 namespace h5mount::chunk {

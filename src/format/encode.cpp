@@ -1,7 +1,5 @@
 #include "h5mount/format/encode.h"
 
-#include <algorithm>
-
 #include "h5mount/base/checksum.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/format/object_header_format.h"

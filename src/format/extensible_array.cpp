@@ -22,7 +22,6 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
-#include "h5mount/format/fixed_array.h"
 
 namespace h5mount::format {
 

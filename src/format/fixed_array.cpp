@@ -14,7 +14,6 @@
 #include "h5mount/format/fixed_array.h"
 
 #include "h5mount/base/checked.h"
-#include "h5mount/base/limits.h"
 
 namespace h5mount::format {
 

@@ -4,7 +4,6 @@
 
 #include "h5mount/base/limits.h"
 #include "h5mount/base/structures.h"
-#include "h5mount/format/symbol_table.h"
 
 namespace h5mount::metadata {
 

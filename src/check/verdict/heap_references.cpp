@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"

@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <utility>
 
 #include "../words/exit_codes.h"
 #include "h5mount/base/log.h"

@@ -10,10 +10,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
-#include <optional>
 #include <span>
 
-#include "h5mount/base/log.h"
 #include "h5mount/base/text.h"
 
 namespace h5mount::cli {

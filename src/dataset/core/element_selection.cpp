@@ -1,6 +1,5 @@
 #include "element_selection.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "h5mount/base/checked.h"

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <set>
-#include <utility>
 
 #include "../core/growth.h"
 #include "h5mount/base/limits.h"

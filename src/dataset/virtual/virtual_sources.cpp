@@ -1,7 +1,6 @@
 #include "virtual_sources.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "h5mount/base/limits.h"
 #include "numbered_datasets.h"

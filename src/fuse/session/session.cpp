@@ -11,9 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <future>
-#include <optional>
 #include <thread>
-#include <vector>
 
 #include "../listings/directory_listings.h"
 #include "../loop/serving_loop.h"

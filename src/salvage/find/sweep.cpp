@@ -1,7 +1,6 @@
 #include "sweep.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/structures.h"

@@ -13,7 +13,6 @@
 #include "../source/tags.h"
 #include "h5mount/base/hash.h"
 #include "h5mount/base/uri.h"
-#include "listing.h"
 #include "page_answers.h"
 
 namespace h5mount::serve {

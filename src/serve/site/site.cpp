@@ -14,7 +14,6 @@
 #include "h5mount/base/uri.h"
 #include "h5mount/front/path_walk.h"
 #include "listing.h"
-#include "node_answers.h"
 #include "page_answers.h"
 
 namespace h5mount::serve {

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "h5mount/base/hash.h"
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::serve {
