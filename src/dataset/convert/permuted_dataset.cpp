@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/dataset/dataset_part.h"
 #include "h5mount/dataset/readers_over.h"
