@@ -1,5 +1,4 @@
 // The messages of object headers, and the fields of the smaller ones.
-
 #include "fields.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/structures.h"

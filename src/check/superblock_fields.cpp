@@ -1,5 +1,4 @@
 // The superblock, the driver's information, and the superblock extension.
-
 #include "fields.h"
 #include "h5mount/base/structures.h"
 #include "h5mount/format/superblock.h"

@@ -1,7 +1,6 @@
 // Tables whose columns an attribute names in their order: AnnData's dataframes
 // (https://anndata.readthedocs.io, "on-disk format"), NWB's DynamicTable
 // (https://hdmf-common-schema.readthedocs.io).
-
 #include "conventions.h"
 #include "h5mount/base/limits.h"
 #include "members.h"

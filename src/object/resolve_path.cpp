@@ -2,7 +2,6 @@
 
 #include <vector>
 
-
 namespace h5mount::object {
 
 namespace {

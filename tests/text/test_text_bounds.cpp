@@ -94,13 +94,16 @@ class TextBoundsTest : public testing::Test {
 
 TEST_F(TextBoundsTest, HoldForEveryFixedSizeType) {
   const auto simple = [](std::vector<std::uint64_t> dims) {
-    return format::Dataspace{.kind = format::DataspaceKind::Simple, .dims = dims, .max_dims = dims};
+    return format::Dataspace{
+        .kind = format::DataspaceKind::Simple, .dims = dims, .max_dims = dims, .max_below = {}};
   };
   for (const format::Datatype& type : types()) {
     expect_within(type, format::Dataspace{});
     for (const auto& dims : {std::vector<std::uint64_t>{1}, {5}, {2, 3}, {3, 1, 2}, {2, 0}, {0, 2}})
       expect_within(type, simple(dims));
-    expect_within(type, format::Dataspace{.kind = format::DataspaceKind::Null, .dims = {}, .max_dims = {}});
+    expect_within(
+        type,
+        format::Dataspace{.kind = format::DataspaceKind::Null, .dims = {}, .max_dims = {}, .max_below = {}});
   }
 }
 
@@ -108,7 +111,8 @@ TEST_F(TextBoundsTest, DecideMostArraysWithoutWritingThem) {
   constexpr std::uint64_t kMax = 65'536;
   const auto bounds = [](const format::Datatype& type, std::uint64_t count) {
     return value_text_bounds(
-        type, {.kind = format::DataspaceKind::Simple, .dims = {count}, .max_dims = {count}}, {});
+        type, {.kind = format::DataspaceKind::Simple, .dims = {count}, .max_dims = {count}, .max_below = {}},
+        {});
   };
   EXPECT_LE(bounds(integer(4, true), 1000).most, kMax);
   EXPECT_GT(bounds(integer(4, true), 40'000).least, kMax);
@@ -123,7 +127,8 @@ TEST_F(TextBoundsTest, VariableStringsClaimTheirLength) {
   std::vector<std::byte> element(16);
   element[1] = std::byte{1};  // 256 bytes
   EXPECT_EQ(value_text_bounds(type, format::Dataspace{}, element).most, 256U);
-  const format::Dataspace one{.kind = format::DataspaceKind::Simple, .dims = {1}, .max_dims = {1}};
+  const format::Dataspace one{
+      .kind = format::DataspaceKind::Simple, .dims = {1}, .max_dims = {1}, .max_below = {}};
   EXPECT_GE(value_text_bounds(type, one, element).most, 256U * 6 + 4);
 }
 

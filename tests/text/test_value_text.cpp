@@ -158,7 +158,8 @@ TEST(Strings, PaddingGoes) {
 }
 
 TEST(Values, NestedArraysAndNull) {
-  format::Dataspace space{.kind = format::DataspaceKind::Simple, .dims = {2, 2}, .max_dims = {2, 2}};
+  format::Dataspace space{
+      .kind = format::DataspaceKind::Simple, .dims = {2, 2}, .max_dims = {2, 2}, .max_below = {}};
   EXPECT_EQ(value_text(integer(1, false), space, bytes(1, 2, 3, 4), ValueContext{{}, Unbounded()}).value(),
             "[[1,2],[3,4]]");
   EXPECT_FALSE(

@@ -90,10 +90,7 @@ class ComparedBytes {
   // The bytes [offset, offset + length), which must exist; valid until the next call.
   virtual Result<ByteSpan> at(std::uint64_t offset, std::uint64_t length) = 0;
   // How many of the `count` elements from element `first` on lie in one chunk, so that damage is of them all.
-  virtual std::uint64_t in_one_chunk(std::uint64_t first, std::uint64_t count) const {
-    (void)first;
-    return count;
-  }
+  virtual std::uint64_t in_one_chunk(std::uint64_t /*first*/, std::uint64_t count) const { return count; }
 
  protected:
   Result<MutableByteSpan> room(std::uint64_t bytes);

@@ -1,6 +1,5 @@
 #include "catalogue_rows.h"
 
-
 #include <algorithm>
 
 #include "h5mount/text/json_writer.h"

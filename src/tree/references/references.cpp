@@ -1,6 +1,5 @@
 #include "references.h"
 
-
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
