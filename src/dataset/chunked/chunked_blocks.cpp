@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "h5mount/base/momentary.h"
+
 namespace h5mount::dataset {
 namespace {
 
@@ -52,7 +54,8 @@ Result<cache::BlockPtr> ChunkedBlocks::chunk_block(std::uint64_t chunk, RequestB
   const auto load = [&](cache::Block& block) -> Status {
     if (const auto known = damaged_.find(chunk)) return fail(*known);
     H5_TRY(budget.spend(plan().chunk_bytes()));
-    const Status decoded = decode(chunk, block.bytes());
+    const MomentaryWatch watch;  // an error of the bytes may follow from one that is not kept
+    const Status decoded = watch.unless_met(decode(chunk, block.bytes()));
     if (!decoded && !growth_ && is_about_bytes(decoded.error().code()) && !is_passing(decoded.error()))
       damaged_.insert(chunk, std::make_shared<const Error>(decoded.error()),
                       sizeof(Error) + decoded.error().text().size());
